@@ -82,9 +82,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     given, words = words, (_name_one if options["to_kubernetes"] else _name_both)(words)
     paths = [_path(word) for word in words]
     configurations = Configurations(options)
+    done: dict[bytes, bytes] = {}
     try:
         states = [
-            read_worlds([word], options, other or ".") for word, other in zip(words, reversed(paths), strict=True)
+            read_worlds([word], options, other or ".", done=done)
+            for word, other in zip(words, reversed(paths), strict=True)
         ]
     except RevisionMissing as missing:
         raise miss_state(missing, given) from None

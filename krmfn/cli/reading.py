@@ -21,13 +21,21 @@ def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
     return load(track(inputs.files, "reading", options), inputs.left_out)
 
 
-def read_worlds(words: Sequence[str], options: Mapping[str, Any], default: str = ".", complete: bool = False) -> Worlds:
-    """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. See find_worlds."""
+def read_worlds(
+    words: Sequence[str],
+    options: Mapping[str, Any],
+    default: str = ".",
+    complete: bool = False,
+    done: dict[bytes, bytes] | None = None,
+) -> Worlds:
+    """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. States that are compared
+    share `done`. See find_worlds."""
     rendering = Rendering(
         not options["no_render"],
         tuple(split_list(options["allow_exec"])),
         bool(options["require_render"]),
         tuple(split_list(options.get("exclude"))),
+        done,
     )
     return find_worlds(words, rendering, default, lambda files: track(files, "reading", options), complete)
 

@@ -107,8 +107,9 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         baseline = read_baseline(options)  # before --fix changes files
     configurations = Configurations(options)
     judged = Judged(configurations, options)
-    new = read_worlds(words, options, complete=True).apply(run_functions)
-    old = _read_old(options["against"], words, options).apply(run_functions) if options["against"] else None
+    done: dict[bytes, bytes] | None = {} if options["against"] else None
+    new = read_worlds(words, options, complete=True, done=done).apply(run_functions)
+    old = _read_old(options["against"], words, options, done).apply(run_functions) if options["against"] else None
     stages = options["stage"].split(",") if options["stage"] else STAGES
     judged.read(new, stages)
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
@@ -176,7 +177,7 @@ def _merge(found: Sequence[Found]) -> list[Result]:
     return merge((world.name, result) for world, findings in found for _, result in findings)
 
 
-def _read_old(given: str, words: Sequence[str], options: Mapping[str, Any]) -> Worlds:
+def _read_old(given: str, words: Sequence[str], options: Mapping[str, Any], done: dict[bytes, bytes] | None) -> Worlds:
     """The state that --against names; a revision alone has the paths of `words`. Raises UsageError, InputMissing."""
     against = name_state(given)
     named = [against]
@@ -185,6 +186,6 @@ def _read_old(given: str, words: Sequence[str], options: Mapping[str, Any]) -> W
             raise UsageError(f"--against {given}: name the path in the revision when stdin is checked: {against}:PATH")
         named = [f"{against}:{word}" for word in words if is_path(word)]
     try:
-        return read_worlds(named, options, complete=True)
+        return read_worlds(named, options, complete=True, done=done)
     except RevisionMissing as missing:
         raise miss_state(missing, [given]) from None

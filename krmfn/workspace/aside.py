@@ -7,6 +7,7 @@ that all overlays share.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -28,12 +29,14 @@ _ESCAPES = re.compile(rb"\\[xuU\r\n]|\0")
 
 
 class Aside:
-    """The schemas of all builds of a pass. `name` is a word that is nowhere else."""
+    """The schemas of all builds of a pass. `name` is a word that is nowhere else. A mark depends on it and on the
+    schema alone."""
 
     def __init__(self, name: str) -> None:
         """Nothing is set aside yet."""
+        self.name = name
         self._mark = f"krmfn-schema-{name}-"
-        self._kept: list[tuple[int, bytes]] = []
+        self._kept: dict[str, tuple[int, bytes]] = {}
         self._values: dict[str, Mapping[str, Any]] = {}
         self._cut: dict[str, bytes] = {}
 
@@ -48,11 +51,10 @@ class Aside:
         pieces: list[bytes] = []
         done = 0
         for start, end, margin in _find_schemas(data):
-            pieces += (
-                data[done:start],
-                b"%bdescription: %b%d\n" % (b" " * margin, self._mark.encode(), len(self._kept)),
-            )
-            self._kept.append((margin, data[start:end]))
+            key = f"x{hashlib.sha256(data[start:end]).hexdigest()[:32]}"
+            mark = f"{' ' * margin}description: {self._mark}{key}\n"
+            pieces += (data[done:start], mark.encode())
+            self._kept[key] = (margin, data[start:end])
             done = end
         return b"".join((*pieces, data[done:])) if pieces else b""
 
@@ -67,19 +69,19 @@ class Aside:
             mark = value.get("description") if len(value) == 1 else None
             if isinstance(mark, str) and mark.startswith(self._mark):
                 if mark not in self._values:
-                    self._values[mark] = Item.parse(self._kept[int(mark.removeprefix(self._mark))][1]).value
+                    self._values[mark] = Item.parse(self._kept[mark.removeprefix(self._mark)][1]).value
                 return self._values[mark]
             return {key: self._fill(each) for key, each in value.items()}
         return [self._fill(each) for each in value] if isinstance(value, list) else value
 
     def restore(self, data: bytes) -> bytes:
         """What kustomize printed, with the texts of the schemas."""
-        mark = re.compile(rb"^( *)description: %b(\d+)\n" % re.escape(self._mark.encode()), re.MULTILINE)
-        return mark.sub(lambda found: self._indent(int(found[2]), len(found[1])), data) if self._kept else data
+        mark = re.compile(rb"^( *)description: %b(\w+)\n" % re.escape(self._mark.encode()), re.MULTILINE)
+        return mark.sub(lambda found: self._indent(found[2].decode(), len(found[1])), data) if self._kept else data
 
-    def _indent(self, number: int, margin: int) -> bytes:
+    def _indent(self, key: str, margin: int) -> bytes:
         """A schema whose first line has another margin."""
-        old, text = self._kept[number]
+        old, text = self._kept[key]
         if margin != old:
             # A comment may stand further left.
             text = re.sub(rb"^ {0,%d}(?=[^\n])" % old, b" " * margin, text, flags=re.MULTILINE)

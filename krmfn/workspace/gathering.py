@@ -55,9 +55,17 @@ _MOST_OBJECTS = 200_000
 
 
 class Gathering:
-    """The worlds below a folder of a tree. `programs` are those that a kustomization may run."""
+    """The worlds below a folder of a tree. `programs` are those that a kustomization may run; for `done` see render_all
+    (rendering)."""
 
-    def __init__(self, tree: Tree, path: str, programs: Sequence[str], severity: Severity) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        path: str,
+        programs: Sequence[str],
+        severity: Severity,
+        done: dict[bytes, bytes] | None = None,
+    ) -> None:
         """Finds them all. `severity` is that of a kustomization that cannot be rendered."""
         self.worlds: list[World] = []
         self.problems: list[Result] = []
@@ -99,7 +107,7 @@ class Gathering:
         rendered = [overlay for _, _, overlay, _ in steps if overlay is not None and self._needs_kustomize(overlay)]
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         wanted = dict.fromkeys(overlay.folder for overlay in rendered)
-        self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added)
+        self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added, done)
         try:
             for name, folder, found, deployment in steps:
                 known = len(self.worlds)

@@ -6,8 +6,10 @@ that runs is this program itself, unless others were allowed by name.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import secrets
 import shlex
 import shutil
 import signal
@@ -30,6 +32,8 @@ from krmfn.workspace.processes import Background, Failed, find_program
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, Tree
 
+#: A word that is in no file, the same in the copies of all states.
+_WORD = secrets.token_hex(8)
 #: Nobody answers there: what kustomize would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
@@ -87,11 +91,13 @@ def render_all(
     free: Collection[str] = (),
     partly: bool = False,
     added: Mapping[str, Sequence[str]] = {},
+    done: dict[bytes, bytes] | None = None,
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
     processors. What render() says holds for each. The `free` ones may use files that are not below their folder.
     `partly`: all are, and what cannot be had and only adds objects is left out. `added` are components besides those
-    that a folder's kustomization lists."""
+    that a folder's kustomization lists. `done` is what kustomize printed for other states, by the digest of the copy:
+    what would be built of the same files is not built again."""
     kustomize = find_program("kustomize")
     if reason := _find_obstacle(kustomize):
         yield from ((folder, reason) for folder in folders)
@@ -100,8 +106,8 @@ def render_all(
     with _Signals() as signals, tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | NotRendered]] = deque()
-        aside = Aside(os.path.basename(root))
-        workshop = _Workshop(tree, (kustomize, "build"), programs, root, signals, partly, set(), aside, added)
+        aside = Aside(_WORD)
+        workshop = _Workshop(tree, (kustomize, "build"), programs, root, signals, partly, set(), aside, added, done)
         rest = iter(folders)
         try:
             while True:
@@ -118,9 +124,9 @@ def render_all(
                 if not waiting:
                     return
                 folder, first = waiting[0]
-                done = first if isinstance(first, NotRendered) else first.end()
+                result = first if isinstance(first, NotRendered) else first.end()
                 waiting.popleft()
-                yield folder, done
+                yield folder, result
         finally:
             for _, each in waiting:
                 if isinstance(each, Build):
@@ -150,6 +156,7 @@ class _Workshop(NamedTuple):
     lost: set[tuple[str, str]]
     aside: Aside
     added: Mapping[str, Sequence[str]]
+    done: dict[bytes, bytes] | None
 
 
 class Build:
@@ -174,6 +181,7 @@ class Build:
         self._place = place = tempfile.mkdtemp(dir=workshop.root)
         self._copied: set[str] = set()
         self._running: Background | None = None
+        self._digest = b""
         done_before = {} if known is None else known
 
         def render_plainly(path: str, depth: int) -> bytes:
@@ -207,7 +215,24 @@ class Build:
         self._words = [*workshop.command, *(_PLUGINS if stage.runs else ()), built]
 
     def start(self) -> None:
-        """Starts kustomize. Raises NotRendered."""
+        """Starts kustomize, unless another state has the same copy. Raises NotRendered."""
+        if self._workshop.done is not None and not self._stage.runs:
+            self._digest = self._summarize()
+            if self._digest in self._workshop.done:
+                return
+        self._run()
+
+    def _summarize(self) -> bytes:
+        """The digest of what kustomize would be started with: its words, and all files of the copy."""
+        found = hashlib.sha256(repr([word.removeprefix(self._place) for word in self._words]).encode())
+        for path in self._stage.files:
+            with open(path, "rb") as stream:
+                data = stream.read()
+            found.update(repr((path.removeprefix(self._place), len(data))).encode())
+            found.update(data)
+        return found.digest()
+
+    def _run(self) -> None:
         environment = {**os.environ, **_MEMORY} if self._stage.runs_others else _spell_environment(self._workshop.root)
         try:
             root = self._workshop.root
@@ -244,11 +269,18 @@ class Build:
     def _end(self) -> bytes:
         """What kustomize prints in the end. Patches of what is left out change nothing else, and are taken away one by
         one as kustomize complains of them. Raises Failed and NotRendered."""
+        known = self._workshop.done if self._digest else None
+        if known is not None and self._digest in known:
+            return known[self._digest]
         while True:
             assert self._running is not None
             try:
-                return self._running.end(_MOST_SECONDS)
+                data = self._running.end(_MOST_SECONDS)
+                if known is not None:
+                    known[self._digest] = data
+                return data
             except Failed as failure:
+                known = None  # other builds have to do without what this one does without
                 found = find_patch(failure.lines, self._built) if self._stage.left_out else None
                 if found and drop_patch(*found):
                     self._workshop.lost.add((found[0].removeprefix(self._place), found[1]))
@@ -257,7 +289,7 @@ class Build:
                     self._supplied = supply_values(self._stage.emptied, ())
                 else:
                     raise
-            self.start()
+            self._run()
 
     def _drop_lost(self) -> None:
         for folder, target in sorted(self._workshop.lost) if self._stage.left_out else ():

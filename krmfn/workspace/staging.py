@@ -230,7 +230,7 @@ class Stage:
                 address = fetched[fetched.lower().index("http") :]
                 self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=address))
                 self._number += 1
-                name = f"krmfn-{os.path.basename(self._root)}-{self._number}.txt"
+                name = f"krmfn-{self._aside.name}-{self._number}.txt"
                 self._write(posixpath.join(place, name), b"")
                 key = entry.partition("=")[0] if entry != address else posixpath.basename(address)
                 listed[number] = f"{key}={name}"
@@ -269,7 +269,7 @@ class Stage:
                     self._leave_out(reason)
                     continue
                 self._number += 1
-                name = f"krmfn-{os.path.basename(self._root)}-{self._number}.json"
+                name = f"krmfn-{self._aside.name}-{self._number}.json"
                 self._write(posixpath.join(place, name), permitted)
                 names.append(name)
         return names
@@ -371,7 +371,7 @@ class Stage:
         if not self._free or path.rpartition("/")[2] in KUSTOMIZATIONS or self.tree.kind(path) != "file":
             return ""
         self._number += 1
-        name = f"krmfn-{os.path.basename(self._root)}-{self._number}/{posixpath.basename(path)}"
+        name = f"krmfn-{self._aside.name}-{self._number}/{posixpath.basename(path)}"
         place = posixpath.join(self.place(self.tree.resolve(overlay.folder)), name)
         self.brought[place] = self.place(self.tree.resolve(path))
         self._note(path)

@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm import FileRef, Item, Result
+from krmfn.krm.results import Severity
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
@@ -101,6 +102,7 @@ class Rendering(NamedTuple):
     allowed: tuple[str, ...] = ()
     required: bool = False
     excluded: tuple[str, ...] = ()  # patterns of files in folders that are passed over
+    done: dict[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
 
 
 def find_worlds(
@@ -169,7 +171,8 @@ def _read_argument(
     if is_folder and rendering.wanted:
         from krmfn.workspace.gathering import Gathering
 
-        found = Gathering(tree, path, rendering.allowed, "error" if rendering.required else "warning")
+        severity: Severity = "error" if rendering.required else "warning"
+        found = Gathering(tree, path, rendering.allowed, severity, rendering.done)
     inputs = found.rest if found else read_paths([argument], rendering.excluded)
     read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
