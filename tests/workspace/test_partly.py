@@ -173,13 +173,13 @@ def test_what_one_build_does_without_the_next_does_too(folder: Path, monkeypatch
     }
     write(folder, {**files, **{f"{name}/kustomization.yaml": "resources: [../base]\n" for name in "xyz"}})
     started: list[str] = []
-    start = rendering.Build.start
+    run_kustomize = rendering.Build._run
 
     def count(build: rendering.Build) -> None:
         started.append("")
-        start(build)
+        run_kustomize(build)
 
-    monkeypatch.setattr(rendering.Build, "start", count)
+    monkeypatch.setattr(rendering.Build, "_run", count)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     assert len(find_worlds(["."], Rendering()).worlds) == 3
     assert len(started) == 3 + len(patches) + 1, "two were started at once"
