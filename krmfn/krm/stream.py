@@ -363,8 +363,8 @@ def _read_ahead(source: Source, documents: Many[tuple[int, int, int]]) -> Many[d
 
 def _is_object(value: dict[str, Any]) -> bool:
     """Whether a value is surely one object: a list of objects is not, nor what lacks its kind."""
-    words = [value.get(name) for name in _IDENTITY]
-    return all(isinstance(word, str) and word and not word.endswith("List") for word in words)
+    version, kind = value.get("apiVersion"), value.get("kind")
+    return isinstance(version, str) and isinstance(kind, str) and bool(version and kind) and not kind.endswith("List")
 
 
 def _read_document(
@@ -428,10 +428,12 @@ def _tell_incomplete(value: object, frame: Frame, begin: int) -> Skipped | None:
 
 
 def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, str, int], ...]:
-    """What some tools make of a document's frame: directives, content beside a marker or behind an end."""
+    """What some tools make of a document's frame: directives, content beside a marker or behind an end. Raises
+    Unreadable where that is not UTF-8."""
     remarks: list[tuple[str, str, int]] = []
     data = source.data
-    for number, line in enumerate(data[before:begin].decode().splitlines()):
+    head = source.text(before, begin)
+    for number, line in enumerate(head.splitlines() if "%" in head else ()):
         if line.startswith("%"):
             message = f"kustomize cannot read a file with the directive `{line.strip()}`"
             remarks.append(("yaml-directive", message, source.line(before) + number))

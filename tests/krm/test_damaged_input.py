@@ -118,6 +118,7 @@ def read_back(parse: Callable[[bytes], ResourceList | Stream], text: bytes) -> l
 @example(b"\xef\xbb\xbf")
 @example(b"{")
 @example(b'{"a"')
+@example(b"# \xff\n---\napiVersion: v1\nkind: A\n")
 def test_damaged_input_is_read_or_unreadable(data: bytes) -> None:
     for read in (ResourceList.parse, Stream.parse):
         with contextlib.suppress(Unreadable):

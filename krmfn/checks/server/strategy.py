@@ -28,13 +28,13 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
     if plan is None:
         filled, holding = _plan(of, lambda field: field.default is not None, through=True)
         plan = of.cache["defaults"] = (
-            [(field.name, field.default) for field in filled],
+            [(field.name, field.default, isinstance(field.default, dict | list)) for field in filled],
             [(field.name, _inner(field.type), field.type.kind == "struct", field.pointer) for field in holding],
         )
     own, below = plan
-    for name, default in own:
+    for name, default, is_deep in own:
         if name not in value:
-            value[name] = copy_value(default)
+            value[name] = copy_value(default) if is_deep else default
     for name, inner, is_struct, pointer in below:
         held = value.get(name)
         if not is_struct:
