@@ -58,10 +58,10 @@ class Item:
         from krmfn.krm.writing import to_plain, write_block
 
         plain = to_plain(value)
-        text = write_block(plain) + "\n"
-        source = Source(text.encode(), file.path if file else "")
-        item = cls(Frame(source, index=file.index if file else 0, new=True), 0, len(source.data))
-        item._reading = Reading(item, text, plain)
+        source = Source(b"", file.path if file else "")
+        item = cls(Frame(source, index=file.index if file else 0, new=True), 0, 0)
+        item._reading = Reading(item, lambda: write_block(plain) + "\n", plain)
+        item._reading.touched = True
         return item
 
     @classmethod
@@ -281,15 +281,17 @@ class Item:
             raise
 
     def _edit(self, plan: Callable[[Editor], bool], path: Path, value: Any) -> None:
+        from krmfn.krm.editing import REMOVED, edit_copy
+
         reading = self._read()
-        shared = not self.frame.json and reading.may_share()
 
         def repeat(old: Any) -> Any:
-            from krmfn.krm.editing import edit_copy
-
             return edit_copy(old, path, 0, value)
 
-        reading.edit(path, plan, None if shared else repeat)
+        if not self.frame.json and reading.may_share():
+            reading.edit(path, plan, None)
+        elif value is REMOVED or not reading.set_scalar(path, plan, repeat):
+            reading.edit(path, plan, repeat)
         if not path or path[0] in HEAD:
             self._ref = self._fields = None
 
@@ -323,7 +325,7 @@ class Item:
 
     def _read(self) -> Reading:
         if self._reading is None:
-            self._reading = Reading(self, self.read_original())
+            self._reading = Reading(self, self.read_original)
         return self._reading
 
     def adopt(self, root: Node) -> None:
@@ -333,7 +335,7 @@ class Item:
     def adopt_value(self, value: dict[str, Any], text: str = "", make_root: Callable[[], Node] | None = None) -> None:
         """Take over the value of the text, which the reader of a stream has made; and the text, and what makes its
         tree, where it has these, too."""
-        self._reading = Reading(self, text or self.read_original(), value, make_root)
+        self._reading = Reading(self, (lambda: text) if text else self.read_original, value, make_root)
 
     def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]:
         """Read a text that stands where this object does into a tree, and its value where it comes along.

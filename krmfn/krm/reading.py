@@ -1,14 +1,15 @@
 """The text of one item while it is read and edited: tree, value and pending splices, kept in step.
 
-Edits are collected as splices of the text that was parsed; the text is spliced and parsed again only when an edit
-depends on an earlier one. The value follows by the same edits in plain data, when it is asked for. An edit is made as a
-whole or not at all.
+Where the text is of the plainest kind, a scalar or a new part is put into the value at once, and into the text when
+somebody asks for it: who only counts pods never does. Other edits are collected as splices of the text that was parsed;
+the text is spliced and parsed again only when an edit depends on an earlier one: meets it, or is above or below it. The
+value follows by the same edits in plain data, when it is asked for. An edit is made as a whole or not at all.
 """
 
 from __future__ import annotations
 
 from krmfn.krm.errors import EditRefused, Unreadable
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any, Callable, Protocol
 
 TYPE_CHECKING = False
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
         def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]: ...
 
     #: Everything that an edit changes.
-    State = tuple[str, Any, Any, bool, list["Repeat"], list[tuple[int, int, str]], bool]
+    State = tuple[Any, ...]
     #: Makes an edit in a plain value; raises EditRefused where it cannot.
     Repeat = Callable[[Any], Any]
+    #: Plans an edit of a text: True when it is there, False when it has to be asked again.
+    Plan = Callable[[Editor], bool]
 
 _NOTHING: Any = object()
 
@@ -43,29 +46,40 @@ class Reading:
         "_edits",
         "_make_root",
         "_owner",
-        "_parsed",
+        "_paths",
+        "_plain",
+        "_plans",
         "_root",
         "_shares",
         "_style",
+        "_text",
         "_value",
+        "_write",
         "repeats",
         "touched",
     )
 
     def __init__(
-        self, owner: Owner, text: str, value: Any = _NOTHING, make_root: Callable[[], Node] | None = None
+        self, owner: Owner, write: Callable[[], str], value: Any = _NOTHING, make_root: Callable[[], Node] | None = None
     ) -> None:
-        """Nothing is parsed yet; `value` is given where it is known: from reading lines, which can make the tree
-        (`make_root`), or because the text is new."""
+        """Nothing is parsed yet. `write` gives the text when it is needed; `value` is given where it is known: from
+        reading lines, which can make the tree (`make_root`), or because the object is new."""
         self._owner = owner
         self._make_root = make_root
-        #: The text that tree and edits belong to.
-        self._parsed = text
+        self._write = write
+        self._text: str | None = None
         self._root: Any = _NOTHING
         self._value: Any = value
+        #: Whether the value comes from reading lines, or the text from the value: then the text refuses no edit that
+        #: sets something, unless the value does.
+        self._plain = value is not _NOTHING
         #: The edits that the value lags behind.
         self._behind: list[Repeat] = []
         self._edits: list[tuple[int, int, str]] = []
+        #: The paths of these, and (false) all that are above them.
+        self._paths: dict[Path, bool] = {}
+        #: The edits that the text lags behind; the value has them.
+        self._plans: list[tuple[Path, Plan]] = []
         self._shares: bool | None = None
         self._style: Style | None = None
         #: Whether a mapping of the value may have a key twice in the text. What reads lines gives no such value.
@@ -73,10 +87,24 @@ class Reading:
         self.touched = False
 
     @property
+    def _parsed(self) -> str:
+        """The text that tree and splices belong to."""
+        if self._text is None:
+            self._text = self._write()
+        return self._text
+
+    @property
     def text(self) -> str:
         """The text with all edits."""
+        self._catch_up_text()
         self._flush()
         return self._parsed
+
+    def _catch_up_text(self) -> None:
+        """Make the edits in the text that were made in the value."""
+        plans, self._plans = self._plans, []
+        for path, plan in plans:
+            self._edit(path, plan)
 
     def _flush(self) -> None:
         if self._edits:
@@ -88,8 +116,9 @@ class Reading:
             self._replace("".join(parts) + self._parsed[done:])
 
     def _replace(self, text: str) -> None:
-        self._parsed = text
+        self._text = text
         self._edits = []
+        self._paths = {}
         self._root = _NOTHING
         self._make_root = None
         self._shares = self._style = None
@@ -110,7 +139,7 @@ class Reading:
         if self._root is _NOTHING:
             self._root, value = self._owner.parse_text(text)
             if value is not None and self._value is _NOTHING:
-                self._value, self.repeats = value, False
+                self._value, self.repeats, self._plain = value, False, True
         root: Node | None = self._root
         return root
 
@@ -125,6 +154,7 @@ class Reading:
 
                 try:
                     self._value, self.repeats = build(root, self._parsed)
+                    self._plain = False
                 except Unreadable as error:
                     self._owner.frame.source.refuse(error, self._owner.start, self._owner.frame.pad)
         return self._value
@@ -161,25 +191,50 @@ class Reading:
 
     def save(self) -> State:
         """What `restore` needs to take back all edits from now on."""
-        return self._parsed, self._root, self._value, self.repeats, self._behind[:], self._edits[:], self.touched
+        edits = self._behind[:], self._edits[:], self._paths.copy(), self._plans[:]
+        return self._text, self._root, self._value, self.repeats, self._plain, *edits, self.touched
 
     def restore(self, state: State) -> None:
         """Be as at `save`."""
-        self._parsed, self._root, self._value, self.repeats, self._behind, self._edits, self.touched = state
+        self._text, self._root, self._value, self.repeats, self._plain, *edits, self.touched = state
+        self._behind, self._edits, self._paths, self._plans = edits
         self._make_root = None  # it is that of another text, perhaps
         self._shares = self._style = None
 
-    def edit(self, path: Path, plan: Callable[[Editor], bool], repeat: Repeat | None) -> None:
-        """Make an edit at or below `path`. `repeat` makes the same edit in a plain value, None where the value has to
-        be read again. Raises EditRefused and Unreadable; nothing is changed then."""
+    def set_scalar(self, path: Path, plan: Plan, repeat: Repeat) -> bool:
+        """Put something where no collection is, without a look at the text: false where that cannot be done, and where
+        the text has to say why. Raises Unreadable."""
+        value = self.value()
+        if not self._plain or isinstance(dig(value, *path), dict | list):
+            return False
+        try:
+            self._value = repeat(value)
+        except EditRefused:
+            return False
+        self._plans.append((path, plan))
+        self.touched = True
+        return True
+
+    def edit(self, path: Path, plan: Plan, repeat: Repeat | None) -> None:
+        """Make an edit at `path`. `repeat` makes the same edit in a plain value, None where the value has to be read
+        again. Raises EditRefused and Unreadable; nothing is changed then."""
         state = self.save()
         try:
-            self._edit(plan, repeat)
+            self._catch_up_text()
+            simple = self._edit(path, plan)
         except BaseException:
             self.restore(state)
             raise
+        if repeat is None or not simple:
+            self._forget_value()
+        elif self._value is not _NOTHING:
+            self._behind.append(repeat)
 
-    def _edit(self, plan: Callable[[Editor], bool], repeat: Repeat | None) -> None:
+    def _edit(self, path: Path, plan: Plan) -> bool:
+        """Make an edit in the text; whether one splice of the tree that was there has done it."""
+        above = [path[:end] for end in range(len(path))]
+        if path in self._paths or any(map(self._paths.get, above)):
+            self._flush()
         simple = True
         while True:
             editor, done = self._plan(plan)
@@ -187,18 +242,15 @@ class Reading:
                 self._flush()  # planned without regard to earlier edits: once more, on the new text
                 continue
             self._edits = _join(self._edits, editor.edits)
+            self._paths |= {**dict.fromkeys(above, False), path: True}
             self.touched = self.touched or bool(editor.edits)
             if editor.removes or not done:
                 self._flush()
             if done:
-                break
+                return simple
             simple = False
-        if repeat is None or not simple:
-            self._forget_value()
-        elif self._value is not _NOTHING:
-            self._behind.append(repeat)
 
-    def _plan(self, plan: Callable[[Editor], bool]) -> tuple[Editor, bool]:
+    def _plan(self, plan: Plan) -> tuple[Editor, bool]:
         while True:
             editor = self._make_editor()
             try:

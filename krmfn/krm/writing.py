@@ -88,7 +88,7 @@ def to_plain(value: Any, json: bool = False, depth: int = 0) -> Any:
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         return {
-            key if type(key) is str else _check_key(key): (
+            key if type(key) is str and key.isascii() else _check_key(key): (
                 child if type(child) is str and child.isascii() else to_plain(child, json, depth + 1)
             )
             for key, child in value.items()
@@ -116,6 +116,7 @@ def to_plain(value: Any, json: bool = False, depth: int = 0) -> Any:
 def _check_key(key: Any) -> str:
     if not isinstance(key, str):
         raise ValueError(f"the key {key!r} is not a string")
+    quote(key)
     return key
 
 

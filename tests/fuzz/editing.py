@@ -48,18 +48,20 @@ class Impossible(Exception):
 
 
 def check(random: Random) -> None:
-    """Edit one text several times."""
+    """Edit one text several times, and another one with the same edits, which is looked at in the end only."""
     text, is_json = write_text(random)
-    item = Item.parse(text.encode())
-    if is_json:
-        item.frame.json = True
+    item, unseen = Item.parse(text.encode()), Item.parse(text.encode())
+    item.frame.json = unseen.frame.json = is_json
     try:
         value = item.value
     except Unreadable:
         return
     for _ in range(random.choice([1, 1, 2, 4])):
         if value:
-            edit(random, item, is_json)
+            edit(random, item, unseen, is_json)
+    assert same(unseen.value, item.value), ("value", text, unseen.value, item.value)
+    after = unseen.text
+    assert same(to_value(read(after, is_json), after), item.value), ("text", text, after, item.text)
 
 
 def write_text(random: Random) -> tuple[str, bool]:
@@ -76,17 +78,26 @@ def write_text(random: Random) -> tuple[str, bool]:
     return json.dumps(value, indent=indent, separators=separators) + random.choice(["", "\n"]), True
 
 
-def edit(random: Random, item: Item, is_json: bool) -> None:
-    """One edit, and all that holds after it."""
+def make(item: Item, path: Path, new: Any) -> bool:
+    """Make an edit; false where it is refused."""
+    try:
+        item.remove(path) if new is GONE else item.set(path, new)
+    except (EditRefused, ValueError):
+        return False
+    return True
+
+
+def edit(random: Random, item: Item, unseen: Item, is_json: bool) -> None:
+    """One edit of both, and all that holds after it."""
     before, old = item.text, copy_plain(item.value)
     path, new = choose_edit(random, old)
     try:
         expected = apply(copy_plain(old), path, new)
     except Impossible:
         expected = GONE
-    try:
-        item.remove(path) if new is GONE else item.set(path, new)
-    except (EditRefused, ValueError):
+    made = make(item, path, new)
+    assert make(unseen, path, new) == made, ("refused by one of two", before, path, new, made)
+    if not made:
         assert item.text == before, ("a refused edit left a part", before, item.text, path, new)
         assert same(item.value, old)
         assert expected is GONE or may_refuse(before, path, new), ("refused", before, path, new)

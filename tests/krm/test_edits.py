@@ -215,3 +215,20 @@ def test_a_shorter_list_keeps_its_other_lines() -> None:
     assert edit(text, (("a",), ["w"])) == "a:\n# one\n# two\n- w\n"
     assert edit("a: [x, y, z] # c\n", (("a",), ["z"])) == "a: [z] # c\n"
     assert edit("- - x\n  - y\n  - z\n", ((0,), ["z"])) == "- - z\n"
+
+
+@pytest.mark.parametrize("text", ["h:\n  a: 1\nk: v\n", '"h":\n  a: 1\n? k\n: v\n', '{"h": {"a": 1}, "k": "v"}\n'])
+def test_an_edit_below_what_another_one_has_replaced_is_refused(text: str) -> None:
+    item = Item.parse(text.encode())
+    item.set(("h",), "x")
+    with pytest.raises(EditRefused, match="h is neither a map nor a list"):
+        item.set(("h", "b"), 1)
+    assert Item.parse(item.text.encode()).value == item.value == {"h": "x", "k": "v"}
+
+
+def test_the_text_of_a_new_object_is_written_as_it_was_given_and_then_edited() -> None:
+    item = Item.new({"a": {"c": 1, "b": 2}})
+    item.set(("a",), {"b": 3, "c": 1})
+    assert item.text == "a:\n  c: 1\n  b: 3\n"
+    with pytest.raises(ValueError, match="surrogate"):
+        Item.new({"\ud800": 1})
