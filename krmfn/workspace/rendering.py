@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import shlex
 import shutil
 import signal
@@ -33,7 +32,7 @@ from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, Tree
 
 #: A word that is in no file, the same in the copies of all states.
-_WORD = secrets.token_hex(8)
+_WORD = os.urandom(8).hex()
 #: Nobody answers there: what kustomize would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
