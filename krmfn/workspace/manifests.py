@@ -87,9 +87,7 @@ def read_whole(path: str, data: bytes, *, tolerant: bool = False) -> LoadedFile:
 
 def _may_hold_objects(data: bytes) -> bool:
     """Whether a file can be one of manifests. JSON that cannot is the data of some program, and may be large."""
-    if re.match(rb"\s*(?:\[|\{(?!\{))", data) is None:
-        return True
-    return b"apiVersion" in data or (b"kind" in data and b"metadata" in data)
+    return b"apiVersion" in data or re.match(rb"\s*(?:\[|\{(?!\{))", data) is None
 
 
 def _tell_skipped(skipped: Skipped, is_named: bool) -> Result:

@@ -82,3 +82,10 @@ def test_a_configuration_of_a_misspelled_kind_is_not_passed_over(tmp_path: Path)
     assert done.err == b'krmfn: gangs.yaml:2:7: kind: unknown value "GangSchedule". Did you mean GangScheduling?\n'
     (tmp_path / "gangs.yaml").write_text("apiVersion: krmfn.dev/v1alpha1\nkind: ClusterFacts\nspec: {}\n")
     assert call(words=["validate", "."], folder=tmp_path).code == 0
+
+
+def test_json_without_a_version_in_a_folder_is_the_data_of_a_program(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    path.write_text('{"kind": "QuotaTree", "metadata": {"name": "a"}}', encoding="utf-8")
+    assert validate("", str(tmp_path)) == ("", 0)
+    assert validate("", str(path))[1] == 1, "who names it wants to know"
