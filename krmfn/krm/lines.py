@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import accumulate
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
@@ -58,13 +57,13 @@ class _Line(NamedTuple):
     end: int
 
 
-#: What is asked of every line: its form, which is all that it says save a scalar, that scalar, and the rest. Of
-#: comments and blanks the form is empty, and there is no rest.
+#: What is asked of every line: its form, which is all that it says save a scalar; that scalar, its node where it goes
+#: on below (_LITERAL); and the rest. Of comments and blanks the form is empty, and there is no rest.
 _Known = tuple[str, Any, Any]
 #: A pair or an element: the number of the collection that it is in, in the order of the text (0: the document); the
-#: number of its line; its key (None: an element); its value, and the column of that. The value is a scalar or nothing,
-#: as the line says (None); a flow collection, as the line says (_FLOWING); a scalar of several lines (its node); or a
-#: collection that begins there or below (`dict` or `list`).
+#: number of its line among those that say something; its key (None: an element); its value, and the column of that.
+#: The value is a scalar or nothing, as the line says (None); a flow collection, as the line says (_FLOWING); a scalar
+#: of several lines (_LITERAL); or a collection that begins there or below (`dict` or `list`).
 _Step = tuple[int, int, "str | None", Any, int]
 
 _ESCAPES = {"n": "\n", "t": "\t"}
@@ -88,13 +87,14 @@ def read_lines(text: str) -> tuple[Callable[[], Mapping], dict[str, Any]] | None
     if not text.isascii() or text.encode().translate(None, _KNOWN):
         return None
     try:
-        outline, lines = _read(text)
+        lines, starts = _scan(text)
+        outline = _recall(lines)
         value = _make_value(outline, lines)
     except (_Unusual, Unreadable):
         return None  # whoever reads it fully says what is wrong
 
     def make_root() -> Mapping:
-        root = _NodeMaker(text, outline, lines).make(dict, 0)
+        root = _NodeMaker(text, outline, lines, starts).make(dict, 0)
         assert isinstance(root, Mapping)
         return root
 
@@ -155,44 +155,15 @@ def _split_flow(text: str) -> Iterator[re.Match[str]]:
     return re.compile(_PAIRS).finditer(text, 1) if len(text) > 2 else iter(())
 
 
-def _read(text: str) -> tuple[list[_Step], list[_Known]]:
-    """The outline of a text, and its lines."""
-    if "|" not in text:  # the lines of a literal block are no lines of their own
-        try:
-            lines = [_SEEN.get(raw) or _take_apart(raw) for raw in text.split("\n")]
-        except _Unusual:
-            pass
-        else:
-            known = _OUTLINES.get(tuple([form for form, _, _ in lines]))
-            if known:
-                return known, lines
-    outline, lines, is_common = _draw(text)
-    if is_common and len(lines) <= _LONGEST:
-        if len(_OUTLINES) >= _MOST_OUTLINES:
-            _OUTLINES.clear()
-        _OUTLINES[tuple([form for form, _, _ in lines])] = outline
-    return outline, lines
-
-
-def _draw(text: str) -> tuple[list[_Step], list[_Known], bool]:
-    """The outline of a text, its lines, and whether the outline is that of all texts whose lines have these forms."""
-    outline: list[_Step] = []
+def _scan(text: str) -> tuple[list[_Known], list[int]]:
+    """The lines that say something, and where they begin."""
     lines: list[_Known] = []
     starts: list[int] = []
-    #: The innermost open collection: its column, its number, and its keys (None: it is a list).
-    here = -1
-    place = -1
-    keys: set[str] | None = None
-    waiting = False  # whether its last key waits for a value
-    stack: list[tuple[int, int, set[str] | None]] = []
-    last = -1
     behind = 0  # the end of a scalar of several lines
     stop = -1
-    for number, raw in enumerate(text.split("\n")):
+    for raw in text.split("\n"):
         position = stop + 1
         stop = position + len(raw)
-        starts.append(position)
-        lines.append(_SAYS_NOTHING)
         if position < behind:
             continue
         known = _SEEN.get(raw)
@@ -200,16 +171,52 @@ def _draw(text: str) -> tuple[list[_Step], list[_Known], bool]:
             try:
                 known = _take_apart(raw)
             except _Unusual:
-                if waiting or not outline:
+                if not lines:
                     raise
-                scalar = _read_on(text, outline[-1], lines, starts, here)
-                outline[-1] = (*outline[-1][:3], scalar, 0)
-                behind = scalar.end
+                lines[-1] = _read_on(text, lines[-1], starts[-1], position)
+                behind = lines[-1][1].end
                 continue
-        lines[-1] = known
         form, value, line = known
         if not form:
             continue
+        if line.sort == _LITERAL:
+            read = _read_literal if value[0] == "|" else _read_quoted
+            scalar = read(text, position, known, stop + 1, _find_column(line))
+            known = (form, scalar, line)
+            behind = scalar.end
+        lines.append(known)
+        starts.append(position)
+    return lines, starts
+
+
+def _find_column(line: _Line) -> int:
+    """The column of the innermost collection that the line is in."""
+    return line.dashes[-1] if line.key is None else line.content
+
+
+def _recall(lines: list[_Known]) -> list[_Step]:
+    """The outline of all texts whose lines have these forms."""
+    forms = tuple([form for form, _, _ in lines])
+    outline = _OUTLINES.get(forms)
+    if outline is None:
+        outline = _draw(lines)
+        if len(lines) <= _LONGEST:
+            if len(_OUTLINES) >= _MOST_OUTLINES:
+                _OUTLINES.clear()
+            _OUTLINES[forms] = outline
+    return outline
+
+
+def _draw(lines: list[_Known]) -> list[_Step]:
+    outline: list[_Step] = []
+    #: The innermost open collection: its column, its number, and its keys (None: it is a list).
+    here = -1
+    place = -1
+    keys: set[str] | None = None
+    waiting = False  # whether its last key waits for a value
+    stack: list[tuple[int, int, set[str] | None]] = []
+    last = -1
+    for number, (_, _, line) in enumerate(lines):
         column, dashes, content, key, sort, _, _, _ = line
         if dashes or waiting or here != column or keys is None:
             # Close what is indented more, and a sequence in this column when a key follows.
@@ -244,19 +251,11 @@ def _draw(text: str) -> tuple[list[_Step], list[_Known], bool]:
             if key in keys:
                 raise _Unusual
             keys.add(key)
-        what: Any = None
-        if sort == _NOTHING:
-            waiting = True
-        elif sort == _FLOWING:
-            what = _FLOWING
-        elif sort == _LITERAL:
-            read = _read_literal if value[0] == "|" else _read_quoted
-            what = read(text, position, known, stop + 1, here)
-            behind = what.end
-        outline.append((place, number, key, what, 0))
+        waiting = sort == _NOTHING
+        outline.append((place, number, key, sort if sort in (_FLOWING, _LITERAL) else None, 0))
     if not outline:
         raise _Unusual
-    return outline, lines, not behind
+    return outline
 
 
 def _make_value(outline: list[_Step], lines: list[_Known]) -> dict[str, Any]:
@@ -271,7 +270,8 @@ def _make_value(outline: list[_Step], lines: list[_Known]) -> dict[str, Any]:
         elif what is _FLOWING:
             value = lines[number][1].copy()  # a line's value is that of many documents
         else:
-            value = what.content if what.style else resolve_plain(what.content)
+            node: Scalar = lines[number][1]
+            value = node.content if node.style else resolve_plain(node.content)
         if key is None:
             made[place].append(value)
         else:
@@ -279,13 +279,11 @@ def _make_value(outline: list[_Step], lines: list[_Known]) -> dict[str, Any]:
     return root
 
 
-def _read_on(text: str, step: _Step, lines: list[_Known], starts: list[int], column: int) -> Scalar:
-    """The plain scalar of the last step, where it goes on behind its line: on the last one of `lines`, which begin at
-    `starts`. `column` is that of the collection that it is in."""
-    _, number, _, what, _ = step
-    line: _Line = lines[number][2]
-    position, start, end = starts[-1], starts[number] + line.start, starts[number] + line.end
-    if what is not None or line.sort != _SCALAR or text[start] in "'\"":
+def _read_on(text: str, known: _Known, offset: int, position: int) -> _Known:
+    """The line at `offset`, whose plain scalar goes on in the line at `position`."""
+    form, _, line = known
+    start, end, column = offset + line.start, offset + line.end, _find_column(line)
+    if line.sort != _SCALAR or text[start] in "'\"":
         raise _Unusual
     if text[end:position].strip(" \n"):  # a comment ends it
         raise _Unusual
@@ -300,7 +298,8 @@ def _read_on(text: str, step: _Step, lines: list[_Known], starts: list[int], col
             position += 1
     if len(pieces) == 1:
         raise _Unusual
-    return Scalar(start, end, None, None, "".join(pieces), "")
+    scalar = Scalar(start, end, None, None, "".join(pieces), "")
+    return f"{form[:-1]}{_LITERAL}", scalar, line._replace(sort=_LITERAL)
 
 
 def _read_quoted(text: str, offset: int, known: _Known, position: int, column: int) -> Scalar:
@@ -365,10 +364,10 @@ def _read_literal(text: str, offset: int, known: _Known, position: int, column: 
 class _NodeMaker:
     """Makes the nodes of a text from its outline."""
 
-    def __init__(self, text: str, outline: list[_Step], lines: list[_Known]) -> None:
+    def __init__(self, text: str, outline: list[_Step], lines: list[_Known], starts: list[int]) -> None:
         self.text = text
         self.lines = lines
-        self.starts = list(accumulate(map(len, text.splitlines(keepends=True)), initial=0))
+        self.starts = starts
         #: The steps of each collection, each with the number of the collection that is its value, 0 for others.
         self.rows: list[list[tuple[_Step, int]]] = [[]]
         for step in outline:
@@ -398,8 +397,8 @@ class _NodeMaker:
         while inner:
             step, inner = self.rows[inner][-1]
         _, number, _, what, _ = step
-        if isinstance(what, Scalar):
-            return what.end
+        if what is _LITERAL:
+            return int(self.lines[number][1].end)
         line: _Line = self.lines[number][2]
         return self.starts[number] + (line.key_end + 1 if line.sort == _NOTHING else line.end)
 
@@ -413,8 +412,9 @@ class _NodeMaker:
         (_, number, _, what, column), inner = row
         if inner:
             return self.make(what, inner, column)
-        if isinstance(what, Scalar):
-            return what
+        if what is _LITERAL:
+            scalar: Scalar = self.lines[number][1]
+            return scalar
         line, position = self.lines[number][2], self.starts[number]
         if line.sort == _NOTHING:
             after = position + line.key_end + 1
