@@ -78,7 +78,7 @@ def _explain(error: Exception) -> list[str] | None:
     from krmfn.krm import Unreadable
     from krmfn.krm.running import FRAMELESS
     from krmfn.releases.release import UnknownRelease
-    from krmfn.workspace.trees import InputMissing, WriteFailed
+    from krmfn.workspace.trees import InputMissing, LeftOut, WriteFailed
 
     if isinstance(error, ConfigError):
         return [str(problem) for problem in error.problems]
@@ -86,6 +86,8 @@ def _explain(error: Exception) -> list[str] | None:
         return [OUT_OF_MEMORY]
     if isinstance(error, OSError) and error.errno in _OUTSIDE:
         return [f"the operating system reports an error: {error.strerror}"]
+    if isinstance(error, LeftOut) or (isinstance(error, FileNotFoundError) and error.errno is None):  # of a tree
+        return [f"{error.args[0]}: changed while krmfn was reading; run krmfn again"]
     if isinstance(error, InputMissing) and error.known:
         from krmfn.config.problems import ask_about
 

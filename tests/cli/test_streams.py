@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.cli.entry import main
+from krmfn.workspace.trees import LeftOut
 from tests.cli.conftest import ROOT
 from tests.workspace.repositories import JOB, commit
 
@@ -187,6 +188,16 @@ def test_memory_runs_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setattr("krmfn.cli.validate.run", run)
     assert main(["validate", "a.yaml"]) == 2
     assert capsys.readouterr().err == "krmfn: out of memory: check fewer files at once\n"
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("a.yaml"), LeftOut("a.yaml", "is a link")])
+def test_files_vanish(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception) -> None:
+    def resolve(_tree: object, _path: str) -> str:
+        raise error
+
+    monkeypatch.setattr("krmfn.workspace.gathering.Gathering.rest", property(lambda found: resolve(found, "a.yaml")))
+    assert main(["validate", str(ROOT / "examples/job")]) == 2
+    assert capsys.readouterr().err.endswith(": changed while krmfn was reading; run krmfn again\n")
 
 
 def test_a_defect_is_told_as_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
