@@ -51,6 +51,7 @@ _KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH")
 #: In what git says of an object that a partial clone lacks.
 _PARTIAL = "promisor remote"
 _GET_THE_REST = "get the rest with git fetch --refetch --no-filter"
+_LACKS_MUCH = f"this clone has only a part of the repository; {_GET_THE_REST}"
 _LINK, _MODULE = "120000", "160000"
 _MOST_LINKS = 40
 #: To find a revision. A named pipe among git's own files would make git wait without end.
@@ -138,7 +139,9 @@ class Revision(Tree):
         except Failed as failure:
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
                 reason = _tell(failure)
-            elif self._has_commits():
+            elif self._finds("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"):
+                reason = _LACKS_MUCH  # git 2.47 says no more of a tree that is missing
+            elif self._finds("rev-list", "--max-count=1", "--all", "--reflog"):
                 reason = "no such revision in this clone. CI jobs often clone only one commit: fetch the revision first"
             else:
                 reason = "the repository has no commits yet"
@@ -147,11 +150,12 @@ class Revision(Tree):
             raise InputMissing(f"{self.argument}: no such revision") from None
         return out.decode().strip()
 
-    def _has_commits(self) -> bool:
+    def _finds(self, *words: str) -> bool:
+        """Whether a git command succeeds and prints something."""
         try:
-            return bool(run(self._command("rev-list", "--max-count=1", "--all", "--reflog"), self._environment())[0])
+            return bool(run(self._command(*words), self._environment(), seconds=_MOST_SECONDS)[0])
         except Failed:
-            return True
+            return False
 
     def _list_names(self) -> list[str]:
         """The branches and tags."""
@@ -274,4 +278,4 @@ class Revision(Tree):
 def _tell(failure: Failed) -> str:
     """Why git failed, after its warnings."""
     said = next((line for line in failure.lines if line.startswith("fatal: ")), str(failure)).removeprefix("fatal: ")
-    return f"{said}: this clone has only a part of the repository; {_GET_THE_REST}" if _PARTIAL in said else said
+    return f"{said}: {_LACKS_MUCH}" if _PARTIAL in said else said

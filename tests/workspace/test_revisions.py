@@ -83,7 +83,9 @@ def test_a_clone_without_folders_says_so(repository: Path, tmp_path: Path, monke
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--filter=tree:0", "--no-checkout", f"file://{repository}", str(clone))
     monkeypatch.chdir(clone)
-    with pytest.raises(InputMissing, match=r"^git:HEAD: could not fetch .* get the rest with git") as caught:
+    with pytest.raises(
+        InputMissing, match=r"^git:HEAD: .*only a part of the repository; get the rest with git"
+    ) as caught:
         read_paths(["git:HEAD"])
     _, _, command = str(caught.value).rpartition("get the rest with git ")
     git(clone, *command.split())
