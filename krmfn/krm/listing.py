@@ -13,10 +13,10 @@ from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk
 from krmfn.krm.places import (
     begins_line,
-    colon_after,
     column,
     dash_of,
     entry_start,
+    find_colon,
     line_start,
     lines_end,
     visible_end,
@@ -319,7 +319,7 @@ def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Fr
     if "items" in entries:
         _find_items(listing, text, keys["items"], entries["items"], at, frame)
     if "results" in entries:
-        after = _behind_colon(text, keys["results"])
+        after = find_colon(text, keys["results"].end, len(text)) + 1
         end = max(after, visible_end(text, entries["results"]))
         listing.results = (at(entry_start(text, keys["results"])), at(after), at(end))
     if frame.anchors is not None:
@@ -352,11 +352,6 @@ def _define_anchors(text: str, anchors: Anchors, root: Mapping, listing: Listing
             anchors.define(at(entry_start(text, key)), [*walk(key), *walk(node)])
 
 
-def _behind_colon(text: str, key: Node) -> int:
-    colon = colon_after(text, key)
-    return colon + 1 if colon >= 0 else text.index(":", key.end) + 1
-
-
 def _find_foot(listing: Listing, text: str, root: Mapping, at: Offsets) -> None:
     """Where a new entry of the document goes."""
     if not root.pairs:
@@ -382,7 +377,7 @@ def _find_items(
     frame: Frame,
 ) -> None:
     source = listing.source
-    listing.after_key = at(_behind_colon(text, key))
+    listing.after_key = at(find_colon(text, key.end, len(text)) + 1)
     sequence = follow(node)
     if isinstance(sequence, Scalar) and not sequence.style and sequence.content in ("", "~", "null", "Null", "NULL"):
         listing.form = "empty"

@@ -163,6 +163,13 @@ def colon_after(text: str, key: Node) -> int:
     return offset if text[offset : offset + 1] == ":" else -1
 
 
+def find_colon(text: str, start: int, end: int) -> int:
+    """Offset of the first colon between a key and its value, which is not in a comment, or -1."""
+    while start < end and text[start] != ":":
+        start = line_end(text, start) if text[start] == "#" else start + 1
+    return start if start < end else -1
+
+
 def first_dash(text: str, sequence: Sequence) -> int:
     """Offset of the first dash of a block sequence, which stands below its anchor and tag."""
     offset = sequence.start

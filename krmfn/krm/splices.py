@@ -18,6 +18,7 @@ from krmfn.krm.places import (
     content_start,
     dash_of,
     entry_start,
+    find_colon,
     first_dash,
     is_block_scalar,
     is_explicit,
@@ -49,7 +50,7 @@ def replace_child(text: str, holder: Mapping | Sequence, place: int, value: Any,
     key, node = holder.pairs[place]
     if not holder.flow:
         return _replace_value(text, key, node, value, style)
-    if node.start == node.end and ":" not in text[key.end : node.start]:
+    if node.start == node.end and find_colon(text, key.end, node.start) < 0:
         if line_end(text, key.start) < key.end:
             raise EditRefused("the key is on several lines")
         return [(key.end, 0, ": " + write_flow(value, flow_style(text, holder, style)))]

@@ -232,3 +232,21 @@ def test_the_text_of_a_new_object_is_written_as_it_was_given_and_then_edited() -
     assert item.text == "a:\n  c: 1\n  b: 3\n"
     with pytest.raises(ValueError, match="surrogate"):
         Item.new({"\ud800": 1})
+
+
+@pytest.mark.parametrize(
+    "text", ["a: {k # x: y\n  }\n", "a: {b: 1, k # x: y\n  , d}\n", "a: {? k # x:\r  : # y:\r  }\n"]
+)
+def test_a_colon_in_a_comment_is_not_that_of_a_key(text: str) -> None:
+    item = Item.parse(text.encode())
+    item.set(("a", "k", "n"), 1)
+    assert Item.parse(item.text.encode()).value == item.value
+    assert item.text.count("# x:") == 1
+
+
+@pytest.mark.parametrize("value", ["", " []", " # c: d"])
+def test_a_colon_in_a_comment_is_not_that_of_a_list(value: str) -> None:
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+    resources = ResourceList.parse(f"{head}? items # a: b\n:{value}\n".encode())
+    resources.append(Item.new({"kind": "A"}))
+    assert [item.value for item in ResourceList.parse(resources.render()).items] == [{"kind": "A"}]
