@@ -81,6 +81,8 @@ def run_in_processes(oracle: Oracle, first: int, cases: int | None, seconds: flo
     with multiprocessing.Pool(jobs) as pool:
         parts = [(oracle.name, first + share * job, min(share, cases - share * job), seconds) for job in range(jobs)]
         done = pool.starmap(run_named, parts)
+        pool.close()  # to leave the block at once would send signals, which they catch
+        pool.join()
     return Summary(
         oracle, first, sum(d[0] for d in done), tuple(f for d in done for f in d[1]), max(d[2] for d in done)
     )
