@@ -64,7 +64,7 @@ def show(text: str, form: str) -> None:
 
 def report_aside(results: Iterable[Result], options: Mapping[str, Any], files: Iterable[LoadedFile] = ()) -> None:
     """Findings of a command whose output is something else: as text on stderr. With --quiet, errors alone."""
-    results = list(results)
+    results = order(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
     color, screen = is_colored(options, aside=True), find_screen(options, files, aside=True)
     streams.tell(render(shown, "text", color=color, folded=not options.get("verbose"), screen=screen))
@@ -84,7 +84,7 @@ def report(
     """Findings as the output of a command, in the format of --output. `scope` says what was looked at, and how much;
     of `files` a terminal shows the lines that findings are about."""
     form = options["output"]
-    results = list(results)
+    results = order(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
     if form in ("sarif", "github", "gitlab", "junit"):  # services that look for the paths in the repository
         place = _find_top()

@@ -74,7 +74,9 @@ def load(
             continue
         read.append(file)
         problems += [_tell_skipped(skipped, is_named) for skipped in file.stream.skipped]
-    return Manifests(tuple(_leave_out_patches(read)), tuple(problems))
+    patches = _list_patches(read)
+    kept = [file for file in read if os.path.normpath(file.path) not in patches]
+    return Manifests(tuple(kept), tuple(each for each in problems if not _is_of_patch(each, patches)))
 
 
 def read_whole(path: str, data: bytes, *, tolerant: bool = False) -> LoadedFile:
@@ -119,14 +121,20 @@ def tell(rule: str, message: str, file: FileRef | None, severity: Severity | Non
     return Result(message, severity or row.severity, file=file, tags={"rule": rule, "stage": row.stage, **tags})
 
 
-def _leave_out_patches(files: Sequence[LoadedFile]) -> Sequence[LoadedFile]:
+def _list_patches(files: Sequence[LoadedFile]) -> set[str]:
+    """The files that kustomizations among them list as patches."""
     kustomizations = [file for file in files if file.path.rpartition("/")[2] in KUSTOMIZATIONS]
     if not kustomizations:
-        return files
+        return set()
     from krmfn.workspace.kustomization import list_patches
 
-    patches = {patch for file in kustomizations for patch in list_patches(file.data, file.path)}
-    return [file for file in files if os.path.normpath(file.path) not in patches]
+    return {patch for file in kustomizations for patch in list_patches(file.data, file.path)}
+
+
+def _is_of_patch(problem: Result, patches: Collection[str]) -> bool:
+    """Whether a problem is that a patch lacks what an object has to have."""
+    path = problem.file.path if problem.file else ""
+    return problem.tags.get("rule") == "kind-missing" and os.path.normpath(path) in patches
 
 
 def join(parts: Sequence[bytes]) -> bytes:

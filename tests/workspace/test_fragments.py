@@ -346,3 +346,24 @@ def test_a_patch_of_what_the_cluster_has_may_lack_fields(
     assert run(capsys, "validate", ".")[0] == code
     write(folder, {name: patch + "spec: {ipFamilyPolice: PreferDualStack}\n"})
     assert run(capsys, "validate", ".")[0] == 1, "what it has is checked"
+
+
+@pytest.mark.parametrize("words", [("generate", "--check"), ("validate", "--no-render")])
+def test_a_listed_patch_may_lack_what_an_object_has(
+    words: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """kustomize takes the target's apiVersion; a file that nothing lists as a patch has to have one."""
+    start = "resources: [job.yaml]\n"
+    patches = "patches:\n- path: a.yaml\n  target: {kind: Job}\n"
+    write(
+        folder, {"kustomization.yaml": start + patches, "job.yaml": JOB, "a.yaml": "kind: Job\nmetadata: {name: a}\n"}
+    )
+    assert "apiVersion not set" not in "".join(run(capsys, *words, ".")[1:])
+    write(folder, {"kustomization.yaml": start})
+    assert "apiVersion not set" in "".join(run(capsys, *words, ".")[1:])
+
+
+def test_what_is_not_checked_counts_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, {"job.yaml": JOB, "apps/c/Chart.yaml": "name: a\n", "apps/c/templates/a.yaml": "a: {{ b }}\n"})
+    assert "Helm charts (1)" in run(capsys, "validate", ".", "apps")[2]
+    assert "Helm charts (1)" in run(capsys, "tree", ".", "apps")[2]

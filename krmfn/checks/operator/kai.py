@@ -89,6 +89,10 @@ def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
         yield Finding(template.item, path, f"{why}: KAI never schedules them", given or name, hint=hint)
 
 
+#: The queues that KAI's Helm chart creates (defaultQueue.createDefaultQueue).
+_CHART_QUEUES: Final = frozenset(("default-parent-queue", "default-queue"))
+
+
 @rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that does not exist, or that KAI does not serve.")
 def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
     """A queue that is not among those of the input or the facts, or is below one that is not; one that has children;
@@ -101,11 +105,13 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
         if template.scheduler != _ROW.name or not name:
             continue
         child = next((each for each, parent in above.items() if parent == name), "")
+        if name in _CHART_QUEUES - above.keys():
+            continue
         if name not in above:
             why = f'there is no queue "{name}" in the files checked{suggest(name, above)}'
         elif child:
             why = f"the queue {name} has the child {child}"
-        elif above[name] and above[name] not in above:
+        elif above[name] and above[name] not in above.keys() | _CHART_QUEUES:
             parent = above[name]
             why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
         else:
