@@ -58,7 +58,7 @@ def _is_concerned(items: list[Item]) -> bool:
 def _generate(resources: ResourceList, settings: Settings) -> Iterable[Result]:
     from krmfn.pipeline import generate
 
-    outcome = generate(resources.items, settings, frugal=True)
+    outcome = generate(resources.items, settings)
     for item in outcome.removed:
         resources.remove(item)
     if outcome.added:

@@ -37,9 +37,8 @@ class Outcome(NamedTuple):
     results: tuple[Result, ...]
 
 
-def generate(items: Sequence[Item], settings: Settings, frugal: bool = False) -> Outcome:
-    """Give `items` the groups and links that they ask for. Their text is edited; additions are handed out. `frugal` is
-    for callers who want no more than the text (see reconcile)."""
+def generate(items: Sequence[Item], settings: Settings) -> Outcome:
+    """Give `items` the groups and links that they ask for. Their text is edited; additions are handed out."""
     from krmfn.survey.gangs import list_present, survey
 
     found = survey(items, settings)
@@ -53,7 +52,7 @@ def generate(items: Sequence[Item], settings: Settings, frugal: bool = False) ->
     # What is there for the first time has no earlier links, but the names of operators count.
     present = list_present(items) if again or settings.kuberay.manages != "None" else ()
     released = [item for item in present if id(item) not in asking]
-    done = reconcile(items, wanted, released, settings.kuberay.manages, frugal)
+    done = reconcile(items, wanted, released, settings.kuberay.manages)
     preview = _tell_preview([item for asked in found.asked for item in asked.items], settings)
     return Outcome(done.added, done.removed, to_results([*findings, *done.findings, *preview]))
 

@@ -21,6 +21,7 @@ from krmfn.krm.places import (
     lines_end,
     visible_end,
 )
+from krmfn.krm.sharing import share
 from krmfn.krm.source import Source
 from krmfn.krm.style import Style, detect_style, is_multiline
 from krmfn.krm.types import Any, Iterable, NamedTuple
@@ -103,7 +104,9 @@ class Listing:
                 staying[-1] = last.end_line()
             elif not self.source.ends_line(last.end):  # a dash with nothing that a line break would change
                 edits.append((last.end, last.end, self.source.newline.encode()))
-        edits += [(item.start, item.end, item.text.encode()) for item in staying if item.touched]
+        edited = [item for item in staying if item.touched]
+        texts = share(lambda item: item.text.encode(), edited)
+        edits += [(item.start, item.end, text) for item, text in zip(edited, texts, strict=True)]
         edits += self._splice_items([place for place, item in enumerate(self.items) if id(item) in kept], added)
         if results:
             edits.append(self._splice_results(results))
@@ -195,8 +198,8 @@ class Listing:
         if self.form == "block" and not fresh and not self.style.wide and all(item.is_new for item in items):
             # What is new is written without scalars over several lines, so it can be moved as it is.
             separator = self.style.newline + " " * self.indent
-            texts = [item.text.rstrip("\n").replace("\n", separator + "  ") for item in items]
-            return (" " * self.indent + separator.join("- " + text for text in texts)).encode()
+            texts = share(lambda item: "- " + item.text.rstrip("\n").replace("\n", separator + "  "), items)
+            return (" " * self.indent + separator.join(texts)).encode()
         values = [item.value for item in items]
         return self.write_list(values, fresh)
 

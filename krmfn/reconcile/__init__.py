@@ -55,27 +55,22 @@ def reconcile(
     wanted: Sequence[Wanted],
     released: Iterable[Item] = (),
     manages: str = "None",
-    frugal: bool = False,
 ) -> Reconciliation:
     """Make `items` say what `wanted` asks for.
 
     `released` are the items that could own a gang and want none; what was generated for them is removed, and so are
     their links to it. What was generated for objects that are not in the input stays. `manages` is `kuberay.manages`:
-    names that the operator will use are refused. `frugal` forgets what was read of an item when its gang is in place,
-    for callers who want no more than its text. The text of items is edited; nothing is added or removed by itself.
+    names that the operator will use are refused. The text of items is edited; nothing is added or removed by itself.
     """
-    return _Run(items, wanted, released, manages, frugal).finish()
+    return _Run(items, wanted, released, manages).finish()
 
 
 class _Run:
     """One reconciliation: what is known, what was decided, what was found."""
 
-    def __init__(
-        self, items: Sequence[Item], wanted: Sequence[Wanted], released: Iterable[Item], manages: str, frugal: bool
-    ) -> None:
+    def __init__(self, items: Sequence[Item], wanted: Sequence[Wanted], released: Iterable[Item], manages: str) -> None:
         self.wanted = wanted
         self.manages = manages
-        self.frugal = frugal
         self.released = {identify(item.ref): item for item in released}
         self.ledger = Ledger(items, [entry.gang for entry in wanted])
         self.added: list[Addition] = []
@@ -126,8 +121,6 @@ class _Run:
             self._place_object(entry, owners, value)
         for index, item in enumerate(items):
             self._try(item, _link, [link for link in links if link.owner == index], ours)
-            if self.frugal:
-                item.release()
 
     def _place_object(self, entry: Wanted, owners: frozenset[Identity], value: dict[str, Any]) -> None:
         identity = _identity_of(value)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.inputs import resource_list
 from krmfn.krm import ABSENT, Result, sharing
 from krmfn.krm.sharing import share
 from tests.front_door import call
@@ -56,6 +57,15 @@ def test_a_long_input_is_answered_as_by_one_process(words: list[str], processes:
     with share_among(1):
         assert shared == call(words=[*words, "all.yaml"], folder=tmp_path)
     assert shared.out or shared.err
+
+
+def test_the_function_answers_a_long_list_as_one_process(processes: int, copies: list[int]) -> None:
+    data = "".join(resource_list(60, 40)).encode()
+    shared = call(data)
+    assert len(copies) == 2 * (processes - 1)  # for what is edited, and for what is new
+    with share_among(1):
+        assert shared == call(data)
+    assert shared.code == 0 and shared.out.count(b"kind: Workload") >= 40
 
 
 def test_what_is_made_comes_in_the_order_of_the_things(processes: int, copies: list[int]) -> None:
@@ -155,6 +165,15 @@ def test_a_copy_ends_when_nobody_waits_for_it() -> None:
     assert (
         subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, timeout=60, check=False).returncode == 9
     )
+
+
+def test_a_caller_that_ignores_how_processes_end(processes: int, copies: list[int]) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert share(str, range(9)) == list("012345678")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    check_ended(copies)
 
 
 def test_where_no_process_can_be_made_one_does_the_work(processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
