@@ -17,7 +17,11 @@ MOST_VALUES = 1_000
 #: Kinds whose values are secret, also where a letter's case is wrong, and in the plural, as resources are called.
 _SECRETS = ("secret", "secrets", "secretlist")
 #: What a Secret shows of itself; anything else in it may be a value in a place where it does not belong.
-_SHOWN_OF_SECRETS = ("apiVersion", "kind", "type", "immutable")
+_SHOWN_OF_SECRETS = ("apiVersion", "kind", "type", "immutable", "metadata")
+_SHOWN_OF_METADATA = (
+    *("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "selfLink", "creationTimestamp"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences", "managedFields"),
+)
 #: Fields whose text holds a whole object, or an environment.
 _SECRET_TEXTS = ("kubectl.kubernetes.io/last-applied-configuration", "runtimeEnvYAML", "redis-password")
 
@@ -92,18 +96,27 @@ def hides_keys(kind: str, path: Path) -> bool:
 def _is_closed(kind: str, path: Path) -> bool:
     """Whether a secret text belongs at a path: of a mapping there (`value: {password}`) the keys are hidden, too."""
     if len(path) == 2 and (path[0] == "stringData" or kind.casefold() in _SECRETS):
-        return path[0] not in (*_SHOWN_OF_SECRETS, "metadata")
+        return path[0] != "metadata"
+    if path[:1] == ("metadata",) and kind.casefold() in _SECRETS:
+        return len(path) == 3 and path[1] not in _SHOWN_OF_METADATA
     if path[-2:] == ("redisPassword", "value"):
         return True
     return path[-3:-2] == ("env",) and isinstance(path[-2], int) and path[-1] not in ("name", "valueFrom")
+
+
+def _is_open(path: Path) -> bool:
+    """Whether a Secret shows what is at a path: what has this place in every Secret, and no mapping instead of it."""
+    if path[0] != "metadata" or len(path) == 1:
+        return len(path) == 1 and path[0] in _SHOWN_OF_SECRETS
+    return path[1] in _SHOWN_OF_METADATA or (len(path) == 3 and path[1] in ("labels", "annotations"))
 
 
 def is_secret(kind: str, path: Path) -> bool:
     """Whether a value that is neither a mapping nor a list is to be hidden."""
     if path[-1:] and path[-1] in _SECRET_TEXTS:
         return True
-    if kind.casefold() in _SECRETS and path[:1] and path[0] not in _SHOWN_OF_SECRETS:
-        return path[0] != "metadata"
+    if kind.casefold() in _SECRETS and path[:1] and not _is_open(path):
+        return True
     # Only a Secret has stringData, however its kind is written.
     if "redisPassword" in path or path[:1] == ("stringData",):
         return True

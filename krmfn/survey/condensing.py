@@ -2,7 +2,8 @@
 
 What goes in and what comes out have the shape of `spec.cluster`, and say the same to every rule. Of pods stay names,
 labels, owners, links, node, requests and what keeps others away; commands, environments, images, addresses and
-annotations do not.
+annotations do not. Of the containers of training runtimes, all stays but what they run and the values in their
+environment.
 """
 
 from __future__ import annotations
@@ -38,8 +39,12 @@ _OTHERS: Final = (
     *("Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "ConfigMap", "Secret"),
     *("AdmissionCheck", "Topology", "WorkloadPriorityClass", "ClusterTrainingRuntime", "TrainingRuntime"),
 )
+#: Of these the names are read, and the keys of their data.
+_NAMED: Final = ("ServiceAccount", "Namespace", "ConfigMap", "Secret")
 #: Of these the state matters, too.
 _STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "Queue")
+_CONTAINERS: Final = ("containers", "initContainers")
+_PROGRAM: Final = ("command", "args", "image", "lifecycle")
 _FIELDS: Final = (
     *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "spec"),
 )
@@ -147,14 +152,15 @@ def _stays(key: str, value: object, node: Value) -> bool:
 
 def _shrink(item: Value, pods: bool) -> Value:
     names = ("name", "namespace", "deletionTimestamp")
-    metadata = {key: dig(item, "metadata", key) for key in names if dig(item, "metadata", key)}
+    metadata: dict[str, Any] = {key: text for key in names if (text := as_text(dig(item, "metadata", key)))}
     if item.get("kind") in ("Namespace", "PersistentVolume") and dig(item, "metadata", "labels"):
         metadata["labels"] = dig(item, "metadata", "labels")
     marks = as_mapping(dig(item, "metadata", "annotations")) if item.get("kind") == "StorageClass" else {}
     if marks:
         metadata["annotations"] = {key: value for key, value in marks.items() if key.endswith("/is-default-class")}
-    shrunk = {"apiVersion": item.get("apiVersion"), "kind": item.get("kind"), "metadata": metadata}
-    shrunk |= {key: item[key] for key in _FIELDS if key in item}
+    shrunk = {"apiVersion": as_text(item.get("apiVersion")), "kind": item.get("kind"), "metadata": metadata}
+    if item.get("kind") not in _NAMED:
+        shrunk |= {key: _drop_private(item[key]) for key in _FIELDS if key in item}
     if item.get("kind") == "ResourceQuota" and pods and dig(item, "status", "used"):
         shrunk["status"] = {"used": dig(item, "status", "used")}
     if item.get("kind") in _STATES and "status" in item:
@@ -167,6 +173,21 @@ def _shrink(item: Value, pods: bool) -> Value:
         kept = ("accessModes", "capacity", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")
         shrunk["spec"] = {key: value for key, value in as_mapping(item.get("spec")).items() if key in kept}
     return shrunk
+
+
+def _drop_private(value: Any, name: str = "") -> Any:
+    """The same without what containers run, and without the values in their environment."""
+    if isinstance(value, Mapping):
+        kept = {key: _drop_private(child, key) for key, child in value.items()}
+        if name in _CONTAINERS:
+            kept = {key: child for key, child in kept.items() if key not in _PROGRAM}
+        return kept
+    if isinstance(value, list):
+        if name == "env":  # a name says nothing that a reference does not
+            sources = [as_mapping(as_mapping(entry).get("valueFrom")) for entry in value]
+            return [{"valueFrom": {k: v for k, v in each.items() if isinstance(v, dict)}} for each in sources if each]
+        return [_drop_private(child, name) for child in value]
+    return value
 
 
 def _shrink_pod(pod: Value) -> Value:
@@ -182,7 +203,7 @@ def _shrink_pod(pod: Value) -> Value:
     if owners:
         metadata["ownerReferences"] = owners
     kept = {key: spec[key] for key in _POD if key in spec and spec[key] != _DEFAULTS.get(key)}
-    for field in ("containers", "initContainers"):
+    for field in _CONTAINERS:
         boxes = [_shrink_container(as_mapping(box)) for box in as_list(spec.get(field))]
         kept |= {field: boxes} if boxes else {}
     volumes = [

@@ -49,3 +49,38 @@ def test_facts_of_definitions_keep_what_leads_to_the_link(tmp_path: Path, krmfn:
         assert f'"{name}"' in json.dumps(kept)
     for name in ("hostname", "replicas", 'metadata": {"type'):
         assert name not in json.dumps(kept)
+
+
+def test_facts_of_training_runtimes_hold_no_environment(tmp_path: Path, krmfn: Call) -> None:
+    container = {
+        "name": "node",
+        "image": "registry.example.com/train",
+        "command": ["train", "--password=hunter2"],
+        "env": [
+            {"name": "TOKEN", "value": "hunter2"},
+            {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+        ],
+        "resources": {"requests": {"cpu": "1"}},
+    }
+    pod = {"spec": {"nodeSelector": {"env": "prod"}, "containers": [container]}}
+    job = {"name": "node", "template": {"spec": {"template": pod}}}
+    runtime = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": "torch"},
+        "spec": {"template": {"spec": {"replicatedJobs": [job]}}},
+    }
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps(runtime))
+    facts = json.loads(krmfn("facts", "-o", "json", str(path)).out)
+    (kept,) = facts["spec"]["items"]
+    (job,) = kept["spec"]["template"]["spec"]["replicatedJobs"]
+    spec = job["template"]["spec"]["template"]["spec"]
+    assert spec["nodeSelector"] == {"env": "prod"}
+    assert spec["containers"] == [
+        {
+            "name": "node",
+            "env": [{"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],
+            "resources": {"requests": {"cpu": "1"}},
+        }
+    ]

@@ -149,6 +149,12 @@ def test_every_key() -> None:
             "",
         ),
         (make({"cluster": []}), "spec.cluster", "should be a mapping", ""),
+        (
+            make({"cluster": {"featureGates": {"GenericWorkload": True}}}),  # gates of no component
+            "spec.cluster.featureGates.GenericWorkload",
+            "should be a mapping, not true",
+            "",
+        ),
         (make(7), "spec", "should be a mapping, not 7", ""),
         (make(spce={}), "spce", "unknown key", "Did you mean spec?"),
         (make(kind="GangSchedulings"), "kind", "unknown value", "Did you mean GangScheduling?"),

@@ -27,6 +27,7 @@ COMMANDS = (
     *(("diff", "-o", form, "old", "new") for form in ("text", "json", "markdown", "sarif", "github")),
     *(("validate", "--diff", "new"), ("tree", "-o", "json", "new"), ("tree", "new"), ("generate", "--check", "new")),
     *(("fit", "--prove", "-o", "json", "--cluster", "old", "new"), ("bridge", "new")),
+    *(("facts", "new"), ("facts", "-o", "json", "new"), ("why", "--prove", "--cluster", "old", "job/train", "new")),
     *(("convert", "--to", "1.36", "--check", "new"), ("upgrade", "--kubernetes", "1.36", "--to", "1.37", "new")),
 )
 _ENDS = ("", "", "", "", "x: [\n", "--- {\n", "a: 1\na: 2\n", "\tb\n", "---\nkind: Secret\nstringData: [\n")
@@ -103,13 +104,19 @@ def _make_variable(chance: random.Random) -> Object:
 
 def _make_secret(chance: random.Random) -> Object:
     values = (SECRET, int(SECRET), [SECRET], {"b": SECRET}, f"{SECRET}\n", f"a: |\n  {SECRET}\n", {SECRET: {"a": 1}})
-    data = {chance.choice(("a", "tls.crt", "A B", "")): chance.choice(values)}
-    fields = {chance.choice(("data", "stringData", "Data", "stringdata", "datas", "spec")): data for _ in range(2)}
-    whole = chance.choice((fields, fields, fields, {"data": chance.choice(values[:6])}))
+    data: Object = {chance.choice(("a", "tls.crt", "A B", "")): chance.choice(values)}
+    places = ("data", "stringData", "Data", "stringdata", "datas", "spec")
+    fields: Object = {chance.choice(places): data for _ in range(2)}
+    whole: Object = chance.choice((fields, fields, fields, {"data": chance.choice(values[:6])}))
     metadata: Object = {"name": chance.choice(("s", "t", "A_b", "train"))}
     if chance.random() < 0.3:
         applied = json.dumps({"kind": "Secret", "data": {"a": SECRET}})
         metadata["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": applied}
+    if chance.random() < 0.3:
+        below: Object = {"app": "a", "data": {"a": chance.choice(values[:6])}}
+        metadata[chance.choice(("data", "stringData", "labels", "annotations"))] = below
+    if chance.random() < 0.3:
+        whole[chance.choice(("type", "immutable", "spec"))] = {"a": chance.choice(values)}
     kind = chance.choice(("Secret", "Secret", "Secret", "secret", "Secrets"))
     return {"apiVersion": chance.choice(("v1", "v1", "v2")), "kind": kind, "metadata": metadata, **whole}
 
