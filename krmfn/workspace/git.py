@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 
 from krmfn.workspace.disk import find_here, find_top, is_below
-from krmfn.workspace.processes import Failed, read, run, start
+from krmfn.workspace.processes import Failed, has_output, read, run, start
 from krmfn.workspace.trees import (
     GIT,
     MOST_BYTES,
@@ -54,8 +54,10 @@ _GET_THE_REST = "get the rest with git fetch --refetch --no-filter"
 _LACKS_MUCH = f"this clone has only a part of the repository; {_GET_THE_REST}"
 _LINK, _MODULE = "120000", "160000"
 _MOST_LINKS = 40
-#: To find a revision. A named pipe among git's own files would make git wait without end.
+#: To find a revision, or an object; and to list all of them, on a slow disk. A named pipe among git's own files would
+#: make git wait without end.
 _MOST_SECONDS = 30
+_MOST_SECONDS_OF_LIST = 300
 #: About a million files. A few trees that hold each other ten times name more than any disk has.
 _MOST_LISTED = 128 * 2**20
 
@@ -131,11 +133,7 @@ class Revision(Tree):
         if not revision:
             raise InputMissing(f"{self.argument}: no revision: write git:main, git:HEAD~1 or git:v1.2:base")
         try:
-            out, _ = run(
-                self._command("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}"),
-                self._environment(),
-                seconds=_MOST_SECONDS,
-            )
+            out = self._ask("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}")
         except Failed as failure:
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
                 reason = _tell(failure)
@@ -150,18 +148,20 @@ class Revision(Tree):
             raise InputMissing(f"{self.argument}: no such revision") from None
         return out.decode().strip()
 
+    def _ask(self, *words: str) -> bytes:
+        return run(self._command(*words), self._environment(), seconds=_MOST_SECONDS)[0]
+
     def _finds(self, *words: str) -> bool:
         """Whether a git command succeeds and prints something."""
         try:
-            return bool(run(self._command(*words), self._environment(), seconds=_MOST_SECONDS)[0])
+            return bool(self._ask(*words))
         except Failed:
             return False
 
     def _list_names(self) -> list[str]:
         """The branches and tags."""
         try:
-            words = self._command("rev-parse", "--symbolic", "--branches", "--tags")
-            out, _ = run(words, self._environment(), seconds=_MOST_SECONDS)
+            out = self._ask("rev-parse", "--symbolic", "--branches", "--tags")
         except Failed:
             return []
         return out.decode("utf-8", "replace").split()
@@ -169,7 +169,7 @@ class Revision(Tree):
     def _list(self) -> None:
         command = self._command("ls-tree", "-r", "-t", "-z", "--full-tree", self._tree)
         try:
-            out = read(command, self._environment(), _MOST_LISTED)
+            out = read(command, self._environment(), _MOST_LISTED, _MOST_SECONDS_OF_LIST)
         except Failed as failure:
             raise InputMissing(f"{self.argument}: git cannot list the files: {_tell(failure)}") from None
         if len(out) > _MOST_LISTED:
@@ -239,6 +239,9 @@ class Revision(Tree):
         try:
             asked.write(f"{name}\n".encode())
             asked.flush()
+            if not has_output(self._reader, _MOST_SECONDS):
+                reason = f"cannot be read: git had not answered after {_MOST_SECONDS:g} seconds"
+                raise LeftOut(path, reason, severe=True)
             head = answers.readline().split()
             if len(head) != 3 or head[1] != b"blob":
                 raise BrokenPipeError

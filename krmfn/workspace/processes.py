@@ -43,7 +43,7 @@ def run(
             words, cwd=folder, env=environment, input=stdin, capture_output=True, check=False, timeout=seconds
         )
     except subprocess.TimeoutExpired:
-        raise Failed(-1, [f"it had not finished after {seconds:g} seconds"]) from None
+        raise _tell_late(seconds) from None
     except FileNotFoundError:
         raise InputMissing(f"{words[0]} is not on the PATH") from None
     except OSError as error:
@@ -54,20 +54,37 @@ def run(
     return done.stdout, lines
 
 
-def read(words: Sequence[str], environment: Mapping[str, str], most: int) -> bytes:
+def read(words: Sequence[str], environment: Mapping[str, str], most: int, seconds: float) -> bytes:
     """What a program prints; of more than `most` bytes so many and one more, and the program is ended.
 
     Raises Failed and InputMissing as `run` does.
     """
+    from threading import Timer
+
     process = start(words, environment)
     assert process.stdout is not None
-    data = process.stdout.read(most + 1)
+    timer = Timer(seconds, process.kill)
+    timer.start()
+    try:
+        data = process.stdout.read(most + 1)
+    finally:
+        timer.cancel()
     if len(data) > most:
         process.kill()
     process.communicate()
     if process.returncode and len(data) <= most:
-        run(words, environment)  # says what was wrong
+        if process.returncode < 0:
+            raise _tell_late(seconds)
+        run(words, environment, seconds=seconds)  # says what was wrong
     return data
+
+
+def has_output(process: Popen[bytes], seconds: float) -> bool:
+    """Whether a program has printed something, or has ended, before `seconds` are over."""
+    from select import select
+
+    assert process.stdout is not None
+    return bool(select([process.stdout], [], [], seconds)[0])
 
 
 class Background:
@@ -111,7 +128,7 @@ class Background:
                 raise Failed(status, _split(self._err.read()))
             return self._out.read()
         except subprocess.TimeoutExpired:
-            raise Failed(-1, [f"it had not finished after {seconds:g} seconds"]) from None
+            raise _tell_late(seconds) from None
         finally:
             self.kill()
 
@@ -133,6 +150,10 @@ def start(words: Sequence[str], environment: Mapping[str, str], folder: str | No
 
     pipe = subprocess.PIPE
     return subprocess.Popen(words, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+
+
+def _tell_late(seconds: float | None) -> Failed:
+    return Failed(-1, [f"it had not finished after {seconds:g} seconds"])
 
 
 def _limit(process: int, most_memory: int) -> None:

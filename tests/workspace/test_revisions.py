@@ -165,10 +165,17 @@ def test_a_submodule_is_told(repository: Path) -> None:
     assert told(read_paths(["git:HEAD:apps"])) == dict.fromkeys(paths, "is a submodule")
 
 
-def test_git_does_not_wait_without_end(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", ["HEAD", "HEAD:apps", "HEAD:apps/job.yaml"])
+def test_git_does_not_wait_without_end(repository: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     monkeypatch.setattr("krmfn.workspace.git._MOST_SECONDS", 0.5)
-    (repository / ".git/HEAD").unlink()
-    os.mkfifo(repository / ".git/HEAD")
+    monkeypatch.setattr("krmfn.workspace.git._MOST_SECONDS_OF_LIST", 0.5)
+    name = git(repository, "rev-parse", place).strip()
+    pipe = repository / ".git" / (f"objects/{name[:2]}/{name[2:]}" if ":" in place else place)
+    pipe.unlink()
+    os.mkfifo(pipe)
+    if place.endswith("job.yaml"):
+        assert "git had not answered after 0.5 seconds" in told(read_paths(["git:HEAD:apps"]))["apps/job.yaml"]
+        return
     with pytest.raises(InputMissing, match=r"it had not finished after 0\.5 seconds"):
         read_paths(["git:HEAD:apps"])
 
