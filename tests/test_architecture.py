@@ -257,8 +257,8 @@ def test_a_start_with_nothing_to_do_loads_nothing_heavy(text: str) -> None:
 
 #: What every build pays for: of `krm` nothing but reading, and the names of annotations.
 START = """__main__ function krm krm.dialect krm.errors krm.fast_reading krm.frames krm.item krm.listing krm.lookup
-krm.nodes krm.paths krm.places krm.reading krm.resource_list krm.results krm.running krm.source
-krm.sharing krm.splitting krm.style krm.types model model.marks"""
+krm.nodes krm.paths krm.places krm.reading krm.resource_list krm.results krm.running krm.sharing
+krm.source krm.splitting krm.style krm.types model model.marks"""
 
 
 def test_a_start_with_nothing_to_do_loads_what_it_always_did() -> None:

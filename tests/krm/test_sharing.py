@@ -65,7 +65,8 @@ def test_the_function_answers_a_long_list_as_one_process(processes: int, copies:
     assert len(copies) == 2 * (processes - 1)  # for what is edited, and for what is new
     with share_among(1):
         assert shared == call(data)
-    assert shared.code == 0 and shared.out.count(b"kind: Workload") >= 40
+    assert shared.code == 0
+    assert shared.out.count(b"kind: Workload") >= 40
 
 
 def test_what_is_made_comes_in_the_order_of_the_things(processes: int, copies: list[int]) -> None:
