@@ -17,12 +17,6 @@ def script() -> int:
         from krmfn.krm.sharing import allow
 
         allow()
-        if sys.argv[1:]:  # the function starts no other program
-            # The module signal makes enumerations of this one, which takes longer than reading a file.
-            import _signal as signal  # type: ignore[import-not-found]
-
-            if hasattr(signal, "SIGCHLD"):  # some callers ignore it: how a process ended would be lost
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         code = main()
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:

@@ -1,7 +1,7 @@
 """The rule catalogue: every rule by id, the rows of `schemas/rules.json` and those above functions of checks.
 
-Looked through first is what is there already: the stages that were run, then the rows, and only then other stages, so
-that a finding of a source needs no check. Knows no rule.
+Looked through first is what is there already: the modules of the stages that were run, then the rows, and only then
+other modules, so that a finding of a source needs no check. Knows no rule.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.model.findings import Rule
 
+_STAGES = ("krmfn.checks.scheduler", "krmfn.checks.operator", "krmfn.checks.gitops")
+
 
 class Catalogue(Mapping[str, "Rule"]):
     """Rules by id, sorted. KeyError for an unknown id."""
 
     def __init__(self) -> None:
-        self._unread = ["rows", "scheduler", "operator", "gitops"]
+        self._unread = ["rows", *_STAGES]
         self._rules: dict[str, Rule] = {}
 
     def __getitem__(self, rule_id: str) -> Rule:
@@ -35,15 +37,18 @@ class Catalogue(Mapping[str, "Rule"]):
         return sum(1 for _ in self)
 
     def _read_part(self) -> None:
-        part = min(self._unread, key=lambda part: f"krmfn.checks.{part}" not in sys.modules)
+        part = min(self._unread, key=lambda part: part not in sys.modules)
         self._unread.remove(part)
         if part == "rows":
             from krmfn.model.rules import RULES as ROWS
 
             self._rules |= ROWS
-        else:
-            from krmfn.checks.rule import list_checks
+            return
+        from krmfn.checks.rule import list_checks, list_topics
 
+        if part in _STAGES:
+            self._unread += list_topics(part.rpartition(".")[2])
+        else:
             self._rules |= {check.rule.id: check.rule for check in list_checks(part)}
 
 

@@ -328,9 +328,9 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     if not found.asked:
         return [], findings
     from krmfn.checks.generated import check_generated
+    from krmfn.model.gates import note_gates
     from krmfn.reconcile import Wanted
     from krmfn.targets import emit
-    from krmfn.targets.gates import note_gates
 
     wanted: list[Wanted] = []
     objects: list[Mapping[str, Any]] = []

@@ -36,10 +36,10 @@ def find_problems(census: Census) -> Iterator[Finding]:
 
 #: Beginnings of plain scalars in a line that readers could disagree on, merges, and escaped slashes. Finds too much,
 #: never too little.
-_SUSPICIOUS: Final = r"""(?xi)
+_SUSPICIOUS: Final = r"""(?x)
     (?:^|[\s\[{,]|":)(?:
-        [-+]?\.?\d[^\s,\]}[{]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?:inf|nan) | ~ |
-        (?:y|yes|n|no|on|off|true|false|null)(?=[\s,\]}:]|$)
+        [-+]?\.?\d[^\s,\]}[{]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?i:inf|nan) | ~ |
+        (?i:y|yes|n|no|on|off|true|false|null)(?=[\s,\]}:]|$)
     )|<<|\\/"""
 
 _CODES: Final = {

@@ -16,7 +16,11 @@ from krmfn.survey.census import Census, take_census
 
 SCHEDULER: Final = "kube-scheduler"
 #: The topics of the stage scheduler whose rules hold where the scheduler does not know gangs.
-WITHOUT_GANGS: Final = ("fit", "hindrances", "gating")
+WITHOUT_GANGS: Final = tuple(f"krmfn.checks.scheduler.{name}" for name in ("fit", "hindrances", "gating"))
+#: Those whose rules only speak of pods: groups alone give them nothing to find, and they are not loaded.
+OF_PODS: Final = tuple(
+    f"krmfn.checks.scheduler.{name}" for name in ("hindrances", "reuse", "updating", "configuration")
+)
 
 Find: TypeAlias = 'Callable[["Census", "Settings"], Iterable[Finding]]'
 
@@ -43,13 +47,17 @@ def rule(id: str, severity: Severity, sentence: str, *, needs: str = "", lacks: 
     return make
 
 
-def list_checks(stage: str) -> tuple[Check, ...]:
-    """Every rule of a stage: those in the modules that its package lists in TOPICS, in the order of the text."""
-    package = f"krmfn.checks.{stage}"
+def list_topics(stage: str) -> list[str]:
+    """The modules that hold the rules of a stage: its package lists them in TOPICS."""
     # What importlib.import_module does, without importing importlib.
-    names = __import__(package, fromlist=["TOPICS"]).TOPICS
-    topics = (__import__(f"{package}.{name}", fromlist=["*"]) for name in names)
-    return tuple(value for topic in topics for value in vars(topic).values() if isinstance(value, Check))
+    package = __import__(f"krmfn.checks.{stage}", fromlist=["TOPICS"])
+    return [f"{package.__name__}.{name}" for name in package.TOPICS]
+
+
+def list_checks(topic: str) -> tuple[Check, ...]:
+    """The rules of a module, in the order of its text."""
+    module = __import__(topic, fromlist=["*"])
+    return tuple(value for value in vars(module).values() if isinstance(value, Check))
 
 
 def is_obeyed(census: Census, settings: Settings, feature: str) -> bool:
@@ -73,9 +81,12 @@ def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
     does not fail by the rules of what the gate brings."""
     gangs = stage != "scheduler" or is_obeyed(census, settings, "gang-scheduling")
     bound = _list_bound(census) if stage == "scheduler" else frozenset()
-    for row, find in list_checks(stage):
-        if not gangs and find.__module__.rpartition(".")[2] not in WITHOUT_GANGS:
-            continue
+    topics = [
+        topic
+        for topic in list_topics(stage)
+        if (gangs or topic in WITHOUT_GANGS) and (census.templates or topic not in OF_PODS)
+    ]
+    for row, find in (check for topic in topics for check in list_checks(topic)):
         if stage == "scheduler" and row.needs and not is_obeyed(census, settings, row.needs):
             continue
         if row.holds(settings.release):

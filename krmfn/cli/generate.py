@@ -12,7 +12,6 @@ from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageError, spell_command, split_list
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
-from krmfn.cli.progress import track
 from krmfn.cli.reading import say_if_empty
 from krmfn.krm import FileRef, Item
 from krmfn.krm.results import Result, Severity
@@ -64,7 +63,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         words = [*words, *_list_companions(path for path in words if os.path.isfile(path))]
     configurations = Configurations(options)
     judged = Judged(configurations, {})
-    found = find_written(words, lambda files: track(files, "reading", options), split_list(options["exclude"]))
+    found = find_written(words, lambda files: streams.track(files, "reading", options), split_list(options["exclude"]))
     problems = judged.judge_files(found)
     results = list(problems)
     added: list[Addition] = []

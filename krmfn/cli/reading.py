@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from krmfn.cli import streams
 from krmfn.cli.options import UsageError, split_list
-from krmfn.cli.progress import track
 from krmfn.krm import Item, Result
 from krmfn.krm.types import Any
 from krmfn.workspace.disk import Disk
@@ -18,7 +17,7 @@ from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
     """The files, read."""
-    return load(track(inputs.files, "reading", options), inputs.left_out)
+    return load(streams.track(inputs.files, "reading", options), inputs.left_out)
 
 
 def read_worlds(
@@ -37,7 +36,7 @@ def read_worlds(
         tuple(split_list(options.get("exclude"))),
         done,
     )
-    return find_worlds(words, rendering, default, lambda files: track(files, "reading", options), complete)
+    return find_worlds(words, rendering, default, lambda files: streams.track(files, "reading", options), complete)
 
 
 def say_if_empty(

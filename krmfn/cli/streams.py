@@ -8,8 +8,17 @@ written (a full disk, a closed stream) is an error. Texts are escaped for their 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from krmfn.krm.types import TextIO
+from krmfn.krm.types import Any, TextIO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Thing = TypeVar("_Thing")
+#: How many things take long.
+_LONG = 200
 
 
 class StreamLost(Exception):
@@ -76,9 +85,23 @@ def tell(text: str) -> None:
 
 def say(text: str) -> None:
     """One line on stderr, `krmfn: ` before it."""
-    from krmfn.reports.channels import line
+    from krmfn.krm.terminal import line
 
     tell(f"krmfn: {line(text)}\n")
+
+
+def track(things: Sequence[_Thing], label: str, options: Mapping[str, Any]) -> Iterable[_Thing]:
+    """`things`, with a bar on stderr while they are consumed when there are many and somebody watches."""
+    if len(things) < _LONG or options.get("quiet") or sys.stderr is None or not sys.stderr.isatty():
+        return things
+    return _show(things, label)
+
+
+def _show(things: Sequence[_Thing], label: str) -> Iterator[_Thing]:
+    import click
+
+    with click.progressbar(things, label=label, file=sys.stderr) as bar:
+        yield from bar
 
 
 def expect() -> TextIO:

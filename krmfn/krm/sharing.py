@@ -25,6 +25,16 @@ def allow() -> None:
     _allowed.add(os.getpid())
 
 
+def prepare_start() -> None:
+    """To be called before a process is started. Some callers ignore the end of processes, and how one ended would be
+    lost; a library leaves that as it is."""
+    if os.getpid() in _allowed:
+        import signal
+
+        if hasattr(signal, "SIGCHLD"):  # Windows has none
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 def pays(things: int) -> bool:
     """Whether work on so many things is shared."""
     return _count_processes(things) > 1
@@ -50,6 +60,7 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
     os.write(entry, bytes(range(len(parts))))
     os.close(entry)
     copies: list[_Copy] = []
+    prepare_start()
     try:
         for _ in range(processes - 1):
             copies.append(_Copy(work, parts, queue))
@@ -114,10 +125,7 @@ class _Copy:
         if not self._process:
             return {}
         process, self._process = self._process, 0
-        try:
-            made: dict[int, list[Any]] = self._load(data) if os.waitpid(process, 0)[1] == 0 else {}
-        except ChildProcessError:  # the caller of this program has it ignore how processes end
-            return {}
+        made: dict[int, list[Any]] = self._load(data) if os.waitpid(process, 0)[1] == 0 else {}
         return made
 
     def end(self) -> None:

@@ -24,8 +24,22 @@ else:
         def __class_getitem__(cls, words):
             return cls
 
-    #: The code of a constructor by the number of its fields: compiling it for every record is felt at the start.
-    _CODES = {}
+    _new = tuple.__new__
+    #: The constructors of narrow records, read with this file: to compile them takes as long as to load a module.
+    _NARROW = (
+        lambda _cls, _0, _1: _new(_cls, (_0, _1)),
+        lambda _cls, _0, _1, _2: _new(_cls, (_0, _1, _2)),
+        lambda _cls, _0, _1, _2, _3: _new(_cls, (_0, _1, _2, _3)),
+        lambda _cls, _0, _1, _2, _3, _4: _new(_cls, (_0, _1, _2, _3, _4)),
+        lambda _cls, _0, _1, _2, _3, _4, _5: _new(_cls, (_0, _1, _2, _3, _4, _5)),
+        lambda _cls, _0, _1, _2, _3, _4, _5, _6: _new(_cls, (_0, _1, _2, _3, _4, _5, _6)),
+        lambda _cls, _0, _1, _2, _3, _4, _5, _6, _7: _new(_cls, (_0, _1, _2, _3, _4, _5, _6, _7)),
+        lambda _cls, _0, _1, _2, _3, _4, _5, _6, _7, _8: _new(_cls, (_0, _1, _2, _3, _4, _5, _6, _7, _8)),
+    )
+    #: The code of a constructor by the number of its fields.
+    _CODES = {made.__code__.co_argcount - 1: made.__code__ for made in _NARROW}
+    #: Fields by their place; records share them.
+    _FIELDS = []
 
     def _make_constructor(names, defaults):
         """As in collections.namedtuple: a function with real parameters is the fastest constructor there is."""
@@ -34,7 +48,7 @@ else:
             words = ", ".join(f"_{place}" for place in range(len(names)))
             code = _CODES[len(names)] = eval(f"lambda _cls, {words}: _new(_cls, ({words},))").__code__
         code = code.replace(co_varnames=("_cls", *names), co_name="__new__")
-        return type(_make_constructor)(code, {"_new": tuple.__new__}, "__new__", defaults or None)
+        return type(_make_constructor)(code, {"_new": _new}, "__new__", defaults or None)
 
     class NamedTuple(tuple):
         """The base of records."""
@@ -48,11 +62,13 @@ else:
             cls.__new__ = _make_constructor(names, defaults)
             cls._fields = cls.__match_args__ = names
             for place, name in enumerate(names):
-                setattr(cls, name, _tuplegetter(place, f"Field {place}"))
+                if place == len(_FIELDS):
+                    _FIELDS.append(_tuplegetter(place, f"Field {place}"))
+                setattr(cls, name, _FIELDS[place])
 
         def _replace(self, **changes):
             """A copy with other values in some fields."""
-            changed = tuple.__new__(type(self), map(changes.pop, self._fields, self))
+            changed = _new(type(self), map(changes.pop, self._fields, self))
             if changes:
                 raise ValueError(f"unknown fields: {', '.join(changes)}")
             return changed

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from krmfn.config.settings import Settings
 from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Note
+from krmfn.model.gates import check_gates
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate
@@ -21,7 +22,6 @@ from krmfn.releases.spelling import spell
 from krmfn.targets.agreement import Agreement, agree
 from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission, Link
-from krmfn.targets.gates import check_gates
 from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
 from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from krmfn.krm.sharing import prepare_start
 from krmfn.krm.types import IO
 from krmfn.workspace.trees import MOST_BYTES, InputMissing
 
@@ -38,6 +39,7 @@ def run(
     """
     import subprocess
 
+    prepare_start()
     try:
         done = subprocess.run(
             words, cwd=folder, env=environment, input=stdin, capture_output=True, check=False, timeout=seconds
@@ -106,6 +108,7 @@ class Background:
 
         self._out, self._err = out, err
         null = subprocess.DEVNULL
+        prepare_start()
         try:
             self._process = subprocess.Popen(
                 words, cwd=folder, env=environment, stdin=null, stdout=self._out, stderr=self._err
@@ -148,6 +151,7 @@ def start(words: Sequence[str], environment: Mapping[str, str], folder: str | No
     """Start a program to talk to: bytes on its stdin and stdout, and its stderr nowhere."""
     import subprocess
 
+    prepare_start()
     pipe = subprocess.PIPE
     return subprocess.Popen(words, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
 

@@ -16,7 +16,7 @@ import yaml
 
 from krmfn import pipeline
 from krmfn.catalogue import RULES
-from krmfn.checks.rule import check_stages, list_checks
+from krmfn.checks.rule import check_stages, list_checks, list_topics
 from krmfn.config import Settings, read_settings
 from krmfn.convert import convert
 from krmfn.krm import Item, Result, Stream
@@ -27,8 +27,10 @@ from krmfn.survey.counting import count_members
 from krmfn.survey.gangs import list_present, survey
 from krmfn.survey.lookup import make_lookup
 
+TOPICS = [topic for stage in ("scheduler", "operator", "gitops") for topic in list_topics(stage)]
+CHECKS = [check for topic in TOPICS for check in list_checks(topic)]
 #: Rules that the three stages find in the objects by themselves.
-CHECKED = tuple(sorted(check.rule.id for stage in ("scheduler", "operator", "gitops") for check in list_checks(stage)))
+CHECKED = tuple(sorted(check.rule.id for check in CHECKS))
 PROBLEMS = tuple(sorted(PARTS["reading"]))
 #: Rules about files that cannot be read as objects; tests/workspace shows them.
 FILES = {*PARTS["files"]}

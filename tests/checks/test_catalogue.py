@@ -9,17 +9,20 @@ from pathlib import Path
 import pytest
 
 from krmfn.catalogue import RULES
-from krmfn.checks.rule import list_checks
+from krmfn.checks.rule import OF_PODS, list_checks
 from krmfn.model.rules import PARTS
 from krmfn.releases.release import find_release, list_releases
 from krmfn.reports.pages import read_page
+from krmfn.survey.census import take_census
+from krmfn.survey.members import from_item
+from tests.checks.cases import CHECKED, read_case
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
 
 
 def test_no_id_stands_twice() -> None:
     ids = [id for part in PARTS.values() for id in part]
-    ids += [check.rule.id for stage in ("scheduler", "operator", "gitops") for check in list_checks(stage)]
+    ids += CHECKED
     assert sorted(ids) == sorted(set(ids))
 
 
@@ -46,6 +49,18 @@ def test_a_page_is_whole(rule_id: str) -> None:
 
 def test_every_page_has_its_rule() -> None:
     assert {page.stem for page in PAGES.glob("*.md")} == {*RULES, "index"}
+
+
+@pytest.mark.parametrize("rule_id", CHECKED)
+def test_rules_of_pods_find_nothing_in_groups(rule_id: str) -> None:
+    """What is not run where there are no pods: the example with its pods taken out."""
+    case = read_case(rule_id, "bad")
+    items, old = ([item for item in some if not list(from_item(item))] for some in (case.items, case.old or ()))
+    census = take_census(items, (), old, case.settings.cluster, items)
+    assert not census.templates
+    checks = [check for topic in OF_PODS for check in list_checks(topic)]
+    assert checks
+    assert not [finding for check in checks for finding in check.find(census, case.settings)]
 
 
 def test_an_unknown_id_is_not_found() -> None:

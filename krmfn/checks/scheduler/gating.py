@@ -8,6 +8,7 @@ from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
+from krmfn.model.gates import note_gates
 from krmfn.model.marks import is_generated
 from krmfn.model.values import as_mapping, dig
 from krmfn.model.wording import join
@@ -15,7 +16,6 @@ from krmfn.releases.gates import list_needed
 from krmfn.survey.census import Census, once
 from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
-from krmfn.targets.gates import note_gates
 
 
 @rule("cluster-gates", "info", "Groups that were written by hand need feature gates that are off by default.")

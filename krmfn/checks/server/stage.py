@@ -20,7 +20,6 @@ from krmfn.krm.types import Any
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
 from krmfn.model.marks import FLUX_APPLY
-from krmfn.model.patterns import PATCH, is_called
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP, find_release
@@ -272,6 +271,8 @@ class Judge:
         adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
         if len(path) == 1 and adds and not item.value.keys() - {"apiVersion", "kind", "metadata"}:
             return "The object has only metadata: an apply adds it to the one in the cluster, and fails without it."
+        from krmfn.model.patterns import PATCH, is_called
+
         if is_called(item.file.path, PATCH) or item.annotations.get(FLUX_APPLY, "").lower() == "merge":
             return "The object is a patch: an apply adds it to the one in the cluster, and fails without it."
         return ""
