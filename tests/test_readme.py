@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs.pages import Block, matches, read_page, read_steps
 from tests.docs.sessions import ROOT, run_commands
-from tests.e2e.tools import PATH, require
+from tests.e2e.tools import PATH, require_kustomize
 
 README = ROOT / "README.md"
 PAGE = read_page(README)
@@ -17,7 +17,7 @@ PAGE = read_page(README)
 @pytest.mark.parametrize("block", [b for b in PAGE.blocks if b.language == "console"], ids=lambda b: f"line-{b.line}")
 def test_a_session_prints_what_is_shown(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", PATH)
-    require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    require_kustomize()
     folder = tmp_path / "examples"
     shutil.copytree(ROOT / "examples", folder)
     steps = read_steps(block)

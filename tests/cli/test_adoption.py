@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
-from tests.e2e.tools import require
+from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import JOB
 
 POD = """\
@@ -44,14 +44,14 @@ def test_a_kustomization_that_lists_krmfn_is_checked_with_what_krmfn_makes(folde
     assert ("[function-skipped]" in plain.out, plain.code) == (False, 0)
     assert "base/job.yaml:11:22: warning: Job train spec.template.spec.restartPolicy: after one pod" in plain.out
     assert {path: path.read_bytes() for path in (folder / "base").iterdir()} == files
-    require("kustomize", "./dev setup builds it into the cache")
+    require_kustomize()
     kustomization = folder / "base/kustomization.yaml"
     kustomization.write_text(kustomization.read_text() + "commonAnnotations: {a: b}\n")
     assert krmfn("validate", "base").out == plain.out
 
 
 def test_overlays_that_differ_in_the_namespace_share_a_finding(folder: Path, krmfn: Call) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
+    require_kustomize()
     for name in ("dev", "prod"):
         (folder / name).mkdir()
         (folder / name / "kustomization.yaml").write_text(f"resources: [../base]\nnamespace: {name}\n")
@@ -100,7 +100,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_krmfn_is_found_wherever_a_kustomization_lists_it(way: str, folder: Path, krmfn: Call) -> None:
     """The groups are in what is built: validate finds them there, and generate writes none beside them."""
-    require("kustomize", "./dev setup builds it into the cache")
+    require_kustomize()
     for path, text in {**WAYS[way], "gangs/function.yaml": FUNCTION}.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text)
@@ -115,7 +115,7 @@ def test_krmfn_is_found_wherever_a_kustomization_lists_it(way: str, folder: Path
 @pytest.mark.parametrize("entry", ["../gangs", "../gangs/function.yaml"])
 def test_krmfn_under_generators_makes_no_groups(entry: str, folder: Path, krmfn: Call) -> None:
     """The build fails: nobody is told that the groups are there."""
-    require("kustomize", "./dev setup builds it into the cache")
+    require_kustomize()
     (folder / "gangs").mkdir()
     (folder / "gangs/function.yaml").write_text(FUNCTION)
     (folder / "gangs/kustomization.yaml").write_text("resources: [function.yaml]\n")
@@ -311,7 +311,7 @@ def test_what_is_ignored_is_not_fixed(folder: Path, krmfn: Call) -> None:
 
 
 def test_an_annotation_of_a_base_counts_in_every_overlay(folder: Path, krmfn: Call) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
+    require_kustomize()
     (folder / "base/pod.yaml").write_text(
         POD.replace("{name: a}", "{name: a, annotations: {krmfn.dev/ignore: pod-containers (legacy)}}")
     )

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
-from tests.e2e.tools import require
+from tests.e2e.tools import require_kustomize
 
 
 @pytest.fixture
 def overlays(folder: Path) -> Path:
     """Two overlays of the base, each with a prefix of its own."""
-    require("kustomize", "./dev setup")
+    require_kustomize()
     for name in ("dev", "prod"):
         (folder / "overlays" / name).mkdir(parents=True)
         text = f"namePrefix: {name}-\nnamespace: {name}\nresources: [../../base]\n"

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
-from tests.e2e.tools import require
+from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import commit, git
 
 
 @pytest.fixture
 def kustomize() -> None:
     """kustomize, or a skip that says how to get it."""
-    require("kustomize", "./dev setup builds it into the cache")
+    require_kustomize()
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from krmfn.cli import COMMANDS
 from krmfn.cli.options import Option
 from tests.cli.conftest import RAYCLUSTER, Call
 from tests.cli.test_fit import SIMULATOR, make_job, make_node
-from tests.e2e.tools import require
+from tests.e2e.tools import require_kustomize
 
 #: What a command is called with, and what its options change: a folder with groups, an overlay, data of a cluster.
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -110,7 +110,7 @@ def list_rows() -> list[Row]:
 
 @pytest.mark.parametrize("row", list_rows(), ids=str)
 def test_every_option_changes_something(row: Row, tmp_path: Path, krmfn: Call) -> None:
-    require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    require_kustomize()
     name = row.option.names[-1]
     words = [*WORDS_FOR.get((row.command, name), WORDS[row.command])]
     if row.option.choices:  # against the one before; both ways to apply do the same to what nobody else has changed

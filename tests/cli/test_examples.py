@@ -12,7 +12,7 @@ import yaml
 from krmfn.cli import COMMANDS
 from tests.cli.conftest import Call
 from tests.cli.test_fit import make_job, make_node
-from tests.e2e.tools import FUNCTION, PATH, require, run
+from tests.e2e.tools import FUNCTION, PATH, require, require_kustomize, run
 from tests.workspace.repositories import commit
 
 #: What these do is not shown by an example: their summaries do.
@@ -57,7 +57,7 @@ def test_an_example_runs(command: str, example: str, repository: Path) -> None:
     assert all(len(line) <= 78 for line in lines), "it would not fit a terminal of 80 columns"
     assert any(f"krmfn {command}" in line for line in lines)
     if "kustomize" in example:
-        require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+        require_kustomize()
     path = f"{repository.parent / 'bin'}:{PATH}"
     done = run("bash", "-euo", "pipefail", "-c", "\n".join(lines), cwd=repository, env={"PATH": path})
     assert done.returncode in (0, 1), done.stderr

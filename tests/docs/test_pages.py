@@ -19,7 +19,7 @@ PAGES = sorted(
 )
 READMES = sorted((ROOT / "examples").glob("*/README.md"))
 HOW_TO_INSTALL = {
-    "kustomize": "go install sigs.k8s.io/kustomize/kustomize/v5@latest",
+    "kustomize": "./dev setup builds it into the cache",
     "kpt": "https://kpt.dev/installation/",
     "kubectl": "https://kubernetes.io/docs/tasks/tools/",
     "pre-commit": "pip install pre-commit",

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.e2e.conftest import Engine
-from tests.e2e.tools import ROOT, require
+from tests.e2e.tools import ROOT, require_kustomize
 
 pytestmark = pytest.mark.xdist_group("container")
 
@@ -20,7 +20,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def test_the_plugin_runs_in_the_sidecar(engine: Engine) -> None:
-    kustomize = require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    kustomize = require_kustomize()
     containers = read(EXAMPLE / "plugin" / "repo-server.yaml")["spec"]["template"]["spec"]["containers"]
     (sidecar,) = (each for each in containers if each["name"] == "krmfn")
     variables = [word for each in sidecar["env"] for word in ("--env", f"{each['name']}={each['value']}")]

@@ -48,6 +48,13 @@ def require(program: str, way: str, *, packaged: bool = True) -> str:
     pytest.skip(message)
 
 
+def require_kustomize(patch: pytest.MonkeyPatch | None = None) -> str:
+    """The path of kustomize; with `patch`, it is on the PATH of the test, too."""
+    if patch is not None:
+        patch.setenv("PATH", PATH)
+    return require("kustomize", "./dev setup builds it into the cache")
+
+
 def run(*command: str, cwd: Path | None = None, stdin: str = "", env: Mapping[str, str] | None = None) -> Any:
     """Runs a program with our console script on the PATH; never raises for its exit code."""
     environment = {**os.environ, "PATH": PATH, **(env or {})}
@@ -58,7 +65,7 @@ def run(*command: str, cwd: Path | None = None, stdin: str = "", env: Mapping[st
 
 def build(folder: Path, *flags: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """`kustomize build` with functions of both kinds allowed, or with `flags` instead."""
-    kustomize = require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    kustomize = require_kustomize()
     done: subprocess.CompletedProcess[str] = run(
         kustomize, "build", *(flags or ("--enable-alpha-plugins", "--enable-exec")), str(folder), env=env
     )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.tools import ROOT, require, run
+from tests.e2e.tools import ROOT, require_kustomize, run
 
 EXAMPLE = ROOT / "examples" / "argocd"
 PLUGIN: dict[str, Any] = yaml.safe_load((EXAMPLE / "plugin" / "plugin.yaml").read_text())
@@ -20,7 +20,7 @@ PLUGIN: dict[str, Any] = yaml.safe_load((EXAMPLE / "plugin" / "plugin.yaml").rea
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
     """The folder of the Application."""
-    require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    require_kustomize()
     shutil.copytree(EXAMPLE / "app", tmp_path / "repository" / "app")
     return tmp_path / "repository" / "app"
 
@@ -104,7 +104,7 @@ def test_there_is_no_discovery() -> None:
 
 
 def test_the_sidecar_patch_applies_and_mounts_what_the_plugin_needs(tmp_path: Path) -> None:
-    require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    require_kustomize()
     shutil.copytree(EXAMPLE / "plugin", tmp_path / "plugin")
     installation = tmp_path / "argocd"
     installation.mkdir()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.tools import ROOT, require, run
+from tests.e2e.tools import ROOT, require_kustomize, run
 
 EXAMPLE = ROOT / "examples" / "flux"
 
@@ -17,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "flux"
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A copy of the example, rendered."""
-    require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    require_kustomize()
     shutil.copytree(EXAMPLE, tmp_path / "flux")
     done = run("./render.sh", "source", "rendered", cwd=tmp_path / "flux")
     assert done.returncode == 0, done.stderr

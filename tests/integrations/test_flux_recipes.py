@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.tools import ROOT, require, run
+from tests.e2e.tools import ROOT, require, require_kustomize, run
 
 EXAMPLE = ROOT / "examples" / "flux"
 IDENTITY = {
@@ -21,7 +21,7 @@ IDENTITY = {
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A clone of a repository with the example, as a runner has it."""
-    require("kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1")
+    require_kustomize()
     require("git", "apt-get install git")
     shutil.copytree(EXAMPLE, tmp_path / "origin")
     script = "git init -q -b main . && git add . && git commit -qm all && git clone -q . ../runner/work"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,24 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from conformance.build import cache_folder
-
-
-def find_kustomize() -> str:
-    """`$KUSTOMIZE`, the PATH, or the cache of built programs; skips the test when there is none."""
-    found = (
-        os.environ.get("KUSTOMIZE")
-        or shutil.which("kustomize")
-        or shutil.which("kustomize", path=cache_folder() / "bin")
-    )
-    if not found:
-        pytest.skip("no kustomize: run `go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.1`")
-    return found
+from tests.e2e.tools import require_kustomize
 
 
 def build(folder: Path, *flags: str, **environment: str) -> list[dict[str, Any]]:
     """The objects that `kustomize build` prints."""
-    command = [find_kustomize(), "build", str(folder), *flags]
+    command = [require_kustomize(), "build", str(folder), *flags]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
     assert done.returncode == 0, done.stderr
     return list(yaml.safe_load_all(done.stdout))

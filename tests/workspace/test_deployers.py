@@ -15,7 +15,7 @@ from krmfn.workspace.disk import Disk
 from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import Tree
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
-from tests.e2e.tools import PATH, require
+from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import APPLICATION, FLUX, JOB, VALUES, git
 from tests.workspace.test_worlds import GROUP, LINKED, write
 
@@ -149,8 +149,7 @@ def test_flux_adds_components(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Their objects are checked, and a patch in the folder can change them; a mistake in one is a single finding."""
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     flux = FLUX.replace("  postBuild", "  components: [../../components/claim]\n  postBuild")
     patch = json.dumps([{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}])
     kind = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [claim.yaml]\n"
@@ -172,8 +171,7 @@ def test_flux_adds_components(
 
 
 def test_a_kustomization_that_is_deployed_is_one_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     write(
         folder,
         {
@@ -360,8 +358,7 @@ def test_folders_in_folders_have_a_limit(folder: Path) -> None:
 
 
 def test_a_kustomization_of_many_places_is_rendered_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     calls: list[str] = []
 
     def count(tree: Tree, folders: Iterable[str], *rest: Any) -> Iterator[object]:
@@ -387,8 +384,7 @@ def test_a_path_of_an_artifact_is_seen_from_a_folder_around_it(folder: Path) -> 
 
 
 def test_flux_lets_a_kustomization_use_all_of_its_repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     (folder.parent / "secret.txt").write_text("secret")
     patch = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {backoffLimit: 3}\n"
     overlay = """\

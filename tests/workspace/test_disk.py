@@ -12,7 +12,7 @@ import pytest
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import read_paths
 from krmfn.workspace.trees import MOST_BYTES, InputMissing, LeftOut
-from tests.e2e.tools import require
+from tests.e2e.tools import require_kustomize
 from tests.front_door import call
 from tests.workspace.repositories import JOB
 
@@ -57,7 +57,7 @@ def test_without_a_repository_files_name_nothing_outside(folder: Path) -> None:
 
 
 def test_without_a_repository_kustomizations_name_nothing_outside(folder: Path) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
+    require_kustomize()
     (folder / "kustomization.yaml").write_text("resources: [job.yaml, ../outside]\n")
     (folder.parent / "outside/kustomization.yaml").write_text("resources: [secret.yaml]\n")
     done = call(b"", ["validate", "--require-render", "."], folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.cli.entry import main
-from tests.e2e.tools import PATH, require
+from tests.e2e.tools import PATH, require_kustomize
 from tests.workspace.repositories import GANGS, JOB, commit
 from tests.workspace.test_aside import DEFINITION
 from tests.workspace.test_worlds import folder, write
@@ -25,7 +25,7 @@ def builds(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     monkeypatch.setenv("PATH", PATH)
     log, shim = tmp_path / "builds", tmp_path / "bin" / "kustomize"
     shim.parent.mkdir()
-    shim.write_text(f'#!/bin/sh\necho >> {log}\nexec {require("kustomize", "./dev setup builds it")} "$@"\n')
+    shim.write_text(f'#!/bin/sh\necho >> {log}\nexec {require_kustomize()} "$@"\n')
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", f"{shim.parent}{os.pathsep}{PATH}")
     for name in APPS:

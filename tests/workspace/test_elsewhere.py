@@ -9,7 +9,7 @@ import pytest
 
 from krmfn.cli.entry import main
 from tests.checks.definitions import define
-from tests.e2e.tools import PATH, require
+from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import commit, git
 
 ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: sa}\n"
@@ -82,8 +82,7 @@ def test_a_definition_elsewhere_may_have_a_field_that_ours_lack(
 def test_who_builds_on_a_base_gives_the_namespace_of_subjects(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     missing = "subjects[0].namespace: Required value"
     write(folder, {"base/sa.yaml": ACCOUNT, "base/binding.yaml": BINDING})
     assert f"error: ClusterRoleBinding view-sa {missing}" in run(capsys, "validate", ".")[1]
@@ -145,8 +144,7 @@ def test_data_of_tests_is_counted(folder: Path, capsys: pytest.CaptureFixture[st
 def test_who_builds_on_a_base_gives_selectors_and_namespaces_of_webhooks(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     pods = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
     pods += "spec: {template: {spec: {containers: [{name: a, image: a}]}}}\n"
     hook = """\

@@ -11,7 +11,7 @@ from krmfn.krm import FileRef, Item
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
 from krmfn.workspace.origins import Origins, merge
-from tests.e2e.tools import PATH, require
+from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import FLUX, JOB
 from tests.workspace.test_worlds import folder, write
 
@@ -44,8 +44,7 @@ def test_quotes_around_a_variable_are_lost(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The API server refuses the annotation that Flux sends, and the line to change is that of the variable."""
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     job = JOB.replace('krmfn.dev/gang: "true"', 'flag: "${gang}"')
     write(folder, {"a.yaml": FLUX.replace('pods: "4"', 'gang: "true"'), "apps/train/job.yaml": job})
     write(folder, {"apps/train/kustomization.yaml": "resources: [job.yaml]\nnamePrefix: my-\n"})

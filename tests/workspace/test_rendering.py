@@ -15,7 +15,7 @@ from krmfn.krm import Stream
 from krmfn.workspace.files import open_tree
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.rendering import Rendered, render, render_all
-from tests.e2e.tools import PATH, require
+from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import GANGS, JOB, Trap, commit
 
 KUSTOMIZATION = "resources: [job.yaml]\n"
@@ -24,8 +24,7 @@ KUSTOMIZATION = "resources: [job.yaml]\n"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with a kustomization `app`, as working directory; kustomize is on the PATH."""
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     folder = tmp_path / "repository"
     (folder / "app").mkdir(parents=True)
     (folder / "app/job.yaml").write_text(JOB)

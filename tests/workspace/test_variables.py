@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.workspace.deployers import substitute
 from krmfn.workspace.worlds import Rendering, find_worlds
-from tests.e2e.tools import PATH, require
+from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import FLUX, JOB, git
 from tests.workspace.test_worlds import write
 
@@ -40,8 +40,7 @@ def test_a_value_is_filled_in_once(text: str, filled: str) -> None:
 
 
 def test_what_variables_spoil_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
     flux = FLUX.replace("NAME", "a").replace('{pods: "4"}', '{image: "a\\n}]: ["}')
     jobs = {
         "resources: [job.yaml]\n": JOB + "x: ${image}\n",

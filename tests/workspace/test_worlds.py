@@ -10,7 +10,7 @@ import pytest
 
 from krmfn.cli.entry import main
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
-from tests.e2e.tools import PATH, require
+from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import GANGS, JOB, commit, git
 
 GROUP = """\
@@ -37,8 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def kustomize(monkeypatch: pytest.MonkeyPatch) -> None:
     """kustomize, or a skip that says how to get it."""
-    require("kustomize", "./dev setup builds it into the cache")
-    monkeypatch.setenv("PATH", PATH)
+    require_kustomize(monkeypatch)
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

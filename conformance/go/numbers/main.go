@@ -61,6 +61,19 @@ func listed(problems field.ErrorList) answer {
 	return judged(details)
 }
 
+// A time as its type writes it after reading it from JSON.
+func reread(text string, at interface{ IsZero() bool }) answer {
+	data, _ := json.Marshal(text)
+	if err := json.Unmarshal(data, at); err != nil {
+		return told("", err)
+	}
+	if at.IsZero() {
+		return answer{OK: true, Value: "null"}
+	}
+	written, err := json.Marshal(at)
+	return told(strings.Trim(string(written), `"`), err)
+}
+
 var readers = map[string]func(request) answer{
 	// resource.ParseQuantity of plain text, such as an annotation.
 	"quantity": func(r request) answer {
@@ -92,30 +105,8 @@ var readers = map[string]func(request) answer{
 		number, err := strconv.Atoi(r.Text)
 		return told(strconv.Itoa(number), err)
 	},
-	"time": func(r request) answer {
-		text, _ := json.Marshal(r.Text)
-		var at metav1.Time
-		if err := json.Unmarshal(text, &at); err != nil {
-			return told("", err)
-		}
-		if at.IsZero() {
-			return answer{OK: true, Value: "null"}
-		}
-		written, err := json.Marshal(at)
-		return told(strings.Trim(string(written), `"`), err)
-	},
-	"microtime": func(r request) answer {
-		text, _ := json.Marshal(r.Text)
-		var at metav1.MicroTime
-		if err := json.Unmarshal(text, &at); err != nil {
-			return told("", err)
-		}
-		if at.IsZero() {
-			return answer{OK: true, Value: "null"}
-		}
-		written, err := json.Marshal(at)
-		return told(strings.Trim(string(written), `"`), err)
-	},
+	"time":      func(r request) answer { return reread(r.Text, &metav1.Time{}) },
+	"microtime": func(r request) answer { return reread(r.Text, &metav1.MicroTime{}) },
 	"base64": func(r request) answer {
 		text, _ := json.Marshal(r.Text)
 		var data []byte
