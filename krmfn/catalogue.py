@@ -9,9 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.model.findings import Rule
+from krmfn.model.findings import Rule
 
 _STAGES = ("krmfn.checks.scheduler", "krmfn.checks.operator", "krmfn.checks.gitops")
 

@@ -7,16 +7,14 @@ Source: pkg/scheduler/framework/plugins.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from krmfn.capacity.attachments import PREFIX
 from krmfn.capacity.nodes import NodeKind
 from krmfn.capacity.pods import PodKind
+from krmfn.capacity.volumes import NodeTerms
 from krmfn.model.selectors import match_node, tolerates
 from krmfn.survey.facts import HOSTNAME, NodePort
-
-if TYPE_CHECKING:
-    from krmfn.capacity.volumes import NodeTerms
 
 CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint(s)"

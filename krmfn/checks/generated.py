@@ -16,11 +16,8 @@ from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
+from krmfn.reconcile import Wanted
 from krmfn.releases.spelling import NAMED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.reconcile import Wanted
 
 _ANNOTATIONS = {
     "schedulingConstraints": "krmfn.dev/topology-key",

@@ -8,11 +8,8 @@ from itertools import islice
 from krmfn.krm.item import Item
 from krmfn.model.marks import is_generated
 from krmfn.model.wording import count, join
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.survey.census import Template
-    from krmfn.survey.groups import Group
+from krmfn.survey.census import Template
+from krmfn.survey.groups import Group
 
 
 def name_all(items: Iterable[Item]) -> str:

@@ -16,10 +16,7 @@ from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import LeftOut, Tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.workspace.world import World
+from krmfn.workspace.world import World
 
 FILE = "krmfn.yaml"
 

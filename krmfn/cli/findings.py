@@ -11,10 +11,7 @@ from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
 from krmfn.krm.types import Any
 from krmfn.reports import order, render, summarize_skipped
 from krmfn.reports.report import Screen
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.workspace.manifests import LoadedFile
+from krmfn.workspace.manifests import LoadedFile
 
 
 def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.findings import is_colored
@@ -15,11 +15,9 @@ from krmfn.reports import channels
 from krmfn.reports.paint import paint_diff
 from krmfn.workspace.files import is_path
 from krmfn.workspace.replacing import replace
+from krmfn.workspace.world import World
+from krmfn.workspace.worlds import Worlds
 from krmfn.workspace.writing import plan_changes, spell_diff
-
-if TYPE_CHECKING:
-    from krmfn.workspace.world import World
-    from krmfn.workspace.worlds import Worlds
 
 #: The findings of a world that count, each with its result.
 Found = tuple["World", list[tuple[Finding, Result]]]

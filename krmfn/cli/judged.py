@@ -19,11 +19,8 @@ from krmfn.pipeline import to_results
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import is_path
 from krmfn.workspace.manifests import tell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.workspace.world import World
-    from krmfn.workspace.worlds import Worlds
+from krmfn.workspace.world import World
+from krmfn.workspace.worlds import Worlds
 
 
 class Judged:

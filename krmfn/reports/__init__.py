@@ -12,12 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
+from krmfn.model.findings import Rule
 from krmfn.reports.ordering import count, order, summarize, summarize_skipped
 from krmfn.reports.report import Report, Screen
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.model.findings import Rule
 
 __all__ = ["FORMATS", "Report", "count", "order", "render", "summarize", "summarize_skipped"]
 

@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.krm.types import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.model.findings import Rule
+from krmfn.model.findings import Rule
 
 #: Where the page of a rule is published; `{id}` is the rule's id.
 RULE_PAGE = "https://krmfn.dev/rules/{id}/"

@@ -5,19 +5,17 @@ Source: OASIS "Static Analysis Results Interchange Format (SARIF) Version 2.1.0"
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from krmfn import __version__
 from krmfn.krm.results import Edit, FileRef, ResourceRef, Result
+from krmfn.model.findings import Rule
 from krmfn.releases.release import find_release, list_releases
 from krmfn.reports import channels
 from krmfn.reports.fingerprints import fingerprint
 from krmfn.reports.pages import read_page
 from krmfn.reports.report import RULE_PAGE, Report, describe, rule_id
-
-if TYPE_CHECKING:
-    from krmfn.model.findings import Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}  # 3.27.10: there is no level "info"

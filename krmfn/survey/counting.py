@@ -8,13 +8,10 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding, Member
 from krmfn.sources import count_pods
+from krmfn.sources.manifest import Find
+from krmfn.survey.census import Census
 from krmfn.survey.lookup import make_lookup
 from krmfn.survey.members import from_tree
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.sources.manifest import Find
-    from krmfn.survey.census import Census
 
 
 def count_members(

@@ -6,7 +6,7 @@ Reads what is written in the objects (after generating, if that was asked for). 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -15,10 +15,8 @@ from krmfn.krm.types import NamedTuple
 from krmfn.model import wording
 from krmfn.model.values import as_mapping
 from krmfn.releases.release import GROUP
-
-if TYPE_CHECKING:
-    from krmfn.survey.census import Census, LinkedGang, Template
-    from krmfn.survey.groups import Group
+from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.groups import Group
 
 Shape = Literal["workload", "composite", "group", "pods"]
 

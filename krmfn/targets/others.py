@@ -10,15 +10,12 @@ from krmfn.krm.types import Any
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf
+from krmfn.targets.agreement import Agreement
 from krmfn.targets.describing import describe
 from krmfn.targets.emission import Emission, Link
 from krmfn.targets.layout import PlacedGroup
 from krmfn.targets.remarks import blame
 from krmfn.targets.requests import sum_requests
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.targets.agreement import Agreement
 
 
 def least(node: PlacedGroup) -> int:

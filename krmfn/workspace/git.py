@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from subprocess import Popen
 
 from krmfn.workspace.disk import find_here, find_top, is_below
 from krmfn.workspace.processes import Failed, has_output, read, run, start
@@ -24,10 +25,6 @@ from krmfn.workspace.trees import (
     RevisionMissing,
     Tree,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from subprocess import Popen
 
 _SETTINGS = {
     "safe.bareRepository": "explicit",

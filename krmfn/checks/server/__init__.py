@@ -41,10 +41,7 @@ from krmfn.checks.server.schema import Kind
 from krmfn.checks.server.verdict import Verdict
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.model.findings import Finding
+from krmfn.model.findings import Finding
 
 
 def check(

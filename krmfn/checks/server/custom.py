@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from krmfn.checks.server.answers import Mode
 from krmfn.checks.server.correlation import stays
 from krmfn.checks.server.metadata import check_new_metadata
 from krmfn.checks.server.schema import Schemas, Type
@@ -26,10 +27,6 @@ from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.gotext import quote
 from krmfn.model.showing import close
 from krmfn.releases import schemastore
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.checks.server.answers import Mode
 
 _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from krmfn.checks.server.formats import STATUSES, check_label_key, count_bytes
 from krmfn.checks.server.plain.values import check_domain_path
+from krmfn.checks.server.pods.setting import Object
 from krmfn.checks.server.spell import read_written, write_json
 from krmfn.checks.server.verdict import (
     Cause,
@@ -26,10 +27,6 @@ from krmfn.checks.server.verdict import (
 from krmfn.krm.paths import Path
 from krmfn.krm.types import Any
 from krmfn.model.gotext import quote, read_digits
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.checks.server.pods.setting import Object
 
 _FAILURE = "job-failure-policy"
 _SUCCESS = "job-success-policy"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from krmfn.checks.server.answers import Mode
 from krmfn.checks.server.custom import Judgement, find_unknown, judge, tell_unknown
 from krmfn.checks.server.schema import Schemas
 from krmfn.checks.server.structure import Structure
@@ -17,10 +18,6 @@ from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_projects
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.checks.server.answers import Mode
 
 
 class Shipped(NamedTuple):

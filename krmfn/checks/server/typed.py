@@ -5,6 +5,7 @@ Source: k8s.io/kube-openapi/pkg/schemaconv, and kubectl's JSON merge patch for w
 
 from __future__ import annotations
 
+from krmfn.checks.server.answers import Mode
 from krmfn.checks.server.apply import find_applied, merge_applied
 from krmfn.checks.server.ownership import read_applied
 from krmfn.checks.server.requests import is_live
@@ -13,10 +14,6 @@ from krmfn.checks.server.structure import Structure
 from krmfn.checks.server.threeway import keep_filled
 from krmfn.krm.item import HEAD
 from krmfn.krm.types import Any, Mapping
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krmfn.checks.server.answers import Mode
 
 _SCALARS = {"string": "string", "boolean": "bool", "integer": "float64", "number": "float64"}
 
