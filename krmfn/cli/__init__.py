@@ -2,7 +2,8 @@
 
 `app` turns the tables into click commands (help, completion, suggestions); `plain` reads an ordinary command line
 by the same tables without click, because click alone costs three times the start of the interpreter. To add a
-command: a module with SUMMARY, ARGUMENTS, OPTIONS, run() and perhaps EXAMPLES, and its name in COMMANDS.
+command: a module with SUMMARY, ARGUMENTS, OPTIONS, run(), perhaps EXAMPLES and list_words() (the arguments that a
+shell offers), and its name in COMMANDS.
 """
 
 #: The commands in the order of the help text.

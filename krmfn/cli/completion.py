@@ -16,7 +16,6 @@ OPTIONS = ()
 
 
 def list_words() -> Iterable[str]:
-    """The arguments that a shell offers."""
     return SHELLS
 
 

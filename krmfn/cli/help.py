@@ -14,12 +14,10 @@ OPTIONS = ()
 
 
 def list_words() -> Iterable[str]:
-    """The arguments that a shell offers."""
     return COMMANDS
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
-    """Prints what --help prints."""
     from krmfn.cli.app import main
 
     return main([*words, "--help"])

@@ -23,7 +23,6 @@ OPTIONS = (STAGE,)
 
 
 def list_words() -> Iterable[str]:
-    """The arguments that a shell offers."""
     return RULES
 
 

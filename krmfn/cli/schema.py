@@ -24,7 +24,6 @@ OPTIONS = (KUBERNETES,)
 
 
 def list_words() -> Iterable[str]:
-    """The arguments that a shell offers."""
     return _paths(newest_release().name)
 
 

@@ -16,6 +16,5 @@ OPTIONS = ()
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
-    """Prints one line."""
     streams.write(f"krmfn {__version__} (Kubernetes {', '.join(list_releases())})\n")
     return 0

@@ -33,7 +33,6 @@ class Aside:
     schema alone."""
 
     def __init__(self, name: str) -> None:
-        """Nothing is set aside yet."""
         self.name = name
         self._mark = f"krmfn-schema-{name}-"
         self._kept: dict[str, tuple[int, bytes]] = {}

@@ -63,7 +63,6 @@ class Disk(Tree):
         super().__init__(here, self.boundary)
 
     def resolve(self, path: str) -> str:
-        """The path without links."""
         real = os.path.realpath(path)
         if not is_below(real, self.boundary):
             named = os.path.normpath(os.path.join(self.here, path))
@@ -76,7 +75,6 @@ class Disk(Tree):
         return real
 
     def kind(self, path: str) -> str:
-        """What a path leads to."""
         try:
             mode = os.lstat(self.resolve(path)).st_mode
         except (LeftOut, OSError, ValueError):
@@ -84,7 +82,6 @@ class Disk(Tree):
         return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
 
     def entries(self, folder: str) -> Iterator[FolderEntry]:
-        """What is in a folder."""
         try:
             with os.scandir(self.resolve(folder)) as found:
                 for entry in found:
@@ -95,7 +92,6 @@ class Disk(Tree):
             self.left_out.append(LeftOut(folder, f"cannot be read: {error.strerror}", severe=True))
 
     def read(self, path: str) -> bytes:
-        """A file's bytes."""
         try:
             real = self.resolve(path)
             # Not following: what resolve() has seen is no link. Not blocking: a pipe is refused and not waited for.

@@ -98,7 +98,6 @@ class Revision(Tree):
             self._reader = None
 
     def kind(self, path: str) -> str:
-        """What a path leads to."""
         try:
             place = self._follow(self._locate(path))
         except (LeftOut, FileNotFoundError):
@@ -106,18 +105,15 @@ class Revision(Tree):
         return "folder" if place in self._folders else "file" if self._files[place][0] != _MODULE else ""
 
     def entries(self, folder: str) -> Iterator[FolderEntry]:
-        """What is in a folder."""
         try:
             yield from self._folders.get(self._follow(self._locate(folder)), ())
         except (LeftOut, FileNotFoundError):
             return
 
     def resolve(self, path: str) -> str:
-        """The path without links."""
         return self._spell(self._follow(self._locate(path)))
 
     def read(self, path: str) -> bytes:
-        """A file's bytes."""
         place = self._follow(self._locate(path))
         mode, name = self._files.get(place, ("", ""))
         if not mode:

@@ -33,7 +33,6 @@ class Sources:
     """The files of a tree that rendered objects come from, read once."""
 
     def __init__(self, tree: Tree) -> None:
-        """Nothing is read yet."""
         self._tree = tree
         self._files: dict[str, LoadedFile] = {}
         self._names: dict[str, dict[tuple[str, str], _Names]] = {}

@@ -104,7 +104,6 @@ def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("workload-after-group", "warning", "The Workload may be applied after its PodGroup.", needs="workload-must-exist")
 def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Finding]:
-    """The Workload must exist before the PodGroup is applied."""
     for gang in census.gangs:
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))
@@ -132,7 +131,6 @@ def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Fi
     needs="workload-must-exist",
 )
 def find_flux_dry_run(census: Census, settings: Settings) -> Iterator[Finding]:
-    """With Flux all objects are dry-run before any is applied."""
     for gang in census.gangs if any(map(census.has_text, _FLUX)) else ():
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))

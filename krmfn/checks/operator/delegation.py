@@ -53,7 +53,6 @@ def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("delegated-template-shared", "error", "Several Jobs use one template for their groups.", needs="job-scheduling")
 def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
-    """Several Jobs would get a PodGroup of the same name."""
     for jobset, path, name, replicas in _delegated(census):
         if replicas > 1:
             message = (
@@ -101,7 +100,6 @@ def _workload_of(census: Census, jobset: Item) -> Workload | None:
     "own-scheduling-and-link", "warning", "A resource whose controller creates its groups also links to another group."
 )
 def find_own_scheduling_and_link(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Both the field by which the controller makes the groups, and a link in a pod template."""
     for row in KINDS.values():
         path = find_own_scheduling(row.group, row.name, settings.release)
         for owner in census.kind(row.group, row.name) if path else ():

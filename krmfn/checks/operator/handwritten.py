@@ -33,7 +33,6 @@ _SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCH
 
 @rule("scheduler-mistyped", "warning", "schedulerName is probably a misspelled scheduler name.")
 def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
-    """A name that differs from that of a well-known scheduler by two letters at most."""
     listed = census.facts.schedulers or ()
     nearest: dict[str, str] = {}
     for template in census.templates:

@@ -118,7 +118,6 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
     needs="group-preemption-policy",
 )
 def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
-    """The controller's PodGroup is refused, because it lacks preemptionPolicy: Never."""
     if not (settings.has("job-scheduling") and settings.has("group-preemption-policy")):
         return
     for job in _root_jobs(census):

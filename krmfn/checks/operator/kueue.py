@@ -56,7 +56,6 @@ class _Queues(NamedTuple):
 
 @rule("kueue-partial-admission", "warning", "Kueue may admit fewer pods than minCount.")
 def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
-    """Kueue may lower parallelism, minCount stays."""
     for gang in census.gangs if census.has_text(KUEUE_MINIMUM) else ():
         for owner in gang.owners:
             if KUEUE_MINIMUM in owner.annotations and gang.group.quorum is not None:
@@ -74,7 +73,6 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("kueue-several-workloads", "warning", "One gang consists of several Kueue workloads.")
 def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
-    """One gang over objects that Kueue admits one by one."""
     for gang in census.gangs if census.has_text(KUEUE_QUEUE) else ():
         queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
         parts = [part for owner in queued if (part := _PARTS.get(owner.kind))]

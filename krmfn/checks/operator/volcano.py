@@ -215,7 +215,6 @@ def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Findin
 
 @rule("volcano-job-linked", "warning", "A Volcano Job links to a native group.")
 def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
-    """A Volcano Job with a native link: Volcano makes its own group."""
     for item in census.kind(_JOBS, "Job"):
         template = next((one for one in census.templates_of(item) if one.link), None)
         if template is not None and template.link is not None:

@@ -130,7 +130,6 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Fin
     needs="group-preemption-policy",
 )
 def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Pods of one gang, or pods and their root group, differ in the preemption policy."""
     compare = settings.has("group-preemption-policy")
     for gang in _list_gangs(census, settings, "preemptionPolicy", "priorityClassName"):
         policies = [(template, _policy(census, template)) for template in gang.templates]
@@ -254,7 +253,6 @@ def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
     needs="composite-groups",
 )
 def find_tree_priorities_differ(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A child group with another priority class than its root, which only some releases compare."""
     refused = is_obeyed(census, settings, "uniform-trees")
     for group in list_groups(census):
         above, end = census.chain(group)

@@ -92,7 +92,6 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
     needs="composite-groups",
 )
 def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Finding]:
-    """`single` below `all`: the highest `all` wins."""
     for group in list_groups(census):
         if disruption_mode(group.spec) != "single":
             continue
@@ -114,7 +113,6 @@ def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Find
     needs="disruption-modes",
 )
 def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
-    """Pods that start one by one are evicted together."""
     for gang in census.gangs_with("disruptionMode"):
         if gang.group.policy == "basic" and disruption_mode(gang.group.spec) == "all":
             message = "the policy is basic, but disruptionMode all evicts the pods together"
@@ -141,7 +139,6 @@ def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("children-differ", "info", "The child groups of a gang have different topology keys.", needs="composite-groups")
 def find_children_differ(census: Census, _: Settings) -> Iterator[Finding]:
-    """Children of one gang with different topology keys: placement is greedy."""
     for composite, children in list_families(census):
         keys = {child.topology_key for child in children}
         if composite.policy == "gang" and len(keys - {""}) > 1:

@@ -62,7 +62,6 @@ def _blame(component: str, gate: str, facts: Facts) -> str:
 
 @rule("gate-dependency", "error", "A feature gate is on, but one that it depends on is off.")
 def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A gate that is on while one it depends on is off: the component does not start."""
     groups = _list_groups(census)
     places = {"the configuration": settings.feature_gates, **census.facts.gates}
     for place, gates in places.items() if groups else ():
@@ -76,7 +75,6 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding
 
 @rule("gate-gone", "warning", "A feature gate is set that the release no longer has, or has locked.")
 def find_gate_gone(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Gates that the components of the release refuse to start with: gone, or locked to another value."""
     groups = _list_groups(census)
     places = {"the configuration": settings.feature_gates, **census.facts.gates}
     for place, gates in places.items() if groups else ():
@@ -102,7 +100,6 @@ def find_gate_gone(census: Census, settings: Settings) -> Iterator[Finding]:
 
 @rule("facts-missing", "info", "Something was not checked, because data about the cluster is missing.")
 def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    """Once: what could not be checked, because nobody gave facts about the cluster."""
     groups = _list_groups(census)
     if not groups:
         return

@@ -83,7 +83,6 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
 
 @rule("claim-not-in-pods", "error", "The pods do not repeat a resource claim of their group.", needs="group-claims")
 def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A resource claim of the group that a pod template does not name in the same words."""
     for gang in census.gangs_with("resourceClaims"):
         for index, claim in enumerate(as_list(gang.group.spec.get("resourceClaims"))):
             wanted = _claim(claim)
@@ -139,7 +138,6 @@ def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("volume-shared", "warning", "The pods of a gang share a volume claim that cannot serve all of them.")
 def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Pods of a gang share a claim that only one pod, or one node, can use."""
     claims = census.facts.by_place("", "PersistentVolumeClaim")
     for gang in census.gangs_with("volumes") if claims else ():
         used: dict[str, int] = {}

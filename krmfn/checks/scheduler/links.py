@@ -21,7 +21,6 @@ _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 
 @rule("group-missing", "error", "A pod template links to a group that does not exist.")
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    """A link to a group that is neither in the input nor among the facts."""
     names = group_names(census.groups)
     known_all = bool(census.groups) or any(map(census.facts.lists_all, ("PodGroup", "Workload")))
     for template, elsewhere in _lost(census):
@@ -99,7 +98,6 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
 
 @rule("template-differs", "warning", "A group differs from its template in the Workload.", needs="pod-groups")
 def find_template_differs(census: Census, settings: Settings) -> Iterator[Finding]:
-    """A group whose policy, topology or priority is not its template's."""
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     for group in (*groups, *census.composites.values()):
         workload = census.workloads.get((group.namespace, group.workload))
@@ -138,7 +136,6 @@ def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
 
 @rule("partly-linked", "warning", "Some pod templates of an object link to a group and others do not.")
 def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
-    """Some templates of an object link to a group and others, which make pods too, do not."""
     by_item: dict[int, list[Template]] = {}
     for template in census.templates:
         if template.pods != 0:

@@ -112,7 +112,6 @@ def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[F
     needs="topology-keys",
 )
 def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
-    """Templates that pin different domains of the group's key, each of them needed for the quorum."""
     pinned: dict[tuple[int, str], dict[str, PodKind]] = {}
     for gang, kind, needed in _list_needed(census):
         for key in _list_keys(census, gang) if needed > 0 else ():

@@ -127,7 +127,6 @@ def describe(step: Move) -> tuple[str, str]:
 
 @rule("replaced-pod-starves", "warning", "Running pods stay outside of the group to which new pods belong.")
 def find_replaced_pod_starves(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Objects whose controller leaves running pods alone when their template names another group."""
     yield from _tell(census, settings, rolls=False)
 
 
