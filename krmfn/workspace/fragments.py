@@ -81,21 +81,36 @@ def _is_template(file: LoadedFile) -> bool:
 def _is_part(file: LoadedFile, beside: bool) -> bool:
     """Whether a file has no whole objects; `beside` a kustomization."""
     items, called = file.stream.items, is_called(file.path, PATCH)
+    return bool(items) and (
+        (called and (beside or not any(item.name for item in items)))
+        or re.search(rb"(?m)^\$patch:", file.data) is not None
+        or all(map(_is_partial_definition, items))
+        or _has_fragments(items, beside, called)
+        or _is_expected(file)
+    )
+
+
+def _has_fragments(items: Sequence[Item], beside: bool, called: bool) -> bool:
+    """Whether what makes pods is incomplete everywhere, or, `beside` a kustomization, something else that it fills in.
+
+    Beside a patch, or a pattern that only names an object, there may be what it needs, such as a ConfigMap; never a
+    group.
+    """
     pods = [item for item in items if find_kind(item.ref.group, item.kind) is not None]
+    if not pods:
+        return beside and any(map(_lacks_namespace, items))
     others = {item.ref.group for item in items if find_kind(item.ref.group, item.kind) is None}
-    # Beside a patch, or a pattern that only names an object, there may be what it needs, such as a ConfigMap; never a
-    # group.
-    is_named = all("spec" not in item.value for item in pods)
-    is_alone = not others or ((beside or is_named) and not others & _GROUPS)
-    is_part = bool(pods) and is_alone and all(_is_fragment(item, beside, called) for item in pods)
-    is_part = is_part or (beside and not pods and any(map(_lacks_namespace, items)))
-    is_patch = called and (beside or not any(item.name for item in items))
+    is_alone = not others or ((beside or all("spec" not in item.value for item in pods)) and not others & _GROUPS)
+    return is_alone and all(_is_fragment(item, beside, called) for item in pods)
+
+
+def _is_expected(file: LoadedFile) -> bool:
+    """Whether a file is what a test of Chainsaw or KUTTL expects."""
     is_step = posixpath.basename(file.path)[:1].isdigit()
-    is_expected = is_called(file.path, _EXPECTED) or (is_step and is_called(file.path, _UNEXPECTED))
-    if not is_expected and re.search(_EXPRESSION, file.data):  # or it is in a text
-        is_expected = any(_has_expression(item.value) for item in items)
-    is_whole = not (is_part or is_patch or is_expected or all(map(_is_partial_definition, items)))
-    return bool(items) and (not is_whole or re.search(rb"(?m)^\$patch:", file.data) is not None)
+    if is_called(file.path, _EXPECTED) or (is_step and is_called(file.path, _UNEXPECTED)):
+        return True
+    # An expression may also be in a text.
+    return re.search(_EXPRESSION, file.data) is not None and any(_has_expression(i.value) for i in file.stream.items)
 
 
 def _list_configs(tree: Tree | None, folder: str) -> Iterator[str]:
