@@ -155,14 +155,6 @@ def is_explicit(text: str, key: Node) -> bool:
     return entry_start(text, key) != key.start
 
 
-def colon_after(text: str, key: Node) -> int:
-    """Offset of the colon behind a key, or -1 when none follows it directly."""
-    offset = key.end
-    while text[offset : offset + 1] and text[offset] in _BLANKS:
-        offset += 1
-    return offset if text[offset : offset + 1] == ":" else -1
-
-
 def find_colon(text: str, start: int, end: int) -> int:
     """Offset of the first colon between a key and its value, which is not in a comment, or -1."""
     while start < end and text[start] != ":":

@@ -13,7 +13,6 @@ from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, is_merge
 from krmfn.krm.places import (
     begins_line,
     block_header,
-    colon_after,
     column,
     content_start,
     dash_of,
@@ -75,7 +74,7 @@ def _replace_element(text: str, holder: Sequence, place: int, value: Any, style:
 
 
 def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -> Edits:
-    colon = colon_after(text, key)
+    colon = find_colon(text, key.end, line_end(text, key.end))
     end = visible_end(text, node)
     if colon < 0 or is_explicit(text, key):
         deep = column(text, node.start) > column(text, entry_start(text, key))

@@ -5,6 +5,7 @@ Source: volcano v1.14.0 `pkg/webhooks/admission/jobs/validate`, `pkg/controllers
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
@@ -13,7 +14,9 @@ from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.types import Final
+from krmfn.krm.paths import Path
+from krmfn.krm.results import ABSENT
+from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import SCHEDULERS
@@ -26,9 +29,8 @@ _GROUP: Final = "scheduling.volcano.sh"
 _JOBS: Final = "batch.volcano.sh"
 #: The annotation that says of which task a pod is.
 _TASK: Final = "volcano.sh/task-spec"
-_QUEUE: Final = SCHEDULERS["Volcano"].queue
 #: KubeRay writes this label as the queue of the PodGroup that it makes.
-_QUEUE_OF_RAY: Final = ("metadata", "labels", "volcano.sh/queue-name")
+_QUEUE: Final = SCHEDULERS["Volcano"].queue
 _RAY_KINDS: Final = ("RayCluster", "RayJob")
 
 
@@ -37,7 +39,7 @@ _RAY_KINDS: Final = ("RayCluster", "RayJob")
 )
 def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     queues = census.facts.queues
-    of_ray = [(item, _QUEUE_OF_RAY) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
+    of_ray = [(item, ("metadata", "labels", _QUEUE)) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
     for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *of_ray):
         name = as_text(dig(item.value, *path)) or "default"
         if queues is None or name in queues or name == "default":
@@ -67,45 +69,78 @@ def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
 
 
+class _Need(NamedTuple):
+    """What has to be there before pods of an item start, by resource. `told` says whose it is, `effect` what becomes of
+    the item without, `smaller` how it needs less."""
+
+    item: Item
+    path: Path
+    queue: str
+    amounts: Mapping[str, int]
+    told: str
+    effect: str
+    smaller: str
+    current: Any = ABSENT
+
+
 @rule("volcano-resources-above-queue", "error", "A PodGroup or Job of Volcano needs more than its queue can ever give.")
 def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
-    """minResources, or what the pods request that start together, is more than the queue can ever give."""
-    for item in census.kind(_GROUP, "PodGroup"):
-        capability = _capability(census, as_text(dig(item.value, "spec", "queue")) or "default")
-        for resource, wanted in read_resources(dig(item.value, "spec", "minResources")).items():
-            limit, name = capability.get(resource, (wanted, ""))
-            if _is_above(wanted, limit, resource):
+    for need in _list_needs(census) if census.facts.queues else ():
+        for resource, (limit, name) in _capability(census, need.queue).items():
+            wanted = need.amounts.get(resource, 0)
+            # A capability of 0 is no limit for cpu and memory.
+            if wanted > limit and (limit > 0 or resource not in ("cpu", "memory")):
                 message = (
-                    f"minResources is {format_quantity(wanted)} {resource}, but the queue {name} has at most "
-                    f"{format_quantity(limit)}: the PodGroup stays Pending"
+                    f"{need.told} {format_quantity(wanted)} {resource}, but the queue {name} has at most "
+                    f"{format_quantity(limit)}: {need.effect}"
                 )
-                hint = "Raise the queue's capability, or make the gang smaller."
-                path = ("spec", "minResources", resource)
-                yield Finding(item, path, message, hint=hint)
-    yield from _find_ray_above_queue(census)
-    yield from _find_job_above_queue(census)
+                hint = f"Raise the queue's capability, or {need.smaller}."
+                yield Finding(need.item, need.path, message, need.current, hint=hint)
+                break
 
 
-def _find_job_above_queue(census: Census) -> Iterator[Finding]:
-    """Volcano makes the PodGroup of a Job with what the pods of its quorum request. Which pods these are depends on
-    priorities: they request at least as much as the smallest."""
+@rule("volcano-resources-above-cluster", "error", "A PodGroup or Job of Volcano needs more than all nodes have.")
+def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
+    """With Volcano's overcommit factor, by which it judges a PodGroup; the pods of a Job have to have their nodes."""
+    total: Counter[str] = Counter()
+    for node in census.facts.nodes or ():
+        total.update({resource: amount * node.number for resource, amount in node.allocatable.items()})
+    for need in _list_needs(census) if census.facts.nodes is not None else ():
+        percent, effect = (100, "no pod ever starts") if need.item.kind == "Job" else (120, need.effect)
+        lacking = [name for name, amount in need.amounts.items() if amount > total[name] * percent // 100]
+        if lacking and need.item.ref.group != "ray.io":
+            name = min(lacking)
+            message = (
+                f"{need.told} {format_quantity(need.amounts[name])} {name}, but all nodes have "
+                f"{format_quantity(total[name])}: {effect}"
+            )
+            yield Finding(need.item, need.path, message, need.current, hint=f"Add nodes, or {need.smaller}.")
+
+
+def _list_needs(census: Census) -> Iterator[_Need]:
+    for item in census.kind(_GROUP, "PodGroup"):
+        queue = as_text(dig(item.value, "spec", "queue")) or "default"
+        for name, amount in read_resources(dig(item.value, "spec", "minResources")).items():
+            path, effect = ("spec", "minResources", name), "the PodGroup stays Pending"
+            yield _Need(item, path, queue, {name: amount}, "minResources is", effect, "make the gang smaller")
+    # Volcano makes the PodGroup of a Job with what the pods of its quorum request. Which pods these are depends on
+    # priorities: they request at least as much as the smallest.
     for item in census.kind(_JOBS, "Job"):
         queue = as_text(dig(item.value, "spec", "queue")) or "default"
-        capability = _capability(census, queue)
-        quorum = as_int(dig(item.value, "spec", "minAvailable"))
-        needs = [(pods, requests) for pods, requests in list_needs(census, item) if pods] if capability else []
-        if quorum is None:
-            continue
-        for resource, (limit, name) in capability.items():
-            least = _add_smallest([(requests.get(resource, 0), pods or 0) for pods, requests in needs], quorum)
-            if _is_above(least, limit, resource):
-                message = (
-                    f"the {quorum} pods that start together request at least {format_quantity(least)} {resource}, the "
-                    f"queue {name} has at most {format_quantity(limit)}: the Job stays Pending"
-                )
-                hint = "Raise the queue's capability, or lower minAvailable."
-                yield Finding(item, ("spec", "minAvailable"), message, quorum, hint=hint)
-                break
+        quorum = as_int(dig(item.value, "spec", "minAvailable")) or 0
+        pods = [(number or 0, requests) for number, requests in list_needs(census, item)]
+        names = dict.fromkeys(name for _, requests in pods for name in requests)
+        least = {name: _add_smallest(((each.get(name, 0), number) for number, each in pods), quorum) for name in names}
+        told, effect = f"the {quorum} pods that start together request at least", "the Job stays Pending"
+        yield _Need(item, ("spec", "minAvailable"), queue, least, told, effect, "lower minAvailable", quorum)
+    # KubeRay's plugin makes the PodGroup of a cluster with what all its pods request.
+    for item in (item for kind in _RAY_KINDS for item in census.kind("ray.io", kind)):
+        queue = item.labels.get(_QUEUE, "")
+        total: Counter[str] = Counter()
+        for number, requests in list_needs(census, item) if queue else ():
+            total.update({name: amount * (number or 0) for name, amount in requests.items()})
+        effect, smaller = "the PodGroup that KubeRay creates stays Pending", "make the cluster smaller"
+        yield _Need(item, ("metadata", "labels", _QUEUE), queue, total, "its pods request", effect, smaller, queue)
 
 
 def _add_smallest(amounts: Iterable[tuple[int, int]], quorum: int) -> int:
@@ -119,27 +154,6 @@ def _add_smallest(amounts: Iterable[tuple[int, int]], quorum: int) -> int:
         taken = min(number, quorum)
         total, quorum = total + amount * taken, quorum - taken
     return total
-
-
-def _find_ray_above_queue(census: Census) -> Iterator[Finding]:
-    """KubeRay's plugin makes the PodGroup of a Ray cluster with what all its pods request."""
-    for kind in ("RayCluster", "RayJob"):
-        for item in census.kind("ray.io", kind):
-            queue = item.labels.get(_QUEUE, "")
-            capability = _capability(census, queue) if queue else {}
-            needs: dict[str, int] = {}
-            for pods, requests in list_needs(census, item) if capability else ():
-                for resource, amount in requests.items():
-                    needs[resource] = needs.get(resource, 0) + amount * (pods or 0)
-            for resource, (limit, name) in capability.items():
-                if _is_above(needs.get(resource, 0), limit, resource):
-                    message = (
-                        f"its pods request {format_quantity(needs[resource])} {resource}, the queue {name} has at most "
-                        f"{format_quantity(limit)}: the PodGroup that KubeRay creates stays Pending"
-                    )
-                    hint = "Raise the queue's capability, or make the cluster smaller."
-                    yield Finding(item, ("metadata", "labels", _QUEUE), message, queue, hint=hint)
-                    break
 
 
 @rule("volcano-queue-refused", "error", "The resources of a Volcano Queue contradict each other.")
@@ -175,42 +189,6 @@ def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Use a queue without children."
             yield Finding(item, ("spec", "queue"), message, name, hint=hint)
-
-
-@rule("volcano-resources-above-cluster", "error", "A PodGroup or Job of Volcano needs more than all nodes have.")
-def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
-    """minResources is more than the nodes have, with Volcano's overcommit factor; or the pods of a Job's quorum request
-    more than they have."""
-    if census.facts.nodes is None:
-        return
-    total: dict[str, int] = {}
-    for node in census.facts.nodes:
-        for resource, amount in node.allocatable.items():
-            total[resource] = total.get(resource, 0) + amount * node.number
-    for item in census.kind(_GROUP, "PodGroup"):
-        for resource, wanted in read_resources(dig(item.value, "spec", "minResources")).items():
-            room = total.get(resource, 0) * 12 // 10
-            if wanted > room:
-                message = (
-                    f"minResources is {format_quantity(wanted)} {resource}, but all nodes have "
-                    f"{format_quantity(total.get(resource, 0))}: the PodGroup stays Pending"
-                )
-                hint = "Add nodes, or make the gang smaller."
-                path = ("spec", "minResources", resource)
-                yield Finding(item, path, message, hint=hint)
-    for item in census.kind(_JOBS, "Job"):
-        quorum = as_int(dig(item.value, "spec", "minAvailable")) or 0
-        needs = [(pods or 0, requests) for pods, requests in list_needs(census, item)]
-        for resource in sorted({name for _, requests in needs for name in requests}):
-            least = _add_smallest([(requests.get(resource, 0), pods) for pods, requests in needs], quorum)
-            if least > total.get(resource, 0):
-                message = (
-                    f"the {quorum} pods that start together request at least {format_quantity(least)} {resource}, but "
-                    f"all nodes have {format_quantity(total.get(resource, 0))}: no pod ever starts"
-                )
-                hint = "Add nodes, or lower minAvailable."
-                yield Finding(item, ("spec", "minAvailable"), message, quorum, hint=hint)
-                break
 
 
 @rule("volcano-job-linked", "warning", "A Volcano Job links to a native group.")
@@ -317,11 +295,6 @@ def _list_queued(census: Census) -> Iterator[Item]:
     """What names a queue in `spec.queue`."""
     yield from census.kind(_GROUP, "PodGroup")
     yield from census.kind(_JOBS, "Job")
-
-
-def _is_above(wanted: int, limit: int, resource: str) -> bool:
-    """Whether a queue can never give as much. A capability of 0 is no limit for cpu and memory."""
-    return wanted > limit and (limit > 0 or resource not in ("cpu", "memory"))
 
 
 def _capability(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
