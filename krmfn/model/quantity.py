@@ -181,10 +181,10 @@ def parse_quantity(value: object) -> int | None:
         return None
 
 
-def add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+def add(total: dict[str, int], amounts: Mapping[str, int], times: int = 1) -> None:
     """Add amounts to a sum, name by name."""
     for name, amount in amounts.items():
-        total[name] = total.get(name, 0) + amount
+        total[name] = total.get(name, 0) + amount * times
 
 
 def format_quantity(amount: int) -> str:

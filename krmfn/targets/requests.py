@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.types import Any
-from krmfn.model.quantity import format_quantity, parse_quantity
+from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.tree import Gang, Leaf
 from krmfn.model.values import as_list
 
@@ -30,8 +30,7 @@ def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, s
             requests = count_requests(gang.values[template.owner], template.path)
             if requests is None:
                 return {}
-            for name, amount in requests.items():
-                total[name] = total.get(name, 0) + amount * min(pods, template.pods)
+            add(total, requests, min(pods, template.pods))
     return {name: format_quantity(amount) for name, amount in sorted(total.items())}
 
 

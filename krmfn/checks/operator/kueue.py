@@ -18,7 +18,7 @@ from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
-from krmfn.model.quantity import format_quantity, parse_quantity
+from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.selectors import match_namespace, match_node, tolerates
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
@@ -310,9 +310,7 @@ def _reject_topology(flavor: Mapping[str, Any], asked: _PodSet, facts: Facts) ->
     labels = as_mapping(dig(flavor, "spec", "nodeLabels")).items()
     for node in facts.nodes or ():
         if labels <= node.labels.items() and key in node.labels:
-            domain = have.setdefault(str(node.labels[key]), {})
-            for name, amount in node.allocatable.items():
-                domain[name] = domain.get(name, 0) + amount * node.number
+            add(have.setdefault(str(node.labels[key]), {}), node.allocatable, node.number)
     for name, amount in asked.requests.items() if have and annotations.get(_TOPOLOGY[0]) else ():
         need = amount * (asked.pods or 0)
         if all(domain.get(name, 0) < need for domain in have.values()):

@@ -5,7 +5,6 @@ Source: volcano v1.14.0 `pkg/webhooks/admission/jobs/validate`, `pkg/controllers
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
@@ -18,7 +17,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
 from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
-from krmfn.model.quantity import format_quantity
+from krmfn.model.quantity import add, format_quantity
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
@@ -102,17 +101,17 @@ def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]
 @rule("volcano-resources-above-cluster", "error", "A PodGroup or Job of Volcano needs more than all nodes have.")
 def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
     """With Volcano's overcommit factor, by which it judges a PodGroup; the pods of a Job have to have their nodes."""
-    total: Counter[str] = Counter()
+    total: dict[str, int] = {}
     for node in census.facts.nodes or ():
-        total.update({resource: amount * node.number for resource, amount in node.allocatable.items()})
+        add(total, node.allocatable, node.number)
     for need in _list_needs(census) if census.facts.nodes is not None else ():
         percent, effect = (100, "no pod ever starts") if need.item.kind == "Job" else (120, need.effect)
-        lacking = [name for name, amount in need.amounts.items() if amount > total[name] * percent // 100]
+        lacking = [name for name, amount in need.amounts.items() if amount > total.get(name, 0) * percent // 100]
         if lacking and need.item.ref.group != "ray.io":
             name = min(lacking)
             message = (
                 f"{need.told} {format_quantity(need.amounts[name])} {name}, but all nodes have "
-                f"{format_quantity(total[name])}: {effect}"
+                f"{format_quantity(total.get(name, 0))}: {effect}"
             )
             yield Finding(need.item, need.path, message, need.current, hint=f"Add nodes, or {need.smaller}.")
 
@@ -136,9 +135,9 @@ def _list_needs(census: Census) -> Iterator[_Need]:
     # KubeRay's plugin makes the PodGroup of a cluster with what all its pods request.
     for item in (item for kind in _RAY_KINDS for item in census.kind("ray.io", kind)):
         queue = item.labels.get(_QUEUE, "")
-        total: Counter[str] = Counter()
+        total: dict[str, int] = {}
         for number, requests in list_needs(census, item) if queue else ():
-            total.update({name: amount * (number or 0) for name, amount in requests.items()})
+            add(total, requests, number or 0)
         effect, smaller = "the PodGroup that KubeRay creates stays Pending", "make the cluster smaller"
         yield _Need(item, ("metadata", "labels", _QUEUE), queue, total, "its pods request", effect, smaller, queue)
 
