@@ -111,10 +111,9 @@ def _host(node: ClusterNode, name: str) -> str:
 def _list_groups(census: Census) -> Iterator[Mapping[str, Any]]:
     for kind in ("Workload", "CompositePodGroup", "PodGroup"):
         for item in census.kind("scheduling.k8s.io", kind):
-            metadata = {"name": item.name, "namespace": item.space}
             yield {
                 "apiVersion": item.api_version,
                 "kind": item.kind,
-                "metadata": metadata,
+                "metadata": {"name": item.name, "namespace": item.space},
                 "spec": item.value.get("spec", {}),
             }

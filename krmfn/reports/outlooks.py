@@ -242,38 +242,29 @@ def _spell(view: View) -> dict[str, Any]:
 
 
 def _spell_standing(standing: Standing) -> dict[str, Any]:
-    document: dict[str, Any] = {
+    told = {"why": standing.why, "change": standing.way_out, "rule": standing.rule}
+    return {
         "name": standing.name,
         "verdict": standing.verdict,
         "pods": len(standing.places),
         "placed": standing.placed,
+        **{key: text for key, text in told.items() if text},
+        "groups": [{"name": f"{group.namespace}/{group.name}"} for group in standing.groups],
+        "places": [_spell_place(place) for place in standing.places],
     }
-    if standing.why:
-        document["why"] = standing.why
-    if standing.way_out:
-        document["change"] = standing.way_out
-    if standing.rule:
-        document["rule"] = standing.rule
-    document["groups"] = [{"name": f"{group.namespace}/{group.name}"} for group in standing.groups]
-    document["places"] = [_spell_place(place) for place in standing.places]
-    return document
 
 
 def _spell_place(place: Place) -> dict[str, Any]:
-    document: dict[str, Any] = {"pod": place.pod.name, "node": place.node or None}
-    if place.message:
-        document["message"] = place.message
-    return document
+    return {"pod": place.pod.name, "node": place.node or None} | ({"message": place.message} if place.message else {})
 
 
 def _spell_load(load: Load) -> dict[str, Any]:
-    document: dict[str, Any] = {"name": load.name}
-    if load.domain:
-        document["domain"] = load.domain
-    if load.unschedulable:
-        document["unschedulable"] = True
-    document["allocatable"] = {name: format_quantity(amount) for name, amount in load.allocatable.items()}
-    document["used"] = {name: format_quantity(amount) for name, amount in load.used.items()}
-    document["gangs"] = dict(load.gangs)
-    document["otherPods"] = load.others
-    return document
+    return {
+        "name": load.name,
+        **({"domain": load.domain} if load.domain else {}),
+        **({"unschedulable": True} if load.unschedulable else {}),
+        "allocatable": {name: format_quantity(amount) for name, amount in load.allocatable.items()},
+        "used": {name: format_quantity(amount) for name, amount in load.used.items()},
+        "gangs": dict(load.gangs),
+        "otherPods": load.others,
+    }

@@ -240,25 +240,27 @@ def _spell_shift(shift: Shift) -> dict[str, Any]:
 
 
 def _spell_entry(entry: Entry) -> dict[str, Any]:
-    document: dict[str, Any] = {"action": entry.action, "resourceRef": entry.ref.to_json()}
-    document |= {"file": entry.file.to_json()} if entry.file and entry.file.path else {}
-    document |= {"world": entry.world} if entry.world else {}
-    if entry.changes:
-        document["changes"] = [_spell_change(change) for change in entry.changes]
-    if entry.reasons:
-        document["reasons"] = [
+    document: dict[str, Any] = {
+        "action": entry.action,
+        "resourceRef": entry.ref.to_json(),
+        **_locate(entry.file),
+        "world": entry.world,
+        "changes": [_spell_change(change) for change in entry.changes],
+        "reasons": [
             {"path": format_path(reason.path), "rule": reason.rule, "type": reason.type, "message": reason.message}
             for reason in entry.reasons
-        ]
-    if entry.consequences:
-        document["consequences"] = list(entry.consequences)
-    if entry.renames:
-        document["renames"] = [
-            {"resourceRef": place.ref.to_json(), "path": format_path(place.path)}
-            | ({"file": place.file.to_json()} if place.file and place.file.path else {})
+        ],
+        "consequences": list(entry.consequences),
+        "renames": [
+            {"resourceRef": place.ref.to_json(), "path": format_path(place.path), **_locate(place.file)}
             for place in entry.renames
-        ]
-    return document
+        ],
+    }
+    return {key: value for key, value in document.items() if value}
+
+
+def _locate(file: FileRef | None) -> dict[str, Any]:
+    return {"file": file.to_json()} if file and file.path else {}
 
 
 def _spell_change(change: Change) -> dict[str, Any]:
