@@ -34,17 +34,17 @@ def find_problems(census: Census) -> Iterator[Finding]:
             harmless.update(lines)
 
 
-#: Beginnings of plain scalars in a line that readers could disagree on, merges, and escaped slashes. Finds too much,
-#: never too little.
+#: Beginnings of plain scalars in a line that readers could disagree on, merges, escaped slashes, folded texts, and
+#: empty values in flow style. Finds too much, never too little.
 _SUSPICIOUS: Final = r"""(?x)
     (?:^|[\s\[{,]|":)(?:
         [-+]?\.?\d[^\s,\]}[{]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?i:inf|nan) | ~ |
         (?i:y|yes|n|no|on|off|true|false|null)(?=[\s,\]}:]|$)
-    )|<<|\\/"""
+    )|<<|\\/|\s>|:\s*[,}]|\{\s*[^][{}\s:,'"]+\s*[,}]|,\s*[^][{}\s:,'"]+\s*\}"""
 
 _CODES: Final = {
     "merged-key-set-twice": "Write the merge first, or set the key once.",
     "non-string-key": "Write the key in quotes.",
     "refused-escape": "Write / instead of \\/.",
-    "ambiguous-scalar": "If the value is a string, write it in quotes; otherwise write the number in decimal.",
+    "ambiguous-scalar": "If the value is a string, write it in quotes; otherwise write null, or the number in decimal.",
 }

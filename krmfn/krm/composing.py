@@ -83,6 +83,8 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) ->
         node: Node
         if kind is scalar:
             node = Scalar(start, event.end_mark.index, event.anchor, event.tag, event.value, event.style or "")
+            if "?" in node.content and not node.style and stack and stack[-1].flow:
+                raise _refuse(event, text, "kubectl and kustomize refuse a text with ? and without quotes in {} and []")
             if event.anchor is not None:
                 anchors[event.anchor] = node
         elif kind is mapping or kind is sequence:

@@ -154,8 +154,8 @@ def _walk_items(data: bytes, position: int, found: Split, edges: list[int]) -> i
 
 
 def _is_idle(data: bytes, line: int) -> bool:
-    """Whether a line holds a comment or nothing."""
-    text = data[line : data.find(b"\n", line) + 1 or len(data)].strip()
+    """Whether a line holds a comment or nothing. A tab in front of that is an error, which the full reader tells."""
+    text = data[line : data.find(b"\n", line) + 1 or len(data)].strip(b" \r\n")
     return not text or text.startswith(b"#")
 
 

@@ -289,7 +289,7 @@ def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:
             documents.append((before, _skip_mark(data, begin), line if ends else marker))
             before = line if ends else marker
         beside = data[marker + 3 : line].strip()
-        begin = line if ends or not beside or beside.startswith(b"#") else marker
+        begin = line if ends or not beside or (beside.startswith(b"#") and b"\r" not in beside) else marker
     if _has_content(data, begin, len(data)):
         documents.append((before, _skip_mark(data, begin), len(data)))
     return documents
@@ -318,8 +318,8 @@ def _has_content(data: bytes, start: int, end: int) -> bool:
         line = data.find(b"\n", position, end)
         line = end if line < 0 else line
         text = data[position:line].strip()
-        if text and not text.startswith((b"#", b"%")) and text != b"...":
-            return True
+        if text and (b"\r" in text or not (text.startswith((b"#", b"%")) or text == b"...")):
+            return True  # where lines end with CR, all of them look like one
         position = line + 1
     return False
 

@@ -7,6 +7,7 @@ a key after it wins). Knows nothing about Kubernetes kinds.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from krmfn.krm.dialect import explain_ambiguity, resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
@@ -23,6 +24,10 @@ _FREE_NODES = 200
 #: Keys that mean themselves, quoted or not, and what plain scalars mean: a memory of what was resolved.
 _USUAL_KEYS: set[str] = set()
 _USUAL_VALUES: dict[str, str | int | float | bool | None] = {}
+
+_ESCAPED = "kubectl and kustomize refuse the escape `\\/`"
+_REFOLDED = "kustomize adds a line break before the indented lines of this folded text, kubectl does not"
+_EMPTY = "kubectl reads this empty value as null, kustomize and kpt as an empty string"
 
 
 def _has_room(memory: set[str] | dict[str, Any]) -> bool:
@@ -168,18 +173,25 @@ def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[
         path, current = todo.pop()
         if isinstance(current, Scalar):
             message = "" if current.style or current.tag else explain_ambiguity(current.content)
-            if message:
+            if message or (message := _REFOLDED if _is_refolded(current) else ""):
                 yield path, "ambiguous-scalar", message, current.start
-            elif current.style == '"' and not json and _has_slash_escape(text[current.start : current.end]):
-                yield path, "refused-escape", "kubectl and kustomize refuse the escape `\\/`", current.start
+            elif not json and _has_slash_escape(current, text):
+                yield path, "refused-escape", _ESCAPED, current.start
         elif isinstance(current, Sequence):
             todo += [((*path, index), child) for index, child in enumerate(current.items)][::-1]
         elif isinstance(current, Mapping):
-            yield from _find_key_problems(path, current, builder)
+            yield from _find_key_problems(path, current, builder, json)
             todo += _list_children(path, current, builder)[::-1]
 
 
-def _has_slash_escape(source: str) -> bool:
+def _is_refolded(node: Scalar) -> bool:
+    """Whether a text in folded style has a line that is indented more than the one before."""
+    lines = [line for line in node.content.split("\n") if line] if node.style == ">" else []
+    return any(line[0] in " \t" and before[0] not in " \t" for before, line in pairwise(lines))
+
+
+def _has_slash_escape(node: Scalar, text: str) -> bool:
+    source = text[node.start : node.end] if node.style == '"' and "/" in node.content else ""
     return "\\/" in source and "\\/" in source.replace("\\\\", "")
 
 
@@ -194,7 +206,9 @@ def _is_no_string(key: Scalar) -> bool:
         return True  # infinite, which a key may be
 
 
-def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder) -> Iterator[tuple[Path, str, str, int]]:
+def _find_key_problems(
+    path: Path, mapping: Mapping, builder: _Builder, json: bool
+) -> Iterator[tuple[Path, str, str, int]]:
     seen: set[str] = set()
     merged: set[str] = set()
     for key, child in mapping.pairs:
@@ -219,6 +233,10 @@ def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder) -> Itera
             yield (*path, name), "non-string-key", message, key.start
         elif isinstance(target, Scalar) and not target.style and (message := explain_ambiguity(target.content)):
             yield (*path, name), "ambiguous-scalar", message, key.start
+        elif isinstance(key, Scalar) and not json and _has_slash_escape(key, builder.text):
+            yield (*path, name), "refused-escape", _ESCAPED, key.start
+        if mapping.flow and isinstance(child, Scalar) and not (child.style or child.content or child.tag):
+            yield (*path, name), "ambiguous-scalar", _EMPTY, child.start
 
 
 class Problem(NamedTuple):

@@ -39,6 +39,8 @@ SCALARS = [
     "-.Inf",
     ".NaN",
     "=",
+    "",
+    ">\n  x\n   y",
 ]
 FORMS = (
     "a: TOKEN",

@@ -34,6 +34,7 @@ def kinds(text: str | bytes) -> list[str]:
         (f"a: 1\n---\n{A}---\n- x\n---\ntext\n", ["A"]),
         (f"{A}----\n", None),
         (A.replace("\n", "\r\n") + "---\r\n" + B, ["A", "B"]),
+        *((start + A.replace("\n", "\r"), ["A"]) for start in ("# c\r", "--- # c\r")),
         ("apiVersion: v1\nkind: A\nx: |\n  ---\n  kind: C\n", ["A"]),
         ('{"apiVersion": "v1", "kind": "A"}\n{"apiVersion": "v1", "kind": "B"}', ["A", "B"]),
         ('{"apiVersion": "v1", "kind": "A"}\n---\n{"apiVersion": "v1", "kind": "B"}', ["A", "B"]),

@@ -49,7 +49,9 @@ def test_a_scalar_has_the_value_that_the_api_machinery_sees(text: str, value: ob
     assert type(read_value) is type(value)
 
 
-@pytest.mark.parametrize("text", [".inf", "-.Inf", ".nan", '"\\ud83d\\ude00"', "!!int a", "!!bool 1", "\x01", "\x7f"])
+@pytest.mark.parametrize(
+    "text", [".inf", "-.Inf", ".nan", '"\\ud83d\\ude00"', "!!int a", "!!bool 1", "\x01", "\x7f", "[a, b?c=1]"]
+)
 def test_what_go_refuses_is_unreadable(text: str) -> None:
     with pytest.raises(Unreadable) as refused:
         read(text)
@@ -68,6 +70,7 @@ def test_what_go_refuses_is_unreadable(text: str) -> None:
         *(("0b-11", "as -3"), ("0o-7", "kustomize and kpt as -7")),
         *((text, "base 60") for text in ("12:30", "12:30:45", "1:5.", "-1_0:59.5_0")),
         ("2020-01-02", "timestamp"),
+        (">-\n  a\n    b", "kustomize adds a line break"),
     ],
 )
 def test_a_scalar_that_readers_disagree_on_is_a_problem(text: str, part: str) -> None:
@@ -78,15 +81,23 @@ def test_a_scalar_that_readers_disagree_on_is_a_problem(text: str, part: str) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["true", "~", "12", "-1", "1.5", "12:99", "x", '"yes"', "'0777'", "!!str yes", "a:b", "0", "0.5"]
+    "text",
+    ["true", "~", "12", "-1", "1.5", "12:99", "x", '"yes"', "'0777'", "!!str yes", "a:b", "0.5", ">\n   a\n  \n   b"],
 )
 def test_a_scalar_that_readers_agree_on_is_no_problem(text: str) -> None:
     assert Stream.parse(f"apiVersion: v1\nkind: A\nk: {text}\n".encode()).items[0].problems == ()
 
 
 def test_an_escape_that_go_refuses_is_a_problem() -> None:
-    (problem,) = Stream.parse(b'apiVersion: v1\nkind: A\nk: "a\\/b"\nl: "a\\\\/b"\n').items[0].problems
-    assert (problem.code, problem.path) == ("refused-escape", ("k",))
+    found = Stream.parse(b'apiVersion: v1\nkind: A\nk: "a\\/b"\nl: "a\\\\/b"\n"m\\/n": ""\n').items[0].problems
+    assert {(problem.code, problem.path) for problem in found} == {("refused-escape", (name,)) for name in ("k", "m/n")}
+
+
+@pytest.mark.parametrize("text", ["{a: }", "{a: , b: 1}", "{a}", "{a:\n   }"])
+def test_an_empty_value_in_braces_is_a_problem(text: str) -> None:
+    """What kustomize prints for it is `""`."""
+    (problem,) = Stream.parse(f"apiVersion: v1\nkind: A\nk: {text}\n".encode()).items[0].problems
+    assert (problem.code, problem.path) == ("ambiguous-scalar", ("k", "a"))
 
 
 @pytest.mark.parametrize("text", ["1.0", "1", "1e3", "1E3", "100000000000000000000000", "-0"])

@@ -188,6 +188,7 @@ def test_usual_texts_are_split(text: str) -> None:
         HEAD + "items:\n-\n  kind: A\n",
         HEAD + "items:\n-\tkind: A\n",
         HEAD + "items:\n- kind: A\r- kind: B\n",
+        *(HEAD + f"items:\n{line}\n  - kind: A\n" for line in (" \t# c", " \t")),
         HEAD + "items:\n- kind: A\u0085- kind: B\n",
         HEAD + "items:\n- kind: A\n---\nkind: B\n",
         HEAD + "'items':\n- kind: A\n",

@@ -21,10 +21,22 @@ func readMachinery(text []byte) ([]byte, error) {
 	return yaml.YAMLToJSON(text)
 }
 
-// readKustomize gives the values that a decoder without a schema finds, keys as it prints them.
+// readKustomize gives the values that are in the text that kustomize prints: it writes the nodes that it reads. Keys are
+// as a decoder without a schema prints them.
 func readKustomize(text []byte) ([]byte, error) {
+	var node kyaml.Node
+	if err := kyaml.Unmarshal(text, &node); err != nil {
+		return nil, err
+	}
+	written := text
+	if !node.IsZero() {
+		var err error
+		if written, err = kyaml.Marshal(&node); err != nil {
+			return nil, err
+		}
+	}
 	var value any
-	if err := kyaml.Unmarshal(text, &value); err != nil {
+	if err := kyaml.Unmarshal(written, &value); err != nil {
 		return nil, err
 	}
 	return json.Marshal(plain(value))
