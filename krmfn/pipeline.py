@@ -79,7 +79,7 @@ def complete(
     outcome = generate(items, settings)
     gone = {id(item) for item in outcome.removed}
     kept = [item for item in items if id(item) not in gone]
-    return [*kept, *(Item.new(addition.value, file) for addition in outcome.added)], outcome.results
+    return [*kept, *(Item.hold(addition.value, file) for addition in outcome.added)], outcome.results
 
 
 def is_complete(items: Iterable[Item]) -> bool:

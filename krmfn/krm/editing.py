@@ -17,7 +17,11 @@ from krmfn.krm.places import begins_line, column, is_block_scalar, last_leaf
 from krmfn.krm.splices import end_line, insert_elements, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
 from krmfn.krm.types import Any
-from krmfn.krm.writing import is_collection, write_block, write_scalar
+from krmfn.krm.writing import is_collection, write_block, write_entry, write_scalar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.krm.lines import Lines
 
 #: The value of `edit_copy` that takes something out.
 REMOVED: Any = object()
@@ -26,19 +30,29 @@ REMOVED: Any = object()
 class Editor:
     """One edit. `used_outside` tells whether an anchor of this text is used behind it."""
 
-    def __init__(self, text: str, root: Node, style: Style, used_outside: Callable[[str], bool]) -> None:
-        """`style` is that of the whole object, of which `text` may be a part."""
+    def __init__(
+        self, text: str, root: Node, style: Style, used_outside: Callable[[str], bool], lines: Lines | None = None
+    ) -> None:
+        """`style` is that of the whole object, of which `text` may be a part; `lines` are given where it was read by
+        lines."""
         self.text = text
         self.root = root
         self.style = style
         self.used_outside = used_outside
+        self.lines = lines
         self.edits: list[tuple[int, int, str]] = []
         #: Whether something is taken out.
         self.removes = False
 
     def set(self, path: Path, value: Any) -> bool:
         """Plan to put `value` at `path`; True when it is there, False when the editor has to be asked again."""
-        return self._change([], self.root, path, 0, value)
+        gap = self.lines.find_gap(path) if self.lines else None
+        if gap is None:
+            return self._change([], self.root, path, 0, value)
+        depth, offset, indent = gap
+        entry = write_entry(path[depth], _nest(path[depth + 1 :], value), self.style, indent)
+        self.edits = [(offset, 0, " " * indent + entry + self.style.newline)]
+        return True
 
     def remove(self, path: Path) -> bool:
         """Plan to take out what stands at `path`; False when the editor has to be asked again."""

@@ -17,6 +17,7 @@ from krmfn.krm.types import Any, Callable, Iterable, Iterator, Mapping
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
+    from krmfn.krm.lines import Lines
     from krmfn.krm.values import Problem
 
 #: The fields of an object that say who it is.
@@ -55,12 +56,18 @@ class Item:
 
         Raises ValueError for what no manifest can say, such as a date, or a value that holds itself.
         """
-        from krmfn.krm.writing import to_plain, write_block
+        from krmfn.krm.writing import to_plain
 
-        plain = to_plain(value)
+        return cls.hold(to_plain(value), file)
+
+    @classmethod
+    def hold(cls, value: dict[str, Any], file: FileRef | None = None) -> Item:
+        """As `new`, of plain data that nobody changes: it is not copied."""
+        from krmfn.krm.writing import write_block
+
         source = Source(b"", file.path if file else "")
         item = cls(Frame(source, index=file.index if file else 0, new=True), 0, 0)
-        item._reading = Reading(item, lambda: write_block(plain) + "\n", plain)
+        item._reading = Reading(item, lambda: write_block(value) + "\n", value)
         item._reading.touched = True
         return item
 
@@ -209,18 +216,16 @@ class Item:
         reading.value()
         return reading.repeats
 
-    def may_hold(self, word: bytes) -> bool:
-        """False where `word` is surely no part of the item's keys and strings: most items need not be read for that.
+    def may_hold(self, *words: bytes) -> bool:
+        """False where none of `words` is a part of the item's keys and strings: most items need not be read for that.
 
         Edits, escapes (backslashes), and aliases for what stands elsewhere (`*`) leave it open.
         """
         if self.touched:
             return True
         source = self.frame.source
-        find = source.data.find
-        return find(word, self.start, self.end) >= 0 or any(
-            find(sign, self.start, self.end) >= 0 for sign in source.list_stand_ins()
-        )
+        signs = [sign for word in words for sign in source.list_signs(word)]
+        return any(source.data.find(sign, self.start, self.end) >= 0 for sign in signs)
 
     @property
     def is_new(self) -> bool:
@@ -332,26 +337,19 @@ class Item:
         """Take over the nodes of the text, which the reader of a stream has made. Raises Unreadable."""
         self._read().adopt(root)
 
-    def adopt_value(self, value: dict[str, Any], text: str = "", make_root: Callable[[], Node] | None = None) -> None:
-        """Take over the value of the text, which the reader of a stream has made; and the text, and what makes its
-        tree, where it has these, too."""
-        self._reading = Reading(self, (lambda: text) if text else self.read_original, value, make_root)
+    def adopt_value(self, value: dict[str, Any], text: str = "", lines: Lines | None = None) -> None:
+        """Take over the value of the text, which the reader of a stream has made; and the text, and its lines, where it
+        has these, too."""
+        self._reading = Reading(self, (lambda: text) if text else self.read_original, value, lines)
 
-    def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]:
-        """Read a text that stands where this object does into a tree, and its value where it comes along.
+    def read_lines(self, text: str) -> Lines | None:
+        """Read a text that stands where this object does by lines; None where it is not of the plainest kind."""
+        from krmfn.krm.lines import read_lines
 
-        Raises Unreadable.
-        """
-        frame = self.frame
-        if not frame.json:
-            from krmfn.krm.lines import read_lines
+        return None if self.frame.json else read_lines(text)
 
-            if found := read_lines(text):
-                return found[0](), found[1]
-        return self._compose(text), None
-
-    def _compose(self, text: str) -> Node | None:
-        """The tree of a text of any kind."""
+    def compose(self, text: str) -> Node | None:
+        """The tree of a text of any kind that stands where this object does. Raises Unreadable."""
         frame, anchors = self.frame, self.frame.anchors
         outer: Unreadable | None = None
 

@@ -10,11 +10,12 @@ only have one outline. Where a line is not of a form below, the answer is None: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Later, Mapping, Node, Scalar, Sequence
+from krmfn.krm.paths import Path
 from krmfn.krm.types import Any, NamedTuple
 
 _PLAIN = (
@@ -73,7 +74,7 @@ _SAYS_NOTHING: _Known = ("", None, None)
 #: Lines that were seen before: objects of one kind have most of them in common.
 _SEEN: dict[str, _Known] = {}
 #: Outlines by the forms of all lines: generated objects of one kind have them in common.
-_OUTLINES: dict[tuple[str, ...], list[_Step]] = {}
+_OUTLINES: dict[tuple[str, ...], _Outline] = {}
 #: How many of them are remembered, and of how many lines a text is that may be like others.
 _MOST_LINES, _MOST_OUTLINES, _LONGEST = 8192, 256, 400
 
@@ -82,23 +83,28 @@ class _Unusual(Exception):
     """The text is not of the plainest kind."""
 
 
-def read_lines(text: str) -> tuple[Callable[[], Mapping], dict[str, Any]] | None:
-    """What makes the tree of a block mapping, and its value; None where the text is not of the plainest kind."""
+class _Collection(NamedTuple):
+    """The steps of a collection, each with the number of the collection that is its value, 0 for others; the places of
+    its keys or indices among them; the step in whose line it ends."""
+
+    rows: list[tuple[_Step, int]]
+    places: dict[str | int | None, int]
+    last: _Step
+
+
+#: What texts have in common whose lines differ in scalars only: the steps in their order, and the collections.
+_Outline = tuple[list[_Step], list[_Collection]]
+
+
+def read_lines(text: str) -> Lines | None:
+    """Read a block mapping; None where the text is not of the plainest kind."""
     if not text.isascii() or text.encode().translate(None, _KNOWN):
         return None
     try:
         lines, starts = _scan(text)
-        outline = _recall(lines)
-        value = _make_value(outline, lines)
+        return Lines(text, _recall(lines), lines, starts)
     except (_Unusual, Unreadable):
         return None  # whoever reads it fully says what is wrong
-
-    def make_root() -> Mapping:
-        root = _NodeMaker(text, outline, lines, starts).make(dict, 0)
-        assert isinstance(root, Mapping)
-        return root
-
-    return make_root, value
 
 
 def _take_apart(raw: str) -> _Known:
@@ -194,12 +200,13 @@ def _find_column(line: _Line) -> int:
     return line.dashes[-1] if line.key is None else line.content
 
 
-def _recall(lines: list[_Known]) -> list[_Step]:
+def _recall(lines: list[_Known]) -> _Outline:
     """The outline of all texts whose lines have these forms."""
     forms = tuple([form for form, _, _ in lines])
     outline = _OUTLINES.get(forms)
     if outline is None:
-        outline = _draw(lines)
+        steps = _draw(lines)
+        outline = steps, _list_collections(steps)
         if len(lines) <= _LONGEST:
             if len(_OUTLINES) >= _MOST_OUTLINES:
                 _OUTLINES.clear()
@@ -258,10 +265,27 @@ def _draw(lines: list[_Known]) -> list[_Step]:
     return outline
 
 
-def _make_value(outline: list[_Step], lines: list[_Known]) -> dict[str, Any]:
+def _list_collections(steps: list[_Step]) -> list[_Collection]:
+    rows: list[list[tuple[_Step, int]]] = [[]]
+    for step in steps:
+        is_open = step[3] is dict or step[3] is list
+        rows[step[0]].append((step, len(rows) if is_open else 0))
+        if is_open:
+            rows.append([])
+    ends = [own[-1][0] for own in rows]
+    for place in range(len(rows) - 1, -1, -1):  # what is in a collection has a number above its own
+        if inner := rows[place][-1][1]:
+            ends[place] = ends[inner]
+    keys: list[dict[str | int | None, int]] = [
+        {at if step[2] is None else step[2]: at for at, (step, _) in enumerate(own)} for own in rows
+    ]
+    return [_Collection(*each) for each in zip(rows, keys, ends, strict=True)]
+
+
+def _make_value(steps: list[_Step], lines: list[_Known]) -> dict[str, Any]:
     root: dict[str, Any] = {}
     made: list[Any] = [root]
-    for place, number, key, what, _ in outline:
+    for place, number, key, what, _ in steps:
         if what is None:
             value = lines[number][1]
         elif what is dict or what is list:
@@ -361,66 +385,89 @@ def _read_literal(text: str, offset: int, known: _Known, position: int, column: 
     return Scalar(offset + line.start, position, None, None, content, "|")
 
 
-class _NodeMaker:
-    """Makes the nodes of a text from its outline."""
+class Lines:
+    """A text that was read by lines: its value; its tree, and where a new key goes, for those who ask."""
 
-    def __init__(self, text: str, outline: list[_Step], lines: list[_Known], starts: list[int]) -> None:
-        self.text = text
-        self.lines = lines
-        self.starts = starts
-        #: The steps of each collection, each with the number of the collection that is its value, 0 for others.
-        self.rows: list[list[tuple[_Step, int]]] = [[]]
-        for step in outline:
-            place, _, _, what, _ = step
-            is_open = what is dict or what is list
-            self.rows[place].append((step, len(self.rows) if is_open else 0))
-            if is_open:
-                self.rows.append([])
+    __slots__ = ("_collections", "_lines", "_starts", "_text", "value")
 
-    def make(self, kind: type, place: int, column: int | None = None) -> Mapping | Sequence:
-        """The node of a collection; its children are made when they are asked for."""
-        rows = self.rows[place]
+    def __init__(self, text: str, outline: _Outline, lines: list[_Known], starts: list[int]) -> None:
+        """`starts` are where the lines that say something begin."""
+        self._text = text
+        self._lines = lines
+        self._starts = starts
+        steps, self._collections = outline
+        self.value = _make_value(steps, lines)
+
+    def make_root(self) -> Node:
+        """The node of the document; its children are made when they are asked for."""
+        return self._make(dict, 0)
+
+    def find_gap(self, path: Path) -> tuple[int, int, int] | None:
+        """Where the first key of `path` goes that is not there: its number in the path, the start of the line behind
+        those of its mapping, and its column. None where all are there, or where that takes a look at the nodes."""
+        place = 0
+        for depth, part in enumerate(path):
+            rows, places, last = self._collections[place]
+            at = places.get(part)
+            if at is None:
+                _, number, key, _, _ = rows[0][0]
+                end = self._text.find("\n", self._find_end(last)) + 1 if last[3] is not _LITERAL else 0
+                is_key = key is not None and isinstance(part, str)
+                return (depth, end, self._lines[number][2].content) if end and is_key else None
+            place = rows[at][1]
+            if not place:
+                break
+        return None
+
+    def find_step(self) -> int:
+        """Columns per level, as `detect_style` finds them."""
+        for rows, _, _ in self._collections:
+            for (_, number, key, what, column), _ in rows:
+                if what is dict and key is not None:
+                    line: _Line = self._lines[number][2]
+                    return max(1, column - line.content)
+        return 2
+
+    def _make(self, kind: type, place: int, column: int | None = None) -> Mapping | Sequence:
+        rows, places, last = self._collections[place]
         first = rows[0][0][1]
-        column = self.lines[first][2].content if column is None else column
-        start, end = self.starts[first] + column, self._find_end(place)
+        column = self._lines[first][2].content if column is None else column
+        start, end = self._starts[first] + column, self._find_end(last)
         if kind is dict:
             mapping = Mapping(start, end, None, None, False)
             mapping.children = Later(rows, self._make_pair)
-            mapping.places = {step[2]: at for at, (step, _) in enumerate(rows)}  # none is there twice
+            mapping.places = places
             return mapping
         sequence = Sequence(start, end, None, None, False)
         sequence.children = Later(rows, self._make_child)
         return sequence
 
-    def _find_end(self, place: int) -> int:
-        step, inner = self.rows[place][-1]
-        while inner:
-            step, inner = self.rows[inner][-1]
-        _, number, _, what, _ = step
+    def _find_end(self, last: _Step) -> int:
+        _, number, _, what, _ = last
         if what is _LITERAL:
-            return int(self.lines[number][1].end)
-        line: _Line = self.lines[number][2]
-        return self.starts[number] + (line.key_end + 1 if line.sort == _NOTHING else line.end)
+            return int(self._lines[number][1].end)
+        line: _Line = self._lines[number][2]
+        return self._starts[number] + (line.key_end + 1 if line.sort == _NOTHING else line.end)
 
     def _make_pair(self, row: tuple[_Step, int]) -> tuple[Node, Node]:
         number = row[0][1]
-        line, position = self.lines[number][2], self.starts[number]
+        line, position = self._lines[number][2], self._starts[number]
         start, end = position + line.content, position + line.key_end
-        return Scalar(start, end, None, None, self.text[start:end], ""), self._make_child(row)
+        return Scalar(start, end, None, None, self._text[start:end], ""), self._make_child(row)
 
     def _make_child(self, row: tuple[_Step, int]) -> Node:
         (_, number, _, what, column), inner = row
         if inner:
-            return self.make(what, inner, column)
+            return self._make(what, inner, column)
         if what is _LITERAL:
-            scalar: Scalar = self.lines[number][1]
+            scalar: Scalar = self._lines[number][1]
             return scalar
-        line, position = self.lines[number][2], self.starts[number]
+        line, position = self._lines[number][2], self._starts[number]
         if line.sort == _NOTHING:
             after = position + line.key_end + 1
             return Scalar(after, after, None, None, "", "")
         start, end = position + line.start, position + line.end
-        source = self.text[start:end]
+        source = self._text[start:end]
         if line.sort == _SCALAR:
             return _make_scalar(start, source)
         if source[0] == "{":

@@ -66,7 +66,7 @@ def find_child(node: Node, part: str | int) -> Step | None:
     return None
 
 
-def _list_places(holder: Mapping) -> dict[str | None, int]:
+def _list_places(holder: Mapping) -> dict[str | int | None, int]:
     """Where each key stands, the last of duplicates; empty where something is merged in."""
     if any(is_merge(key) for key, _ in holder.pairs):
         return {}

@@ -93,7 +93,7 @@ class Mapping(Node):
         #: A list, or Later.
         self.children: Any = []
         #: Where each key stands among the pairs, where that is known: from reading lines, or from an earlier look.
-        self.places: dict[str | None, int] | None = None
+        self.places: dict[str | int | None, int] | None = None
 
     @property
     def pairs(self) -> Children[tuple[Node, Node]]:

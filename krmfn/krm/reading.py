@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
     from krmfn.krm.frames import Frame
+    from krmfn.krm.lines import Lines
     from krmfn.krm.nodes import Node
     from krmfn.krm.style import Style
 
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
         start: int
         end: int
 
-        def parse_text(self, text: str) -> tuple[Node | None, dict[str, Any] | None]: ...
+        def read_lines(self, text: str) -> Lines | None: ...
+
+        def compose(self, text: str) -> Node | None: ...
 
     #: Everything that an edit changes.
     State = tuple[Any, ...]
@@ -44,7 +47,7 @@ class Reading:
     __slots__ = (
         "_behind",
         "_edits",
-        "_make_root",
+        "_lines",
         "_owner",
         "_paths",
         "_plain",
@@ -60,12 +63,12 @@ class Reading:
     )
 
     def __init__(
-        self, owner: Owner, write: Callable[[], str], value: Any = _NOTHING, make_root: Callable[[], Node] | None = None
+        self, owner: Owner, write: Callable[[], str], value: Any = _NOTHING, lines: Lines | None = None
     ) -> None:
         """Nothing is parsed yet. `write` gives the text when it is needed; `value` is given where it is known: from
-        reading lines, which can make the tree (`make_root`), or because the object is new."""
+        reading `lines`, or because the object is new."""
         self._owner = owner
-        self._make_root = make_root
+        self._lines = lines
         self._write = write
         self._text: str | None = None
         self._root: Any = _NOTHING
@@ -120,7 +123,7 @@ class Reading:
         self._edits = []
         self._paths = {}
         self._root = _NOTHING
-        self._make_root = None
+        self._lines = None
         self._shares = self._style = None
 
     def replace_text(self, text: str) -> None:
@@ -134,12 +137,12 @@ class Reading:
         return self._tree(self.text)
 
     def _tree(self, text: str) -> Node | None:
-        if self._make_root is not None:
-            self._root, self._make_root = self._make_root(), None
         if self._root is _NOTHING:
-            self._root, value = self._owner.parse_text(text)
-            if value is not None and self._value is _NOTHING:
-                self._value, self.repeats, self._plain = value, False, True
+            if self._lines is None:
+                self._lines = self._owner.read_lines(text)
+            if self._lines and self._value is _NOTHING:
+                self._value, self.repeats, self._plain = self._lines.value, False, True
+            self._root = self._lines.make_root() if self._lines else self._owner.compose(text)
         root: Node | None = self._root
         return root
 
@@ -198,7 +201,7 @@ class Reading:
         """Be as at `save`."""
         self._text, self._root, self._value, self.repeats, self._plain, *edits, self.touched = state
         self._behind, self._edits, self._paths, self._plans = edits
-        self._make_root = None  # it is that of another text, perhaps
+        self._lines = None  # they are those of another text, perhaps
         self._shares = self._style = None
 
     def set_scalar(self, path: Path, plan: Plan, repeat: Repeat) -> bool:
@@ -269,8 +272,9 @@ class Reading:
         if root is None:
             raise EditRefused("there is no object")
         if self._style is None:
-            self._style = detect_style(self._parsed, root, frame.json, frame.source.newline)
-        return Editor(self._parsed, root, self._style, self._is_used)
+            step = self._lines.find_step() if self._lines else 0
+            self._style = detect_style(self._parsed, root, frame.json, frame.source.newline, step)
+        return Editor(self._parsed, root, self._style, self._is_used, self._lines)
 
     def _is_used(self, anchor: str) -> bool:
         """Whether another part of the document behind this one may use an anchor."""

@@ -356,7 +356,7 @@ def _read_ahead(source: Source, documents: Many[tuple[int, int, int]]) -> Many[d
 
     def read(document: tuple[int, int, int]) -> dict[str, Any] | None:
         found = read_lines(source.data[document[1] : document[2]].decode(errors="replace"))
-        return found[1] if found and _is_object(found[1]) else None
+        return found.value if found and _is_object(found.value) else None
 
     return share(read, documents)
 
@@ -373,17 +373,18 @@ def _read_document(
     """Read one YAML document: an object, whose `value` may be known, a list of objects, or something else (None)."""
     before, begin, end = span
     frame = Frame(source, index=index)
-    text, make_root = "", None
+    text, lines = "", None
     if value is None:
         text = source.text(begin, end)
-        make_root, value = read_lines(text) or (None, None)
+        lines = read_lines(text)
+        value = lines.value if lines else None
     if value is not None and _is_object(value):
         frame.remarks = _find_remarks(source, before, begin)
         item = Item(frame, begin, end)
-        item.adopt_value(value, text, make_root)
+        item.adopt_value(value, text, lines)
         return StreamPart(before, end, [item], None)
     try:
-        root = make_root() if make_root else _compose(text)
+        root = lines.make_root() if lines else _compose(text)
     except Unreadable as error:
         if "{{" not in text:
             source.refuse(error, begin)

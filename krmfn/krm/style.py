@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, walk
+from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import column, entry_start, first_dash, line_start
 from krmfn.krm.types import Callable, Iterator
 
@@ -43,19 +43,20 @@ class Style:
         return self._wide
 
 
-def detect_style(text: str, root: Node, json: bool, newline: str) -> Style:
-    """The style of a whole text: indentation step and dashes of blocks, separators of JSON."""
+def detect_style(text: str, root: Node, json: bool, newline: str, step: int = 0) -> Style:
+    """The style of a whole text: indentation step (where it is not known) and dashes of blocks, separators of JSON."""
     if json:
         style = Style(json=True, newline=newline)
         _detect_json(text, root, style)
         return style
-    inner = next((pair for pair in _list_blocks(root) if isinstance(pair[1], Mapping) and pair[1].pairs), None)
-    step = 2
-    if inner is not None:
-        key, child = inner
-        assert isinstance(child, Mapping)
-        step = max(1, column(text, entry_start(text, child.pairs[0][0])) - column(text, entry_start(text, key)))
-    return Style(step, lambda: _is_wide(text, root), newline=newline)
+    return Style(step or _find_step(text, root), lambda: _is_wide(text, root), newline=newline)
+
+
+def _find_step(text: str, root: Node) -> int:
+    for key, child in _list_blocks(root):
+        if isinstance(child, Mapping) and child.pairs:
+            return max(1, column(text, entry_start(text, child.pairs[0][0])) - column(text, entry_start(text, key)))
+    return 2
 
 
 def _is_wide(text: str, root: Node) -> bool:
@@ -67,12 +68,18 @@ def _is_wide(text: str, root: Node) -> bool:
 
 
 def _list_blocks(root: Node) -> Iterator[tuple[Node, Mapping | Sequence]]:
-    """The block collections that are values of block mappings, with their keys."""
-    for node in walk(root):
-        if isinstance(node, Mapping) and not node.flow:
-            for key, child in node.pairs:
-                if isinstance(child, Mapping | Sequence) and not child.flow:
-                    yield key, child
+    """The block collections that are values of block mappings, with their keys, those of a mapping before what is in
+    them: few nodes have to be made for the first."""
+    if isinstance(root, Mapping) and not root.flow:
+        for key, child in root.pairs:
+            if isinstance(child, Mapping | Sequence) and not child.flow:
+                yield key, child
+        for key, child in root.pairs:
+            yield from _list_blocks(key)
+            yield from _list_blocks(child)
+    elif isinstance(root, Sequence):
+        for child in root.items:
+            yield from _list_blocks(child)
 
 
 def _detect_json(text: str, root: Node, style: Style) -> None:

@@ -151,7 +151,7 @@ class _Run:
     def _find_foreign(self, item: Item, path: Path, ours: set[str]) -> Note | None:
         """What stands at the place of a link, if a person has put it there."""
         current = item.get(path)
-        if not is_name(path) or not isinstance(current, str) or not current or current in ours:
+        if not current or not isinstance(current, str) or current in ours or not is_name(path):
             return None
         if self.ledger.is_own_style(item, current):
             return None

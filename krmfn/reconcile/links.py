@@ -14,6 +14,8 @@ from krmfn.releases.spelling import LINK_FIELDS, LINKS
 
 #: The keys under which pods name a group of another scheduler.
 _KEYS: Final = frozenset(row.link[1] for row in SCHEDULERS.values())
+#: The keys that hold names of groups.
+_NAMES: Final = _KEYS | {POD_GROUP}
 #: Every link is below one of these.
 _WORDS: Final = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP, *sorted(_KEYS)))
 
@@ -96,12 +98,12 @@ def _sites_of(row: Scheduler, metadata: Mapping[str, Any], spec: Mapping[str, An
 
 def is_name(path: Path) -> bool:
     """Whether a link's field holds the name of an object (others are set beside it: a template, a scheduler)."""
-    return path[-1] in {POD_GROUP, *_KEYS} or any(path[-len(field) :] == field for field in LINKS)
+    return path[-1] in _NAMES or any(path[-len(field) :] == field for field in LINKS)
 
 
 def may_be_linked(item: Item) -> bool:
     """Whether the text of an item, as it was read, leaves it open that links stand in it."""
-    return any(item.may_hold(word) for word in _WORDS)
+    return item.may_hold(*_WORDS)
 
 
 def unlink(item: Item, ours: Collection[str], keep: Collection[Path] = ()) -> None:

@@ -28,7 +28,7 @@ def place_in_package(added: Iterable[Addition], items: Sequence[Item]) -> Iterat
         annotations = owner.annotations
         path = next((annotations[key] for key in PATHS if key in annotations), "")
         if not path:
-            yield Item.new(value)
+            yield Item.hold(value)
             continue
         package = annotations.get(PACKAGE, "")
         target = beside(path)
@@ -39,7 +39,7 @@ def place_in_package(added: Iterable[Addition], items: Sequence[Item]) -> Iterat
         place = {PATHS[0]: target, INDICES[0]: str(index)} | ({PACKAGE: package} if package else {})
         metadata = value["metadata"]
         placed = {**metadata, "annotations": {**metadata.get("annotations", {}), **place}}
-        yield Item.new({**value, "metadata": placed}, FileRef(target, index))
+        yield Item.hold({**value, "metadata": placed}, FileRef(target, index))
 
 
 def _count(items: Iterable[Item], package: str, path: str) -> int:

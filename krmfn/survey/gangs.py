@@ -123,7 +123,7 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
 def _choose(settings: Settings, item: Item) -> Selection:
     """As options_for; but annotations are not read where the text shows that nothing asks for a gang."""
     selector = settings.select.selector
-    if any(map(item.may_hold, _SIGNS)):
+    if item.may_hold(*_SIGNS):
         _ = item.value  # which is needed as a whole, most likely: its annotations are not looked for on their own
     elif selector is not None and not selector.matches(item):
         return Selection(None, "not selected")

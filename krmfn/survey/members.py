@@ -45,8 +45,8 @@ def from_item(item: Item) -> tuple[Member, ...]:
     if item.kind == "CustomResourceDefinition":  # large, and it only says which fields there may be
         return ()
     if kind is None:
-        is_likely = any(item.may_hold(word) for word in _WORDS)
-        return tuple(Member(item, path, None, path) for path in _find_linked(item.value, ())) if is_likely else ()
+        likely = _find_linked(item.value, ()) if item.may_hold(*_WORDS) else ()
+        return tuple(Member(item, path, None, path) for path in likely)
     if not kind.source and item.may_hold(_WORDS[-1]):
         known = {path for template in kind.templates for path, _ in _expand(item.value, template.path)}
         asking = [path for path in _find_linked(item.value, ()) if path not in known]

@@ -13,13 +13,16 @@ from typing import Any
 
 from krmfn.krm import nodes
 from krmfn.krm.composing import compose
-from krmfn.krm.editing import same
+from krmfn.krm.editing import Editor, same
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.json_reading import compose_json
+from krmfn.krm.lines import read_lines
 from krmfn.krm.lookup import find_steps, read_key
 from krmfn.krm.paths import Path
+from krmfn.krm.style import detect_style
 from krmfn.krm.values import to_value
+from krmfn.krm.writing import to_plain
 from tests.fuzz.texts import KEYS, write_document
 
 GONE: Any = object()
@@ -95,6 +98,8 @@ def edit(random: Random, item: Item, unseen: Item, is_json: bool) -> None:
         expected = apply(copy_plain(old), path, new)
     except Impossible:
         expected = GONE
+    if not is_json and new is not GONE:
+        check_lines(before, path, new)
     made = make(item, path, new)
     assert make(unseen, path, new) == made, ("refused by one of two", before, path, new, made)
     if not made:
@@ -111,6 +116,27 @@ def edit(random: Random, item: Item, unseen: Item, is_json: bool) -> None:
     again = to_value(read(after, is_json), after)
     assert same(again, expected), ("text", before, path, new, after, again, expected)
     check_rest(before, after, path, new, is_json)
+
+
+def check_lines(text: str, path: Path, new: Any) -> None:
+    """A new key is written where and how the nodes say, when the lines say it."""
+    lines = read_lines(text)
+    if lines is None or lines.find_gap(path) is None:
+        return
+    root = compose(text)
+    assert root is not None
+    style = detect_style(text, root, False, "\n")
+    assert lines.find_step() == style.step, text
+    plain = to_plain(new)
+    outcomes = []
+    for known in (lines, None):
+        editor = Editor(text, root, style, lambda _: False, known)
+        try:
+            assert editor.set(path, plain)
+        except EditRefused as refused:
+            outcomes.append(str(refused))
+        outcomes.append(str(editor.edits))
+    assert outcomes[: len(outcomes) // 2] == outcomes[len(outcomes) // 2 :], (text, path, new, outcomes)
 
 
 def copy_plain(value: Any) -> Any:

@@ -228,8 +228,8 @@ def check_lines(text: str, root: nodes.Node | None, value: Any) -> None:
     """The line reader and libyaml give the same value and the same nodes."""
     lines = read_lines(text)
     if lines is not None:
-        assert same(lines[1], value), (text, lines[1], value)
-        made = lines[0]()
+        assert same(lines.value, value), (text, lines.value, value)
+        made = lines.make_root()
         assert same(to_value(made, text), value), text
         assert list(_spell_nodes(made)) == list(_spell_nodes(root)), text
 

@@ -14,7 +14,8 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.lines import read_lines
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
 from krmfn.krm.values import to_value
-from tests.krm.manifests import spelled_objects
+from tests.fuzz.editing import check_lines
+from tests.krm.manifests import VALUES, list_paths, spelled_objects
 
 
 def spell(node: Node | None) -> Any:
@@ -34,8 +35,7 @@ def assert_alike(text: str) -> bool:
     read = read_lines(text)
     if read is None:
         return False
-    make_root, value = read
-    root = make_root()
+    value, root = read.value, read.make_root()
     whole = compose(text)
     expected = to_value(whole, text)
     assert same(value, expected)
@@ -233,6 +233,17 @@ def test_documents_share_no_collection() -> None:
     first, second = read_lines(text), read_lines(text)
     assert first is not None
     assert second is not None
-    first[1]["a"].append(1)
-    first[1]["b"]["k"] = 1
-    assert second[1] == {"a": ["x"], "b": {"m": "z"}}
+    first.value["a"].append(1)
+    first.value["b"]["k"] = 1
+    assert second.value == {"a": ["x"], "b": {"m": "z"}}
+
+
+@given(
+    st.lists(st.tuples(HEADS, SCALARS), min_size=1, max_size=6), st.sampled_from(["z", "a", 0]), VALUES, st.booleans()
+)
+def test_new_keys_go_where_the_nodes_say(lines: list[tuple[str, str]], key: str | int, new: Any, ends: bool) -> None:
+    text = "".join(f"{head}{scalar}\n" for head, scalar in lines)
+    read = read_lines(text if ends else text[:-1])
+    for path in [(), *list_paths(read.value)] if read else []:
+        check_lines(text if ends else text[:-1], (*path, key), new)
+        check_lines(text, (*path, "y", key, "x"), new)
