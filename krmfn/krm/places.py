@@ -97,7 +97,7 @@ def visible_end(text: str, node: Node) -> int:
 def _end_of(text: str, node: Node, leaf: Node) -> int:
     """As visible_end, of a node whose last leaf is no block scalar."""
     end = max(leaf.end, leaf.start)
-    return max(_retreat(text, end), _last_key_end(node)) if leaf.start == leaf.end else end
+    return max(_retreat(text, end), _last_key_end(text, node)) if leaf.start == leaf.end else end
 
 
 def lines_end(text: str, node: Node) -> int:
@@ -121,13 +121,13 @@ def lines_end(text: str, node: Node) -> int:
     return end
 
 
-def _last_key_end(node: Node) -> int:
+def _last_key_end(text: str, node: Node) -> int:
     """Where the last key of what ends a node ends: a quoted one may have lines that look like comments."""
     end = 0
     while not isinstance(node, Scalar) and last_leaf(node) is not node:
         if isinstance(node, Mapping):
             key, node = node.pairs[-1]
-            end = key.end
+            end = visible_end(text, key)
         elif isinstance(node, Sequence):
             node = node.items[-1]
     return end

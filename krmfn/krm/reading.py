@@ -84,6 +84,7 @@ class Reading:
         #: The edits that the text lags behind; the value has them.
         self._plans: list[tuple[Path, Plan]] = []
         self._shares: bool | None = None
+        #: That of the first text: what was asked between edits must not change how the next one is written.
         self._style: Style | None = None
         #: Whether a mapping of the value may have a key twice in the text. What reads lines gives no such value.
         self.repeats = False
@@ -124,12 +125,13 @@ class Reading:
         self._paths = {}
         self._root = _NOTHING
         self._lines = None
-        self._shares = self._style = None
+        self._shares = None
 
     def replace_text(self, text: str) -> None:
         """Begin with another text, as if it had come from edits."""
         self._replace(text)
         self._forget_value()
+        self._style = None
         self.touched = True
 
     def root(self) -> Node | None:
@@ -202,7 +204,7 @@ class Reading:
         self._text, self._root, self._value, self.repeats, self._plain, *edits, self.touched = state
         self._behind, self._edits, self._paths, self._plans = edits
         self._lines = None  # they are those of another text, perhaps
-        self._shares = self._style = None
+        self._shares = None
 
     def set_scalar(self, path: Path, plan: Plan, repeat: Repeat) -> bool:
         """Put something where no collection is, without a look at the text: false where that cannot be done, and where

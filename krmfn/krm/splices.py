@@ -191,7 +191,7 @@ def remove_child(text: str, holder: Mapping | Sequence, place: int) -> Edits:
     start = entry_start(text, holder.pairs[place][0]) if isinstance(holder, Mapping) else dash_of(text, holder, place)
     end = lines_end(text, nodes[place])
     if isinstance(holder, Mapping):
-        end = max(end, next_line(text, holder.pairs[place][0].end))
+        end = max(end, lines_end(text, holder.pairs[place][0]))
     line = line_start(text, start)
     if text[line:start].strip() or (not line and start):  # behind a dash, where what follows takes its place
         while text[end : end + 1].isspace():

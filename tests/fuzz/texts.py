@@ -179,7 +179,10 @@ class Writer:
     def explicit(self, indent: int, depth: int) -> str:
         inner = indent + self.random.choice([2, 2, 4])
         gap = " " * (inner - indent - 1)
-        key = self.pick(self.scalar(inner) + "\n", self.flow(2) + "\n", self.mapping(inner, depth + 1).lstrip(" "))
+        block = self.block_scalar(indent + 1)
+        key = self.pick(
+            self.scalar(inner) + "\n", self.flow(2) + "\n", block, self.mapping(inner, depth + 1).lstrip(" ")
+        )
         colon = " " * indent + ":"
         value = self.pick("", colon + gap + self.inline(inner, depth), colon + self.value(indent, depth))
         return "?" + gap + key + value

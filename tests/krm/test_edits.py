@@ -85,6 +85,8 @@ def remove(text: str, *paths: Path) -> str:
         ("a: 1\n", ("x", "y"), "a: 1\n"),
         ("a: |\n  x\nb: 1\n  # deeper\nc: 2\n", ("b",), "a: |\n  x\n# deeper\nc: 2\n"),
         ("a: 1\r\nb: 2\r\n", ("a",), "b: 2\r\n"),
+        ("a:\n  ? |\n    k\nz: 1\n", ("a",), "z: 1\n"),
+        ("a:\n  b: 1\n  ? |\n    k\nz: 1\n", ("a", "k\n"), "a:\n  b: 1\nz: 1\n"),
     ],
 )
 def test_what_is_removed_leaves_the_rest(text: str, path: Path, result: str) -> None:
@@ -250,3 +252,12 @@ def test_a_colon_in_a_comment_is_not_that_of_a_list(value: str) -> None:
     resources = ResourceList.parse(f"{head}? items # a: b\n:{value}\n".encode())
     resources.append(Item.new({"kind": "A"}))
     assert [item.value for item in ResourceList.parse(resources.render()).items] == [{"kind": "A"}]
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_what_is_written_does_not_depend_on_what_is_looked_at(look: bool) -> None:
+    item = Item.parse(b"a:\n b: 1\nc: 1\n")
+    item.remove(("a",))
+    assert not look or item.text == "c: 1\n"
+    item.set(("d",), {"e": "f"})
+    assert item.text == "c: 1\nd:\n e: f\n"
