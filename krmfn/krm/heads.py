@@ -31,8 +31,8 @@ def _write_usual(column: int, newline: bytes) -> bytes:
     word = _WORD + newline
     keys, fields = b" {%d}" % column, b" {%d}" % (column + _STEP)
     odd = b"[\"'?!&*<\t]"
-    other = keys + b"(?!(?:apiVersion|kind|metadata)[ :]|" + odd + b")[^\n]*"
-    field = fields + b"(?!(?:name|namespace)[ :]|" + odd + b")[^\n]*"
+    other = keys + b"(?!(?:apiVersion|kind|metadata)[ \t:]|" + odd + b")[^\n]*"
+    field = fields + b"(?!(?:name|namespace)[ \t:]|" + odd + b")[^\n]*"
     # Atomic groups, not possessive quantifiers: before Python 3.11.5 those go on in the wrong place (gh-106052).
     # Lines that are indented more would belong to the word, also behind empty ones.
     more = b"(?!(?>(?: *" + newline + b")*) {%d})"
@@ -89,7 +89,7 @@ class HeadReader:
         #: Whether lines may end with CR LF: nothing but the usual order is known then.
         self._mixed = b"\r" in data
         #: A key that makes an object unusual when it stands behind metadata.
-        self._again = re.compile(b"\n {%d}(?:(?:apiVersion|kind|metadata)[ :]|[\"'?!&*<\t])" % column)
+        self._again = re.compile(b"\n {%d}(?:(?:apiVersion|kind|metadata)[ \t:]|[\"'?!&*<\t])" % column)
         self._usual = re.compile(_write_usual(column, rb"\r?\n" if self._mixed else rb"\n"))
         depth = column + 2 * _STEP
         self._margin = " " * (depth + _STEP)
@@ -136,7 +136,7 @@ class HeadReader:
             return None  # no mapping with a plain key: the lines below may be those of a block scalar
         for line, more in (first, *re.compile(self._keys).findall(data, start, end)):
             key, _, text = line.partition(b":")
-            if line[0] in _ODD or key in seen or key[-1:] == b" ":
+            if line[0] in _ODD or key in seen or key[-1:] in b" \t":
                 return None
             seen.add(key)
             if key in found:
@@ -215,7 +215,7 @@ class HeadReader:
         begin = behind - self._column - _STEP - 1
         for line, more in re.compile(self._fields).findall(data, begin, following.start() if following else end):
             key, _, text = line.partition(b":")
-            if line[0] in _ODD or key in seen or key[-1:] == b" ":
+            if line[0] in _ODD or key in seen or key[-1:] in b" \t":
                 return None
             seen.add(key)
             if key in found:

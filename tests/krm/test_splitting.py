@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -105,6 +106,16 @@ def test_a_text_that_is_split_has_the_items_that_it_has(text: str) -> None:
     assert isinstance(full, ResourceList)
     if fast is not None:
         assert_same(fast, full)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t"])
+def test_blanks_before_a_colon(blank: str) -> None:
+    text = HEAD + "items:\n" + PLAIN.replace("kind: A\n", "kind: A\n  status: {}\n", 1)
+    for place in (found.start() for found in re.finditer(":", text)):
+        fast, full = read_both((text[:place] + blank + text[place:]).encode())
+        if fast is not None:
+            assert isinstance(full, ResourceList)
+            assert_alike(fast, full)
 
 
 @given(st.data(), resource_lists())
