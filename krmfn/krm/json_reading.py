@@ -143,3 +143,24 @@ class _Reader:
 
     def refuse(self, offset: int, message: str) -> Unreadable:
         return Unreadable(message, *position(self.text, offset))
+
+
+def has_comments(text: bytes) -> bool:
+    """Whether a text is JSON but for comments, and for commas behind the last element.
+
+    >>> has_comments(b'// a\\n{"a": "http://b", /* c */}')
+    True
+    """
+    # What is opened and never closed goes up to the end: no second look at the same bytes.
+    import re
+
+    string = rb"""("(?:[^"\\]|\\.|\\\Z)*(?:"|\Z))"""
+    comment = rb"|//[^\n]*|/\*.*?(?:\*/|\Z)"
+    bare = re.sub(string + comment, lambda found: found[1] or b" ", text, flags=re.DOTALL)
+    if bare == text or not bare.lstrip().startswith((b"{", b"[")):
+        return False
+    try:
+        load_json(re.sub(string + rb"|,(?=\s*[}\]])", lambda found: found[1] or b"", bare, flags=re.DOTALL))
+    except ValueError:
+        return False
+    return True

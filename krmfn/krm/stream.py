@@ -38,6 +38,9 @@ TEMPLATE = (
 )
 
 
+_FOREIGN = "files that are not manifests"
+
+
 class Skipped(NamedTuple):
     """A document that could not be read as manifests: why, and where it begins (line from 1).
 
@@ -233,45 +236,29 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[StreamPart
             continue
         if part is not None:
             parts.append(part)
+    if any(part.items for part in parts) and not re.search(TEMPLATE, source.data):
+        # kubectl and kustomize refuse the whole file.
+        skipped = [each._replace(sort="") if each.sort == _FOREIGN else each for each in skipped]
     return parts, skipped
 
 
 def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -> Skipped:
     """What to say of a document that cannot be read: only a manifest is a mistake, and a template is none."""
     text = source.data[begin:end]
-    if _has_json_comments(text):
+    from krmfn.krm.json_reading import has_comments
+
+    if has_comments(text):
         message, sort = (
             "JSON with comments, which kubectl and kustomize refuse: remove the comments",
             "JSON with comments",
         )
     elif not re.search(_MANIFEST, text) or not re.search(_KIND, text):
-        message, sort = f"neither a manifest nor YAML or JSON: {error.message}", "files that are not manifests"
+        message, sort = f"neither a manifest nor YAML or JSON: {error.message}", _FOREIGN
     elif re.search(TEMPLATE, text):
         message, sort = f"the document is a template, render it first: {error.message}", "templates"
     else:
         message, sort = error.message, ""
     return Skipped(source.path, index, error.line or source.line(begin), message, sort, error.column or 1)
-
-
-def _has_json_comments(text: bytes) -> bool:
-    """Whether a document is JSON but for comments, and for commas behind the last element.
-
-    >>> _has_json_comments(b'// a\\n{"a": "http://b", /* c */}')
-    True
-    """
-    # What is opened and never closed goes up to the end: no second look at the same bytes.
-    string = rb"""("(?:[^"\\]|\\.|\\\Z)*(?:"|\Z))"""
-    comment = rb"|//[^\n]*|/\*.*?(?:\*/|\Z)"
-    bare = re.sub(string + comment, lambda found: found[1] or b" ", text, flags=re.DOTALL)
-    if bare == text or not bare.lstrip().startswith((b"{", b"[")):
-        return False
-    try:
-        from krmfn.krm.json_reading import load_json
-
-        load_json(re.sub(string + rb"|,(?=\s*[}\]])", lambda found: found[1] or b"", bare, flags=re.DOTALL))
-    except ValueError:
-        return False
-    return True
 
 
 def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:
@@ -312,16 +299,24 @@ def _find_markers(data: bytes, start: int) -> list[int]:
 
 
 def _has_content(data: bytes, start: int, end: int) -> bool:
-    """Whether a line holds something besides comments, directives and end markers."""
+    """Whether a line holds something besides comments, directives and end markers, or what no reader takes."""
     position = start
     while position < end:
         line = data.find(b"\n", position, end)
         line = end if line < 0 else line
         text = data[position:line].strip()
-        if text and (b"\r" in text or not (text.startswith((b"#", b"%")) or text == b"...")):
-            return True  # where lines end with CR, all of them look like one
+        if text and text != b"..." and not (text.startswith((b"#", b"%")) and _is_readable(text)):
+            return True
         position = line + 1
     return False
+
+
+def _is_readable(line: bytes) -> bool:
+    try:
+        # Where lines end with CR, all of them look like one.
+        return not re.search(r"[\0-\x08\x0b-\x1f\x7f]", line.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> list[StreamPart] | None:

@@ -166,3 +166,23 @@ def test_appending_to_an_empty_stream_and_to_a_list() -> None:
     stream.append(Item.new({"apiVersion": "v1", "kind": "C"}))
     text = b"kind: List\napiVersion: v1\nitems:\n  - apiVersion: v1\n    kind: A\n  - apiVersion: v1\n    kind: C"
     assert stream.render() == text
+
+
+@pytest.mark.parametrize(
+    ("tail", "message"),
+    [
+        (b"x: [\n", "the text ends too early"),
+        (b"# \xff\n", "not UTF-8"),
+        (b"# \x07\n---\n", "control characters"),
+        (b"%A \xff\n", "not UTF-8"),
+    ],
+)
+def test_a_document_that_spoils_the_manifests_before_it(tail: bytes, message: str) -> None:
+    """kubectl and kustomize refuse the file, also where the document has only a comment."""
+    data = b"apiVersion: v1\nkind: A\n---\n" + tail
+    with pytest.raises(Unreadable, match=message):
+        Stream.parse(data)
+    (skipped,) = Stream.parse(data, tolerant=True).skipped
+    assert (skipped.line, skipped.sort) == (4, "")
+    (foreign,) = Stream.parse(b"x: [\n", tolerant=True).skipped
+    assert foreign.sort == "files that are not manifests"
