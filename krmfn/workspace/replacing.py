@@ -101,7 +101,7 @@ def _write_beside(step: _Writing, data: bytes) -> None:
         number = os.open(step.beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         with open(number, "wb") as stream:
             if step.change.old is not None:
-                _copy_rights(step.real, number)
+                _copy_rights(step.real, step.beside, number)
             stream.write(data)
             stream.flush()
             os.fsync(number)
@@ -109,9 +109,14 @@ def _write_beside(step: _Writing, data: bytes) -> None:
         raise WriteFailed(f"{step.change.path} cannot be written: {error.strerror}. Nothing was written") from None
 
 
-def _copy_rights(path: str, number: int) -> None:
+def _copy_rights(path: str, beside: str, number: int) -> None:
+    """Mode, extended attributes and access control lists. The times are those of the writing that follows."""
+    from shutil import copystat
+
     status = os.stat(path)
     os.fchmod(number, stat.S_IMODE(status.st_mode))
+    with suppress(OSError):
+        copystat(path, beside)
     for owner in ((-1, status.st_gid), (status.st_uid, -1)):  # a group may be allowed where a user is not
         with suppress(OSError):
             os.fchown(number, *owner)

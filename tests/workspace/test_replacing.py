@@ -178,6 +178,20 @@ def test_the_group_of_a_file_stays_where_its_owner_cannot(folder: Path, monkeypa
     assert read(folder) == {"job.yaml": b"new"}
 
 
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="a system without extended attributes")
+def test_extended_attributes_stay(folder: Path) -> None:
+    path = folder / "job.yaml"
+    path.write_text(JOB)
+    os.utime(path, (1, 1))
+    try:
+        os.setxattr(path, "user.origin", b"x")
+    except OSError:
+        pytest.skip("a file system without extended attributes")
+    replace([FileChange("job.yaml", JOB.encode(), b"new")])
+    assert os.getxattr(path, "user.origin") == b"x"
+    assert path.stat().st_mtime > 1
+
+
 def test_a_folder_that_is_not_there(folder: Path) -> None:
     folder.rmdir()
     with pytest.raises(InputMissing), lock(["."], print):
