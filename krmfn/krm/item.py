@@ -243,11 +243,14 @@ class Item:
         Parts of a value that are equal stay as they are written. An index equal to a list's length appends. Raises
         EditRefused, and ValueError as `new` does.
         """
-        from krmfn.krm.writing import is_collection, to_plain
+        from krmfn.krm.writing import check_key, is_collection, to_plain
 
         if not path and not is_collection(value):
             raise EditRefused("an object cannot be replaced by a scalar")
         plain = to_plain(value, self.frame.json, len(path))
+        for part in path:
+            if not isinstance(part, int):
+                check_key(part)
         self._edit(lambda editor: editor.set(path, plain), path, plain)
 
     def remove(self, path: Path) -> None:
@@ -288,6 +291,8 @@ class Item:
     def _edit(self, plan: Callable[[Editor], bool], path: Path, value: Any) -> None:
         from krmfn.krm.editing import REMOVED, edit_copy
 
+        if not isinstance(path, tuple):
+            raise TypeError(f"a path is a tuple such as ('spec', 'replicas'), not {path!r}")
         reading = self._read()
 
         def repeat(old: Any) -> Any:

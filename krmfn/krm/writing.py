@@ -31,6 +31,8 @@ def is_plain(text: str) -> bool:
     return rest.isalnum() and text.lower() not in _WORDS
 
 
+#: What libyaml takes before a colon, and what is surely shorter with all its escapes.
+_LONGEST_KEY, _SHORT = 1024, 100
 #: Words that were spelled before: most of a manifest's come often.
 _USUAL: dict[str, str] = {}
 
@@ -88,7 +90,7 @@ def to_plain(value: Any, json: bool = False, depth: int = 0) -> Any:
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         return {
-            key if type(key) is str and key.isascii() else _check_key(key): (
+            key if type(key) is str and len(key) < _SHORT and key.isascii() else check_key(key): (
                 child if type(child) is str and child.isascii() else to_plain(child, json, depth + 1)
             )
             for key, child in value.items()
@@ -113,9 +115,12 @@ def to_plain(value: Any, json: bool = False, depth: int = 0) -> Any:
     return value
 
 
-def _check_key(key: Any) -> str:
+def check_key(key: Any) -> str:
+    """The key, as one of a mapping that is to be written. Raises ValueError for what has no spelling."""
     if not isinstance(key, str):
         raise ValueError(f"the key {key!r} is not a string")
+    if len(key) >= _SHORT and len(quote(key)) > _LONGEST_KEY:
+        raise ValueError(f"the key {key[:40]}… is longer than {_LONGEST_KEY} characters, which no YAML reader takes")
     quote(key)
     return key
 

@@ -261,3 +261,25 @@ def test_what_is_written_does_not_depend_on_what_is_looked_at(look: bool) -> Non
     assert not look or item.text == "c: 1\n"
     item.set(("d",), {"e": "f"})
     assert item.text == "c: 1\nd:\n e: f\n"
+
+
+@pytest.mark.parametrize("key", ["k" * 1023, "\x07" * 256, "\ud800"])
+def test_keys_that_no_reader_takes_are_refused_at_once(key: str) -> None:
+    stream = Stream.parse(b"apiVersion: v1\nkind: A\nd: {}\n")
+    (item,) = stream.items
+    for path, value in ((("d", key), 1), (("d",), {key: 1}), (("e",), [{key: 1}])):
+        with pytest.raises(ValueError, match=r"longer than 1024 characters|lone surrogate"):
+            item.set(path, value)
+    assert stream.render() == b"apiVersion: v1\nkind: A\nd: {}\n"
+    item.set(("d", "é" * 1022), 1)
+    assert Stream.parse(stream.render()).items[0].value["d"] == {"é" * 1022: 1}
+
+
+@pytest.mark.parametrize("path", ["data", ["data", "a"]])
+def test_a_path_that_is_no_tuple_is_refused(path: Any) -> None:
+    (item,) = Stream.parse(b"apiVersion: v1\nkind: A\n").items
+    with pytest.raises(TypeError, match="a path is a tuple"):
+        item.set(path, 1)
+    with pytest.raises(TypeError, match="a path is a tuple"):
+        item.remove(path)
+    assert not item.touched
