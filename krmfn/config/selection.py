@@ -65,13 +65,13 @@ def options_for(settings: Settings, item: Head) -> Selection:
         return Selection(None, why, tuple(notes))
     if notes:
         return Selection(None, "invalid", tuple(notes))
-    options = settings.gang._replace(requested=requested)
+    options = settings.gang
     for override in settings.overrides:
         if override.selector.matches(item):
             options = options._replace(**override.changes)
     if "group_topology_keys" in changes:
         changes["group_topology_keys"] = {**options.group_topology_keys, **changes["group_topology_keys"]}
-    return Selection(options._replace(**changes), why)
+    return Selection(options._replace(requested=requested, **changes), why)
 
 
 def _note_unasked(key: str) -> Note:

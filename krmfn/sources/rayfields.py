@@ -29,11 +29,10 @@ def prune(manifest: Manifest) -> None:
     manifest.value = {**manifest.value, "spec": _prune(manifest, spec, schema, ("spec",))}
 
 
-def find_default(key: str) -> int:
-    """What the API server writes into a worker group that has no `key`, whichever version was sent."""
+def find_defaults() -> dict[str, int]:
+    """What the API server writes into a worker group that lacks a field, whichever version was sent."""
     fields = _load("raycluster.json")["properties"]["workerGroupSpecs"]["items"]["properties"]
-    default: int = fields[key]["default"]
-    return default
+    return {key: field["default"] for key, field in fields.items() if "default" in field}
 
 
 def _load(name: str) -> Schema:
@@ -56,7 +55,8 @@ def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
         if field is None:
             _note_unknown(manifest, str(key), fields, path)
         elif version in field.get("x-krmfn-versions", (version,)):
-            kept[key] = _prune(manifest, child, field, (*path, key)) if isinstance(child, dict | list) else child
+            deep = "properties" in field or "items" in field or "$ref" in field
+            kept[key] = _prune(manifest, child, field, (*path, key)) if deep else child
         elif child is not None and _is_read(field):
             message = f"the API server drops {key}: {manifest.ref.api_version} does not have this field"
             manifest.note("field-pruned", (*path, key), message, "Use apiVersion: ray.io/v1.")

@@ -7,9 +7,9 @@ CalculateMinReplicas) and `utils/validation.go`, v1.7.0. Knows no gang.
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
-from krmfn.krm.types import NamedTuple
+from krmfn.krm.types import Mapping, NamedTuple
 from krmfn.sources.manifest import Manifest
-from krmfn.sources.rayfields import find_default
+from krmfn.sources.rayfields import find_defaults
 
 #: KubeRay's own value of the label ray.io/group on head pods.
 HEAD_GROUP = "headgroup"
@@ -43,7 +43,8 @@ class WorkerGroup(NamedTuple):
 
 def read_worker_groups(manifest: Manifest, spec: Path, autoscaling: bool) -> list[WorkerGroup]:
     """The worker groups of the RayClusterSpec at `spec`, with a note on everything that KubeRay refuses."""
-    groups = [_read_group(manifest, path) for path in manifest.list_paths((*spec, "workerGroupSpecs"))]
+    defaults = find_defaults()
+    groups = [_read_group(manifest, path, defaults) for path in manifest.list_paths((*spec, "workerGroupSpecs"))]
     for group in groups:
         _check_bounds(manifest, group, autoscaling)
     _check_names(manifest, groups)
@@ -59,14 +60,14 @@ def _count_path(group: WorkerGroup) -> Path:
     return (*group.path, "replicas")
 
 
-def _read_group(manifest: Manifest, path: Path) -> WorkerGroup:
+def _read_group(manifest: Manifest, path: Path, defaults: Mapping[str, int]) -> WorkerGroup:
     return WorkerGroup(
         path=path,
         name=manifest.text((*path, "groupName")),
-        replicas=manifest.count((*path, "replicas"), find_default("replicas")),
-        minimum=manifest.count((*path, "minReplicas"), find_default("minReplicas")),
-        maximum=manifest.count((*path, "maxReplicas"), find_default("maxReplicas")),
-        hosts=manifest.count((*path, "numOfHosts"), find_default("numOfHosts")),
+        replicas=manifest.count((*path, "replicas"), defaults["replicas"]),
+        minimum=manifest.count((*path, "minReplicas"), defaults["minReplicas"]),
+        maximum=manifest.count((*path, "maxReplicas"), defaults["maxReplicas"]),
+        hosts=manifest.count((*path, "numOfHosts"), defaults["numOfHosts"]),
         suspended=manifest.flag((*path, "suspend")),
     )
 

@@ -47,7 +47,8 @@ def shape(group: Group, options: GangOptions) -> Shaped:
         return Shaped(_split(group, options))
     group = _forget_replicas(group)
     apart = isinstance(group, Composite) and group.min_group_count is None
-    alone = leaves(group)[0].name if len(leaves(group)) == 1 else ""  # a tree of one group is no tree
+    every = leaves(group)
+    alone = every[0].name if len(every) == 1 else ""  # a tree of one group is no tree
     merged = _merge(group) if (options.granularity == "Cluster" or alone) and not apart else group
     if isinstance(merged, Leaf):
         if isinstance(options.min_count, int):
@@ -138,7 +139,7 @@ def _split(group: Group, options: GangOptions) -> Group:
 def _forget_replicas(group: Group) -> Group:
     """The tree in which all replicas of a leaf are one group."""
     if isinstance(group, Leaf):
-        return group._replace(replicas=1, by="")
+        return group._replace(replicas=1, by="") if group.replicas != 1 or group.by else group
     return group._replace(children=tuple(map(_forget_replicas, group.children)))
 
 

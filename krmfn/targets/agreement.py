@@ -5,7 +5,7 @@ Source: rules R23, R24, R25 of the API reference (kube-scheduler 1.37), C22 (one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import Path, format_path
@@ -43,15 +43,13 @@ def agree(gang: Gang, settings: Settings, default_scheduler: str = DEFAULT_SCHED
 
 
 def _common(
-    gang: Gang, templates: Iterable[PodTemplate], what: str, default: str, rule: str
+    gang: Gang, templates: Sequence[PodTemplate], what: str, default: str, rule: str
 ) -> tuple[str, tuple[Note, ...]]:
     """The value that all share. "" stands for `default`."""
-    first: PodTemplate | None = None
-    for template in templates:
-        if first is None:
-            first = template
-        mine, other = (getattr(entry, what) or default for entry in (template, first))
-        if mine != other:
+    values = [getattr(template, what) or default for template in templates]
+    for template, mine in zip(templates, values, strict=True):
+        if mine != values[0]:
+            first, other = templates[0], values[0]
             field = _FIELDS[what]
             path = (*template.path, *field)
             message = f"all pods of a gang must have the same {field[-1]}, but it is " + " and ".join(
@@ -59,7 +57,7 @@ def _common(
             )
             hint = f"Set one {field[-1]} in all of these pod templates, or do not put them into one gang."
             return "", (Note(rule, path if template.owner == 0 else (), message, mine, other, hint),)
-    return (getattr(first, what) if first else "") or "", ()
+    return getattr(templates[0], what) if templates else "", ()
 
 
 def _quote(value: str) -> str:

@@ -13,6 +13,8 @@ from krmfn.model.values import as_mapping
 
 #: How much earlier than the pods an object is created.
 _OFFSETS: Final[Mapping[str, int]] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}
+#: The annotations that say when.
+_PHASES: Final = tuple(dict.fromkeys([SYNC_WAVE, *(key for hook in HOOKS for key in hook if key)]))
 
 
 def describe(
@@ -44,5 +46,5 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
 
 
 def _annotations_of(value: Mapping[str, Any]) -> Mapping[str, str]:
-    found = dig(value, "metadata", "annotations")
-    return {key: text for key, text in as_mapping(found).items() if isinstance(text, str)}
+    found = as_mapping(dig(value, "metadata", "annotations"))
+    return {key: text for key in _PHASES if isinstance(text := found.get(key), str)}

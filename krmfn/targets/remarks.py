@@ -17,18 +17,14 @@ def check_quorums(gang: Gang, *layouts: PlacedGroup) -> Iterator[Note]:
     for node in (node for layout in layouts for node in walk(layout)):
         group = node.group
         if isinstance(group, Leaf):
-            quorum, bound, what = group.min_count, group.size, f"the {group.size} pods of group {group.name!r}"
+            quorum, bound, what = group.min_count, group.size, "pods of group"
             template = group.templates[0]
             path = template.count_path if template.owner == 0 else ()
         else:
-            quorum, bound, what = (
-                group.min_group_count,
-                len(node.children),
-                f"the {len(node.children)} groups below {group.name!r}",
-            )
+            quorum, bound, what = group.min_group_count, len(node.children), "groups below"
             path = ()
         if quorum is not None and not 1 <= quorum <= bound:
-            message = f"{quorum} of {what} must start together, which is impossible"
+            message = f"{quorum} of the {bound} {what} {group.name!r} must start together, which is impossible"
             yield Note("quorum-out-of-bounds", path, message, quorum, bound, f"Use a number from 1 to {bound}.")
 
 
