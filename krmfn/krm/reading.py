@@ -189,9 +189,10 @@ class Reading:
         self._forget_value()
 
     def may_share(self) -> bool:
-        """Whether a part of the object may stand in several places: there may be aliases. Edits add none."""
+        """Whether a part of the object may stand in several places: there may be aliases. Edits add none, and a text
+        that was read by lines has none."""
         if self._shares is None:
-            self._shares = any(sign in self._parsed for sign in ("&", "*", "<<"))
+            self._shares = self._lines is None and any(sign in self._parsed for sign in ("&", "*", "<<"))
         return self._shares
 
     def save(self) -> State:

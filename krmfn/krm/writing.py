@@ -182,13 +182,14 @@ def write_block(value: Any, style: Style = DEFAULT, indent: int = 0) -> str:
         word = _USUAL.get(key) or _write_key(key, style)
         sort = type(child)
         if sort is str:
-            text = " " + (_USUAL.get(child) or _usual_word(child))
+            lines.append(f"{word}: {_USUAL.get(child) or _usual_word(child)}")
+        elif sort is int:
+            lines.append(f"{word}: {child}")
         elif sort is dict and child:
             inner = indent + style.step
-            text = style.newline + " " * inner + write_block(child, style, inner)
+            lines.append(f"{word}:{style.newline}{' ' * inner}{write_block(child, style, inner)}")
         else:
-            text = write_after_colon(child, style, indent)
-        lines.append(word + ":" + text)
+            lines.append(f"{word}:{write_after_colon(child, style, indent)}")
     return break_line.join(lines)
 
 

@@ -98,4 +98,4 @@ def leaves(group: Group) -> tuple[Leaf, ...]:
     """The leaves below `group`, in order; a leaf is its own only one."""
     if isinstance(group, Leaf):
         return (group,)
-    return tuple(leaf for child in group.children for leaf in leaves(child))
+    return tuple(leaf for child in group.children for leaf in ((child,) if isinstance(child, Leaf) else leaves(child)))

@@ -227,21 +227,16 @@ class Manifest:
 
     def template(self, path: Path, pods: int, count_path: Path) -> PodTemplate | None:
         """The pod template at `path`, with what all pods of a group must agree on. None when there is none."""
-        if not self.require(path) or not self.require((*path, "spec")):
+        spec = (*path, "spec")
+        if not self.require(path) or not self.require(spec):
             return None
-        containers = (*path, "spec", "containers")
+        containers = (*spec, "containers")
         if not self.list_paths(containers) and self.get(containers) in (None, []):
             self.note("field-missing", containers, "needs at least one container")
-        return PodTemplate(
-            owner=0,
-            path=path,
-            pods=pods,
-            count_path=count_path,
-            priority_class=self.text((*path, "spec", "priorityClassName")),
-            scheduler=self.text((*path, "spec", "schedulerName")),
-            preemption_policy=self.text((*path, "spec", "preemptionPolicy")),
-            bridged=self.bridged,
-        )
+        found = self.get(spec)
+        fields = ("priorityClassName", "schedulerName", "preemptionPolicy")
+        priority, scheduler, policy = [self.text((*spec, field)) if field in found else "" for field in fields]
+        return PodTemplate(0, path, pods, count_path, priority, scheduler, policy, self.bridged)
 
     def note_link_version(self, template: Path) -> None:
         """Say from which version on the CRD of a kind keeps the link, unless the installed one is known to."""
