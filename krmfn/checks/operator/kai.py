@@ -102,17 +102,14 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
     for template in census.templates if above else ():
         found = [(as_text(dig(each, "labels", _ROW.queue)), path) for path, each in template.metadata_places]
         name, path = next(((name, path) for name, path in found if name), ("", ()))
-        if template.scheduler != _ROW.name or not name:
+        if template.scheduler != _ROW.name or name in {"", *_CHART_QUEUES} - above.keys():
             continue
         child = next((each for each, parent in above.items() if parent == name), "")
-        if name in _CHART_QUEUES - above.keys():
-            continue
         if name not in above:
             why = f'there is no queue "{name}" in the files checked{suggest(name, above)}'
         elif child:
             why = f"the queue {name} has the child {child}"
-        elif above[name] and above[name] not in above.keys() | _CHART_QUEUES:
-            parent = above[name]
+        elif (parent := above[name]) and parent not in above.keys() | _CHART_QUEUES:
             why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
         else:
             why = _differ_in_pool(template, name, queues[name]) or _exceed(template, name, queues[name])
