@@ -132,9 +132,9 @@ _KINDS: Final = (
     KindRow("", "Pod", (TemplatePath(""),), "pod.read_pod"),
     KindRow("", "PodTemplate", (TemplatePath("template", aside=True),)),
     KindRow("", "ReplicationController", _REPLICATED, kept=True),
-    KindRow("apps", "Deployment", _REPLICATED, "deployment.read_deployment", renewed=True),
-    KindRow("apps", "ReplicaSet", _REPLICATED, "deployment.read_replicas", kept=True),
-    KindRow("apps", "StatefulSet", _REPLICATED, "statefulset.read_statefulset"),
+    KindRow("apps", "Deployment", _REPLICATED, "apps.read_deployment", renewed=True),
+    KindRow("apps", "ReplicaSet", _REPLICATED, "apps.read_replicas", kept=True),
+    KindRow("apps", "StatefulSet", _REPLICATED, "apps.read_statefulset"),
     KindRow("apps", "DaemonSet", (TemplatePath("spec/template", alone=False),)),
     KindRow(
         "batch",
@@ -149,14 +149,14 @@ _KINDS: Final = (
         "batch",
         "CronJob",
         (TemplatePath("spec/jobTemplate/spec/template", "spec/jobTemplate/spec/parallelism", alone=False),),
-        "cronjob.read_cronjob",
+        "job.read_cronjob",
         managed_by="spec/jobTemplate/spec/managedBy",
         manager="kubernetes.io/job-controller",
     ),
     _ray(
         "RayCluster",
         "spec",
-        "raycluster.read_raycluster",
+        "ray.read_raycluster",
         immutable=("managedBy",),
         kept=True,
         owner_labels=("ray.io/cluster",),
@@ -164,7 +164,7 @@ _KINDS: Final = (
     _ray(
         "RayJob",
         "spec/rayClusterSpec",
-        "rayjob.read_rayjob",
+        "ray.read_rayjob",
         "spec/submitterPodTemplate",
         immutable=("managedBy",),
         owner_labels=("ray.io/originated-from-cr-name",),
@@ -172,7 +172,7 @@ _KINDS: Final = (
     _ray(
         "RayService",
         "spec/rayClusterConfig",
-        "rayservice.read_rayservice",
+        "ray.read_rayservice",
         immutable=("managedBy",),
         renewed=True,
         owner_labels=("ray.io/originated-from-cr-name",),
@@ -180,7 +180,7 @@ _KINDS: Final = (
     _ray(
         "RayCronJob",
         "spec/jobTemplate/rayClusterSpec",
-        "raycronjob.read_raycronjob",
+        "ray.read_raycronjob",
         "spec/jobTemplate/submitterPodTemplate",
     ),
     KindRow(

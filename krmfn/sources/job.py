@@ -1,6 +1,7 @@
-"""Job (batch/v1): one leaf. Also reads the JobSpec inside other kinds.
+"""Job and CronJob (batch/v1): one leaf, for a CronJob that of the Job of every run; all runs share one gang. Also reads
+the JobSpec inside other kinds.
 
-Source: the Job controller and `batch/v1` validation of Kubernetes 1.35 to 1.37, KEP-5547.
+Source: the controllers of Jobs and CronJobs, and `batch/v1` validation of Kubernetes 1.35 to 1.37, KEP-5547.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from krmfn.model.tree import Group, Leaf
 from krmfn.sources.manifest import Manifest
 
 SPEC: Path = ("spec",)
+_OF_CRON: Path = ("spec", "jobTemplate", "spec")
+_POLICY: Path = ("spec", "concurrencyPolicy")
 
 
 def read_job(manifest: Manifest) -> Group | None:
@@ -21,6 +24,24 @@ def read_job(manifest: Manifest) -> Group | None:
     if not manifest.options.requested and not is_gang_by_nature(manifest, SPEC):
         return None
     return read_job_leaf(manifest, SPEC)
+
+
+def read_cronjob(manifest: Manifest) -> Group | None:
+    """The tree of a CronJob. None where runs may overlap: two of them would share one gang and one minCount."""
+    if not manifest.require(_OF_CRON) or manifest.is_elsewhere():
+        return None
+    if not manifest.options.requested and not is_gang_by_nature(manifest, _OF_CRON):
+        return None
+    policy = manifest.text(_POLICY, "Allow")
+    if policy == "Allow":
+        message = "runs may overlap (concurrencyPolicy Allow) and would share one gang: nothing is generated"
+        if manifest.decline("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", "Forbid"):
+            return None
+    leaf = read_job_leaf(manifest, _OF_CRON)
+    if leaf and policy == "Replace":
+        message = "the pods of a replaced run count while they terminate: the next run may start incomplete"
+        manifest.note("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", proposed="Forbid")
+    return leaf
 
 
 def read_job_leaf(manifest: Manifest, spec: Path) -> Leaf | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.model.exclusive import LEADER_WORKER_SET
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate, leaves
-from krmfn.sources.deployment import note_steps
+from krmfn.sources.apps import note_steps
 from krmfn.sources.manifest import Manifest
 
 _SPEC: Path = ("spec", "leaderWorkerTemplate")

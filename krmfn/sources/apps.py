@@ -1,6 +1,6 @@
-"""Deployment and ReplicaSet (apps/v1): one leaf, only where somebody asks for a gang.
+"""Deployment, ReplicaSet and StatefulSet (apps/v1): one leaf, only where somebody asks for a gang.
 
-Source: `apps/v1` of Kubernetes 1.35 to 1.37, KEP-6276.
+Source: `apps/v1` of Kubernetes 1.35 to 1.37, KEP-6276, KEP-6277.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from krmfn.sources.manifest import Manifest
 
 _REPLICAS: Path = ("spec", "replicas")
 _STRATEGY: Path = ("spec", "strategy", "type")
+_POLICY: Path = ("spec", "podManagementPolicy")
 
 
 def read_deployment(manifest: Manifest) -> Group | None:
@@ -28,6 +29,23 @@ def read_deployment(manifest: Manifest) -> Group | None:
         message = "old pods count while they terminate: the new pods may start incomplete"
         manifest.note("rollout-shares-gang", _STRATEGY, message, "Set naming: Revisioned.")
     note_steps(manifest, leaf.min_count, _STRATEGY, "Set strategy.type: Recreate, or maxSurge: 100%.")
+    return leaf
+
+
+def read_statefulset(manifest: Manifest) -> Group | None:
+    """The tree of a StatefulSet. With OrderedReady a second pod is made when the first is ready: no gang of two."""
+    leaf = read_replicas(manifest)
+    if leaf and leaf.pods > 1 and manifest.text(_POLICY, "OrderedReady") == "OrderedReady":
+        message = (
+            f"the {leaf.pods} pods are created one after the other (OrderedReady), so the gang is never complete "
+            "and no pod is ever scheduled"
+        )
+        hint = "Set podManagementPolicy: Parallel."
+        if manifest.decline("ordered-start-deadlock", _POLICY, message, hint, "Parallel"):
+            return None
+    if leaf:
+        hint = "Set updateStrategy.type: OnDelete and delete all pods after a change, or naming: Stable."
+        note_steps(manifest, leaf.min_count, ("spec", "updateStrategy"), hint)
     return leaf
 
 
