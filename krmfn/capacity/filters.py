@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from krmfn.capacity.attachments import PREFIX
 from krmfn.capacity.nodes import NodeKind
 from krmfn.capacity.pods import PodKind
-from krmfn.capacity.volumes import NodeTerms
+from krmfn.capacity.volumes import PREFIX, NodeTerms
 from krmfn.model.selectors import match_node, tolerates
 from krmfn.survey.facts import HOSTNAME, NodePort
 

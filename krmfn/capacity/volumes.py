@@ -1,18 +1,21 @@
-"""What a pod's volume claims demand of a node, and which claims no pod ever gets.
+"""What a pod's volume claims demand of a node, which claims no pod ever gets, and how many volumes a node can attach.
 
-Source: pkg/scheduler/framework/plugins/{volumebinding,volumezone}, k8s.io/component-helpers/storage/volume.
+The volumes of a CSI driver are counted like a resource of the node.
+
+Source: pkg/scheduler/framework/plugins/{volumebinding,volumezone,nodevolumelimits},
+k8s.io/component-helpers/storage/volume.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.capacity.pods import PodKind
 from krmfn.krm.types import NamedTuple
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import as_list, as_mapping, as_text, dig
-from krmfn.survey.facts import Facts, read_resources
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.survey.facts import ClusterNode, Facts, Resources, read_resources
 
 UNREACHABLE: Final = "node(s) didn't match PersistentVolume's node affinity"
 UNZONED: Final = "node(s) had no available volume zone"
@@ -25,6 +28,10 @@ _GA: Final = "topology.kubernetes.io/"
 ZONES: Final = tuple(f"{prefix}{name}" for prefix in (_BETA, _GA) for name in ("zone", "region"))
 _DEFAULT: Final = ("storageclass.kubernetes.io/", "storageclass.beta.kubernetes.io/")
 _NOWHERE: Final = {"matchExpressions": [{"key": key, "operator": "DoesNotExist"} for key in ZONES]}
+
+#: Of the resources that count volumes.
+PREFIX: Final = "attachable-volumes-csi-"
+_UNLIMITED: Final = 10**18
 
 
 class NodeTerms(NamedTuple):
@@ -204,3 +211,35 @@ def _may_serve(volume: Mapping[str, Any], claim: Mapping[str, Any], storage: str
         and not dig(volume, "metadata", "deletionTimestamp")
         and (wanted.get("selector") is None or match_labels(wanted["selector"], labels, lambda _: False) is True)
     )
+
+
+def read_limits(facts: Facts) -> Mapping[str, Resources]:
+    """How many volumes each node can attach, by the resource of the driver; of drivers without a limit nothing."""
+    limits: dict[str, dict[str, int]] = {}
+    for value in facts.objects("storage.k8s.io", "CSINode"):
+        mine = limits.setdefault(as_text(dig(value, "metadata", "name")), {})
+        for driver in as_list(dig(value, "spec", "drivers")):
+            most = as_int(dig(driver, "allocatable", "count"))
+            if most is not None:
+                mine[f"{PREFIX}{as_text(dig(driver, 'name'))}"] = most * 10**9
+    return limits
+
+
+def limit_attachments(nodes: Sequence[ClusterNode], limits: Mapping[str, Resources]) -> Sequence[ClusterNode]:
+    """The nodes, each with the volumes that it can attach; where its CSINode names no limit, any number."""
+    names = {name for mine in limits.values() for name in mine}
+    return [
+        node._replace(allocatable={**node.allocatable, **dict.fromkeys(names, _UNLIMITED), **limits.get(node.name, {})})
+        for node in nodes
+    ]
+
+
+def count_attachments(pod: PodKind, volumes: Volumes, facts: Facts, limited: Collection[str]) -> Resources:
+    """The volumes that are made for each pod of a kind, by the resources that are `limited` on some node."""
+    found: dict[str, int] = {}
+    classes = facts.by_name("storage.k8s.io", "StorageClass") if limited else {}
+    for claim in volumes.list_made(pod) if limited else ():
+        name = f"{PREFIX}{as_text(dig(classes.get(volumes.find_class(claim)), 'provisioner'))}"
+        if name in limited:
+            found[name] = found.get(name, 0) + 10**9
+    return found

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
-from krmfn.capacity.attachments import PREFIX, limit_attachments, read_limits
 from krmfn.capacity.devices import Devices, delegate
 from krmfn.capacity.nodes import Room, sort_nodes
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, Spread, Term, selects
-from krmfn.capacity.volumes import Volumes
+from krmfn.capacity.volumes import PREFIX, Volumes, limit_attachments, read_limits
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import as_mapping, as_text, dig
 from krmfn.survey.facts import ClusterNode, Facts, Resources

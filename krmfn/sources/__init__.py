@@ -5,9 +5,9 @@ To add a kind:
 1. Add its row to `krmfn/model/kinds.py`: where its pod templates are, how they are counted, which release of its CRD
    keeps the link. A kind that only has to be explained is done with that: give the reason.
 2. Write a function `read_<kind>(manifest: Manifest) -> Group | None` in `krmfn/sources`: in the file of its API group,
-   or in `<kind>.py`. It reads through the Manifest (typed access, the API server's defaults for absent fields, notes) and returns a Leaf or a Composite
-   whose names are the user's own. The number of pods is that which the kind's controller creates; cite the source.
-   A kind like ReplicaSet needs no function.
+   or in `<kind>.py`. It reads through the Manifest (typed access, the API server's defaults for absent fields, notes)
+   and returns a Leaf or a Composite whose names are the user's own. The number of pods is that which the kind's
+   controller creates; cite the source. A kind like ReplicaSet needs no function.
 3. Where there is nothing to schedule as a group, leave a note that says why and return None. What the controller would
    refuse is a note whose rule has severity error: then there is no tree, whatever is returned.
 4. Add the rules you need to `schemas/rules.json`, the kind's worked examples to `tests/sources/`, and one that is a

@@ -20,8 +20,7 @@ from krmfn.releases.groups import read_limits
 from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
 from krmfn.releases.spelling import spell
 from krmfn.targets.agreement import Agreement, agree
-from krmfn.targets.describing import describe
-from krmfn.targets.emission import Emission, Link
+from krmfn.targets.emission import Emission, Link, describe
 from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
 from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
 
