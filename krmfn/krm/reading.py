@@ -100,8 +100,10 @@ class Reading:
     @property
     def text(self) -> str:
         """The text with all edits."""
-        self._catch_up_text()
-        self._flush()
+        if self._plans:
+            self._catch_up_text()
+        if self._edits:
+            self._flush()
         return self._parsed
 
     def _catch_up_text(self) -> None:

@@ -61,7 +61,7 @@ def list_words(names: Iterable[str]) -> frozenset[str]:
 
 def find_word(fields: Any, name: str) -> str:
     """The word for `name` among the fields of a group or a template; `name` itself where it is absent."""
-    if name in NAMES and isinstance(fields, Mapping):
+    if name in NAMES and isinstance(fields, dict):
         for word in NAMES[name]:
             if word in fields:
                 return word

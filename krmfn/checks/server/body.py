@@ -28,11 +28,9 @@ class Address(NamedTuple):
 
 def address_of(kind: Kind, value: Any) -> Address:
     """Where clients send the object: its own version if that is served, its own namespace or `default`."""
-    api_version = value.get("apiVersion") if isinstance(value, dict) else None
+    api_version, meta = (value.get("apiVersion"), value.get("metadata")) if isinstance(value, dict) else (None, None)
+    namespace, name = (meta.get("namespace"), meta.get("name")) if isinstance(meta, dict) else (None, None)
     version = api_version.rpartition("/")[2] if isinstance(api_version, str) else ""
-    meta = value.get("metadata") if isinstance(value, dict) else None
-    namespace = meta.get("namespace") if isinstance(meta, dict) else None
-    name = meta.get("name") if isinstance(meta, dict) else None
     if kind.cluster:
         namespace = ""
     elif (
@@ -97,6 +95,8 @@ def _interpret(kind: Kind, value: Any, where: Address) -> tuple[str, str, Verdic
     if not isinstance(value, dict):
         return "", "", _unrecognized(kind, value, (), value)
     api_version, name = value.get("apiVersion"), value.get("kind")
+    if api_version == write_api_version(kind, where.version) and name == kind.name:
+        return name, where.version, None
     if not (isinstance(api_version, str) and isinstance(name, str)):
         for key, text in value.items():
             if key in ("apiVersion", "kind") and text is not None and not isinstance(text, str):

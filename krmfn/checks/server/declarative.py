@@ -51,8 +51,9 @@ def _walker(of: Type, update: bool) -> Check:
     return made
 
 
-def _make_struct(of: Type, update: bool) -> Check:
-    """The check of one struct. `old` is None when there is nothing to compare with, also in an update (a new item)."""
+def _make_struct(of: Type, update: bool, step: Path = ()) -> Check:
+    """The check of one struct, `step` below the path that it gets. `old` is None when there is nothing to compare with,
+    also in an update (a new item)."""
     checks: list[tuple[str, Check, Check | None, bool, bool]] = []
     prepared = False
 
@@ -64,6 +65,7 @@ def _make_struct(of: Type, update: bool) -> Check:
         if not prepared:
             checks.extend(_field_checks(of, update))
             prepared = True
+        path += step
         if union and len(members & new.keys()) != 1:
             _check_union(union, new, old, path, out)
         if old is None:
@@ -221,22 +223,10 @@ def _check_removed(value: Any, old: Any, keys: tuple[str, ...], path: Path, out:
 def _make_value(field: Field, update: bool) -> Check | None:
     """Stage 2: what is said about a value that is set. None when nothing can be."""
     of = field.type
-    name = field.name
     if field.opaque:
         return None
     if of.kind == "struct":
-        if not _has_rules(of, update):
-            return None
-
-        walk: Check | None = None
-
-        def check_struct(value: Any, old: Any, path: Path, out: Out) -> None:
-            nonlocal walk
-            if walk is None:
-                walk = _walker(of, update)
-            walk(value, old, (*path, name), out)
-
-        return check_struct
+        return _make_struct(of, update, (field.name,)) if _has_rules(of, update) else None
     if of.kind == "list":
         return _make_items(field, update)
     if of.kind == "string" and (of.enum or field.lengths or field.format in FORMATS):

@@ -62,19 +62,19 @@ def _make(of: Type) -> Callable[[Any], Any]:
 
 
 def _make_struct(of: Type) -> Callable[[Any], Any]:
-    table: dict[str, tuple[Callable[[Any], Any], bool]] = {}
+    table: dict[str, tuple[type | None, Callable[[Any], Any], bool]] = {}
 
     def decode_struct(value: Any) -> Any:
         if type(value) is not dict:
             raise Unclean
         if not table and of.fields:
             for field in of.fields.values():
-                table[field.name] = (_decoder(field.type), field.pointer)
+                table[field.name] = (_AS_IT_IS.get(field.type.kind), _decoder(field.type), field.pointer)
         out = {}
         for key, item in value.items():
-            read, pointer = table[key]
+            as_it_is, read, pointer = table[key]
             if item is not None:
-                content = read(item)
+                content = item if type(item) is as_it_is else read(item)
                 if content or pointer:
                     out[key] = content
         return out
@@ -200,6 +200,8 @@ def _make_quantity(exponents: bool) -> Callable[[Any], Any]:
     return decode_quantity
 
 
+#: What is taken as it is, without a call.
+_AS_IT_IS = {"string": str, "bool": bool}
 _PLAIN: dict[str, Callable[[Any], Any]] = {
     "string": _string,
     "bool": _bool,

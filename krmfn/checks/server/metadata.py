@@ -45,7 +45,7 @@ def check_new_metadata(
     """What a create refuses. Name and namespace have been filled in before. `check`: what names are."""
     yield from _check_names(meta, check, kind)
     yield from _check_common(of, meta)
-    if not any_finalizer:
+    if "finalizers" in meta and not any_finalizer:
         yield from _check_kube_finalizers(meta, kind)
 
 
@@ -86,15 +86,15 @@ def _check_names(meta: Mapping[str, Any], check: Check, kind: Kind | None, chang
     name = meta.get("name")
     if not name:
         yield required(("metadata", "name"), "metadata-name", "name or generateName is required")
-    else:
-        yield from refuse_text(("metadata", "name"), "metadata-name", name, check(name))
+    elif wrong := check(name):
+        yield from refuse_text(("metadata", "name"), "metadata-name", name, wrong)
     namespace = meta.get("namespace")
     if kind is not None and kind.cluster:
         return
     if not namespace:
         yield required(("metadata", "namespace"), "metadata-namespace")
-    else:
-        yield from refuse_text(("metadata", "namespace"), "metadata-namespace", namespace, check_short_name(namespace))
+    elif wrong := check_short_name(namespace):
+        yield from refuse_text(("metadata", "namespace"), "metadata-namespace", namespace, wrong)
 
 
 def _mask_dash(prefix: str) -> str:
@@ -109,7 +109,8 @@ def _check_common(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
         yield invalid(
             ("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0"
         )
-    yield from check_template_metadata(meta, ("metadata",))
+    if "labels" in meta or "annotations" in meta:
+        yield from check_template_metadata(meta, ("metadata",))
     if "ownerReferences" in meta:
         yield from _check_owners(of, meta["ownerReferences"])
     if "finalizers" in meta:

@@ -56,7 +56,7 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = _NO_FACTS, duplicates
     generated = generate_name(meta)
     for prepare in kind.prepare:
         prepare(kind, new)
-    dropped = tuple(_drop(kind, new, None))
+    dropped = _drop(kind, new, None)
     causes = [cause for check in kind.first for cause in check(kind, new, None)]
     if causes:
         return refuse(kind.name, kind.group, meta.get("name", ""), causes, generated)
@@ -115,7 +115,7 @@ def update(
         _put(new, "status", stored.get("status"))
     for prepare in kind.prepare_update:
         prepare(kind, new, stored)
-    dropped = tuple(_drop(kind, new, stored))
+    dropped = _drop(kind, new, stored)
     causes = [cause for check in kind.first for cause in check(kind, new, stored)]
     if causes:
         return refuse(kind.name, kind.group, where.name, causes)
@@ -233,15 +233,17 @@ def _put(target: dict[str, Any], name: str, value: Any) -> None:
         target[name] = value
 
 
-def _drop(kind: Kind, new: dict[str, Any], stored: dict[str, Any] | None) -> Iterable[tuple[Path, str]]:
-    yield from drop_gated(kind.root, new, stored)
+def _drop(kind: Kind, new: dict[str, Any], stored: dict[str, Any] | None) -> tuple[tuple[Path, str], ...]:
+    dropped: list[tuple[Path, str]] = []
+    drop_gated(kind.root, new, stored, (), dropped)
     if kind.pod_spec:
         from krmfn.checks.server.pods.defaults import drop_gated_fields  # what groups do not need
 
         spec, before = new, stored or {}
         for name in kind.pod_spec:
             spec, before = spec.get(name, {}), before.get(name, {})
-        yield from drop_gated_fields(kind.pod_type, spec, before, kind.pod_spec)
+        dropped.extend(drop_gated_fields(kind.pod_type, spec, before, kind.pod_spec))
+    return tuple(dropped)
 
 
 def _drop_from_status(kind: Kind, new: dict[str, Any], stored: dict[str, Any]) -> Iterable[tuple[Path, str]]:
@@ -266,8 +268,12 @@ def _check_by_hand(
 def _admit(
     kind: Kind, phase: str, facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, name: str
 ) -> Verdict | None:
-    for plugin, argument in kind.admission.get(phase, ()):
-        denied: Cause | None = plugin(Write(kind.gates, facts, new, old), argument)
+    plugins = kind.admission.get(phase)
+    if not plugins:
+        return None
+    write = Write(kind.gates, facts, new, old)
+    for plugin, argument in plugins:
+        denied: Cause | None = plugin(write, argument)
         if denied and denied.type == "InternalError":
             return Verdict(500, denied.message, (denied,))
         if denied:

@@ -79,25 +79,25 @@ class Judge:
         self._facts: AdmissionFacts | None = None
         self._definitions: Given | None = None
 
-    def check(self, item: Item, before: Item | None) -> Iterator[Finding]:
+    def check(self, item: Item, before: Item | None) -> Iterable[Finding]:
         """What the server would say of an item, whose state was `before`."""
         kind = self.kind(item)
         if kind is None:
             if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
-                yield _weigh_assumed(_not_known(item, self.release), self.settings)
-            else:
-                yield from self.findings_of_other(item, before)
-        elif item.api_version.rpartition("/")[2] in kind.versions:
-            yield from self.findings(kind, item, before)
-        elif kind.group == GROUP:
-            yield _weigh_assumed(_not_served(item, kind), self.settings)
-        else:
-            yield from self.findings_of_other(item, None)
+                return [_weigh_assumed(_not_known(item, self.release), self.settings)]
+            return self.findings_of_other(item, before)
+        if item.api_version.rpartition("/")[2] in kind.versions:
+            return self.findings(kind, item, before)
+        if kind.group == GROUP:
+            return [_weigh_assumed(_not_served(item, kind), self.settings)]
+        return self.findings_of_other(item, None)
 
     def kind(self, item: Item) -> Kind | None:
         group, _, version = item.api_version.rpartition("/")
-        text = item.text if group == GROUP else ""
-        spoken = tuple(field for field in self._fills if field in text)
+        spoken: tuple[str, ...] = ()
+        if self._fills and group == GROUP:
+            text = item.text
+            spoken = tuple([field for field in self._fills if field in text])
         key = (item.api_version, item.kind, spoken)
         if key not in self._kinds:
             gates = assume_gates(self.settings.feature_gates, self.settings.release, spoken)
@@ -139,7 +139,8 @@ class Judge:
             yield Finding(item, ("metadata", "name"), warning, type="Warning", rule="server-warning")
         if verdict.accepted:
             yield from self._ask_for_class(kind, item)
-            yield from _tell_expressions(kind, item)
+            if kind.expressions:
+                yield from _tell_expressions(kind, item)
 
     def findings_of_other(self, item: Item, before: Item | None) -> Iterator[Finding]:
         """What can be said of an object of a kind that has no rules here."""

@@ -8,7 +8,7 @@ Source: the defaults and strategies of k8s.io/kubernetes (pkg/registry/…/strat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from krmfn.checks.server.schema import Field, Kind, Type
 from krmfn.krm.paths import Path
@@ -48,15 +48,15 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
 
 
 def drop_gated(
-    of: Type, new: dict[str, Any], old: dict[str, Any] | None, path: Path = ()
-) -> Iterator[tuple[Path, str]]:
-    """Remove the fields whose gate is off, unless the stored object uses them. Yields (path, gate) of what was
+    of: Type, new: dict[str, Any], old: dict[str, Any] | None, path: Path, out: list[tuple[Path, str]]
+) -> None:
+    """Remove the fields whose gate is off, unless the stored object uses them. Appends (path, gate) of what was
     there."""
     own, below = list_gated(of)
     for field in own:
         if field.name in new and not (old and field.name in old):
             del new[field.name]
-            yield (*path, field.name), field.gate
+            out.append(((*path, field.name), field.gate))
     for field in below:
         value = new.get(field.name)
         if not value:
@@ -64,12 +64,12 @@ def drop_gated(
         before = (old or {}).get(field.name)
         where = (*path, field.name)
         if field.type.kind == "struct":
-            yield from drop_gated(field.type, value, before, where)
+            drop_gated(field.type, value, before, where, out)
         else:
-            yield from _drop_in_list(field, value, before or [], where)
+            _drop_in_list(field, value, before or [], where, out)
 
 
-def _drop_in_list(field: Field, value: list[Any], old: list[Any], path: Path) -> Iterator[tuple[Path, str]]:
+def _drop_in_list(field: Field, value: list[Any], old: list[Any], path: Path, out: list[tuple[Path, str]]) -> None:
     """Items are matched with stored ones by index or by name, as the strategy does for that list."""
     assert field.type.item is not None
     if field.drop_by == "name":
@@ -78,7 +78,7 @@ def _drop_in_list(field: Field, value: list[Any], old: list[Any], path: Path) ->
     else:
         matched = [*old[: len(value)], *[None] * (len(value) - len(old))]
     for index, item in enumerate(value):
-        yield from drop_gated(field.type.item, item, matched[index], (*path, index))
+        drop_gated(field.type.item, item, matched[index], (*path, index), out)
 
 
 def list_gated(of: Type, through: bool = False) -> _Plan:

@@ -41,7 +41,7 @@ def check_containers(spec: Object, path: Path, pod: Setting) -> None:
     if not containers:
         pod.required(where, "pod-containers")
         return
-    again = find_repeated(container.get("name", "") for container in containers)
+    again = find_repeated([container.get("name", "") for container in containers])
     for index, container in enumerate(containers):
         at = (*where, index)
         _check_common(container, at, pod)

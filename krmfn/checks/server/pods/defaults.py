@@ -190,8 +190,8 @@ def drop_gated_fields(
     (path, gate) of what was there."""
     if not any(list_gated(of, through=True)):
         return
-    used = {field.gate for _, field, _ in _walk_gated(of, old, ())} if old else ()
-    for holder, field, at in list(_walk_gated(of, new, path)):
+    used = {field.gate for _, field, _ in _find_gated(of, old, (), [])} if old else ()
+    for holder, field, at in _find_gated(of, new, path, []):
         if field.gate not in used:
             del holder[field.name]
             yield at, field.gate
@@ -202,19 +202,23 @@ def drop_gated_fields(
                             del container["lifecycle"]
 
 
-def _walk_gated(of: Type, value: Any, path: Path) -> Iterator[tuple[dict[str, Any], Field, Path]]:
+def _find_gated(
+    of: Type, value: Any, path: Path, found: list[tuple[dict[str, Any], Field, Path]]
+) -> list[tuple[dict[str, Any], Field, Path]]:
+    """Appends the holder, the field and its path of what is there."""
     own, below = list_gated(of, through=True)
     for field in own:
         if field.name in value:
-            yield value, field, (*path, field.name)
+            found.append((value, field, (*path, field.name)))
     for field in below:
         inner = value.get(field.name)
         if not inner:
             continue
         where = (*path, field.name)
         if field.type.kind == "struct":
-            yield from _walk_gated(field.type, inner, where)
+            _find_gated(field.type, inner, where, found)
         else:
             assert field.type.item is not None
             for index, item in enumerate(inner):
-                yield from _walk_gated(field.type.item, item, (*where, index))
+                _find_gated(field.type.item, item, (*where, index), found)
+    return found

@@ -57,7 +57,7 @@ def check_resources(resources: Object, path: Path, pod: Setting, of_pod: bool = 
         elif amount > limit:
             detail = f"must be less than or equal to {name} limit of {write_amount(limit)}"
             pod.invalid(where, _RULE, write_amount(amount), detail)
-    if any(name.startswith(_HUGE) for name in named) and "cpu" not in named and "memory" not in named:
+    if "cpu" not in named and "memory" not in named and any(name.startswith(_HUGE) for name in named):
         pod.forbidden(path, _RULE, "HugePages require cpu or memory")
     if "claims" in resources:
         _check_claims(resources["claims"], (*path, "claims"), pod)
