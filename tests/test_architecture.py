@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from krmfn.checks.rule import OF_PODS
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "krmfn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -271,6 +273,12 @@ def test_a_run_over_one_object_loads_nothing_heavy(words: list[str], kind: str) 
     one = ONE[kind]
     text = one if words else EMPTY.replace(" []", "\n- " + one.replace("\n", "\n  ").rstrip() + "\n")
     assert sorted(HEAVY_FOR_ONE.intersection(list_loaded(words, text))) == []
+
+
+def test_groups_alone_load_nothing_of_pods() -> None:
+    loaded = list_loaded(["validate", "-"], ONE["PodGroup"])
+    of_pods = ("krmfn.capacity.pods", "krmfn.checks.operator", "krmfn.checks.server.pods", *OF_PODS)
+    assert not [name for name in loaded if name.startswith(of_pods)]
 
 
 def list_loaded(words: list[str], text: str) -> list[str]:

@@ -236,7 +236,7 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[StreamPart
             continue
         if part is not None:
             parts.append(part)
-    if any(part.items for part in parts) and not re.search(TEMPLATE, source.data):
+    if skipped and any(part.items for part in parts) and not re.search(TEMPLATE, source.data):
         # kubectl and kustomize refuse the whole file.
         skipped = [each._replace(sort="") if each.sort == _FOREIGN else each for each in skipped]
     return parts, skipped

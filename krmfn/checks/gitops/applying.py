@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.scheduler.configuration import list_uses
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
@@ -170,6 +169,8 @@ def _pairs(census: Census) -> Iterator[tuple[Item, Item]]:
 
 def _list_names(template: Template) -> Iterator[tuple[str, str, str]]:
     """What must exist before pods of a template can be created or start: group, kind and name."""
+    from krmfn.checks.scheduler.configuration import list_uses  # groups alone do not need it
+
     spec = template.spec
     yield from (("", use.kind, use.name) for use in list_uses(spec))
     for field, group, kind in (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from krmfn.capacity.pods import PodKind, Term
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.config import Settings
@@ -19,6 +18,10 @@ from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, once
 from krmfn.survey.facts import HOSTNAME, Facts
 from krmfn.survey.jobs import count_first
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # groups alone need none of it
+    from krmfn.capacity.pods import PodKind, Term
 
 #: Coarse to fine, where the order is fixed by convention.
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
