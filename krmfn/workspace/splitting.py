@@ -7,12 +7,13 @@ examples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.types import NamedTuple
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
+from krmfn.reconcile.placement import beside
 from krmfn.workspace.manifests import LoadedFile, tell
 
 #: More alternatives of one file than that are checked without the files beside them.
@@ -76,19 +77,29 @@ def has_copies(files: Sequence[LoadedFile]) -> bool:
     return False
 
 
-def _list_alternatives(files: Iterable[LoadedFile]) -> list[AppliedFiles]:
-    """Each file in the first part in which it meets no other version of one of its objects."""
+def _list_alternatives(files: Sequence[LoadedFile]) -> list[AppliedFiles]:
+    """Each file in the first part in which it meets no other version of one of its objects; what krmfn generated from a
+    file in the part of that file, if it can."""
+    places = {id(file): place for place, file in enumerate(files)}
+    homes: dict[str, int | None] = {beside(file.path): None for file in files}
     parts: list[tuple[dict[Identity, Item], list[LoadedFile]]] = []
-    for file in files:
+    for file in sorted(files, key=lambda file: file.path in homes):
         own = _index(file)
-        for known, part in parts[:_MOST]:
+        numbers = range(min(len(parts), _MOST))
+        home = homes.get(file.path)
+        for number in numbers if home is None else (home, *numbers):
+            known, part = parts[number]
             if not _differ(known, own):
-                known.update(own)
-                part.append(file)
                 break
         else:
-            parts.append((dict(own), [file]))
-    return [AppliedFiles(part[0].path if number else "", part) for number, (_, part) in enumerate(parts)]
+            number, known, part = len(parts), {}, []
+            parts.append((known, part))
+        known.update(own)
+        part.append(file)
+        homes[beside(file.path)] = number
+    labels = [part[0].path if number else "" for number, (_, part) in enumerate(parts)]
+    ordered = [sorted(part, key=lambda file: places[id(file)]) for _, part in parts]
+    return [AppliedFiles(label, part) for label, part in zip(labels, ordered, strict=True)]
 
 
 def _add(part: Sequence[LoadedFile], parts: Sequence[AppliedFiles]) -> list[LoadedFile]:

@@ -96,6 +96,17 @@ def test_write_twice_changes_nothing(folder: Path, krmfn: Call) -> None:
     assert {path: path.read_bytes() for path in folder.rglob("*.yaml")} == before
 
 
+def test_what_is_generated_for_an_alternative_stays_with_it(tmp_path: Path, krmfn: Call) -> None:
+    """Two files of one folder have different versions of a Job, and the second one another Job, too."""
+    mark = 'krmfn.dev/gang: "true"'
+    (tmp_path / "a.yaml").write_text(JOB.replace(mark, f"{mark}, krmfn.dev/gang-group: run"))
+    (tmp_path / "b.yaml").write_text(f"{JOB}---\n{JOB.replace('name: train', 'name: feed')}")
+    assert krmfn("generate", "--write").code == 0
+    assert kinds((tmp_path / "b-gang.yaml").read_text()) == ["Workload", "PodGroup"] * 2
+    assert "updated" not in krmfn("generate", "--write").err
+    assert krmfn("generate", "--check").code == 0
+
+
 def test_check_says_what_is_out_of_date(folder: Path, krmfn: Call) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*.yaml")}
     done = krmfn("generate", "--check", "base")

@@ -186,6 +186,10 @@ def _check_folder(chance: random.Random) -> None:
         after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         writes = any(word in ("--write", "--fix", "init") for word in words)
         assert after == before or (writes and done.code in (0, 1)), words
+        if words[:2] == ("generate", "--write"):
+            call(b"", words, folder)
+            again = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+            assert again == after, "the second run writes something"
     finally:
         shutil.rmtree(folder)
 
