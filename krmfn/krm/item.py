@@ -184,22 +184,18 @@ class Item:
         first character behind the dash. A path that does not exist: its nearest parent that does. Line and column are 0
         for items of stdin: their lines there are not those of the file that they came from.
         """
-        from krmfn.krm.lookup import find_place
-
-        file = self.file
         frame = self.frame
         if frame.new or not frame.source.path:
-            return file
+            return self.file
         if self._reading and self._reading.touched:
             if self._twin is None:
                 self._twin = Item(frame, self.start, self.end)
             return self._twin.locate(path)
-        reading = self._read()
-        root = reading.root()
-        if root is None:
-            return file
-        character = frame.source.count(self.start) - frame.pad + find_place(root, path)
-        return FileRef(file.path, file.index, *frame.source.place(character))
+        place = self._read().find_place(path)
+        if place is None:
+            return self.file
+        character = frame.source.count(self.start) - frame.pad + place
+        return FileRef(frame.source.path, frame.index, *frame.source.place(character))
 
     @property
     def problems(self) -> tuple[Problem, ...]:

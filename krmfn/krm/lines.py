@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
@@ -26,8 +27,6 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
 # Atomic groups, not possessive quantifiers behind a group: before Python 3.11.5 those are wrong (gh-106052).
 _QUOTED = r""""(?>(?:[^"\\\n]|\\["\\/nt])*)\""""
 _VALUE = rf"""'(?>(?:[^'\n]|'')*)'?+|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
-#: A further line of a plain scalar.
-_REST = r" ++(?!#)((?:[^ \n:#]|:(?=[^ \n])|(?<=[^ ])#| ++(?=[^#\n]))+) *+(?=\n|\Z)"
 #: Indentation, dashes, a key, a value, a comment: each may be missing.
 _LINE = re.compile(rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?![^ ]) *+)?({_VALUE})? *+(?:(?<![^ ])#[^\n]*+)?")
 #: A scalar in a flow collection: its characters mean nothing there.
@@ -59,7 +58,8 @@ class _Line(NamedTuple):
 
 
 #: What is asked of every line: its form, which is all that it says save a scalar; that scalar, its node where it goes
-#: on below (_LITERAL); and the rest. Of comments and blanks the form is empty, and there is no rest.
+#: on below (_LITERAL); and the rest. Of comments and blanks the form is empty, and there is no rest. What was not read
+#: to its end has no form that an outline is known by.
 _Known = tuple[str, Any, Any]
 #: A pair or an element: the number of the collection that it is in, in the order of the text (0: the document); the
 #: number of its line among those that say something; its key (None: an element); its value, and the column of that.
@@ -68,8 +68,6 @@ _Known = tuple[str, Any, Any]
 _Step = tuple[int, int, "str | None", Any, int]
 
 _ESCAPES = {"n": "\n", "t": "\t"}
-#: A text in single quotes, on any number of lines; nothing follows it on its last line.
-_TEXT = r"'((?:[^']|'')*)'(?= *(?:\n|\Z))"
 _SAYS_NOTHING: _Known = ("", None, None)
 #: Lines that were seen before: objects of one kind have most of them in common.
 _SEEN: dict[str, _Known] = {}
@@ -101,10 +99,21 @@ def read_lines(text: str) -> Lines | None:
     if not text.isascii() or text.encode().translate(None, _KNOWN):
         return None
     try:
-        lines, starts = _scan(text)
-        return Lines(text, _recall(lines), lines, starts)
+        return _recognize(text) or Lines(text, *_scan(text))
     except (_Unusual, Unreadable):
         return None  # whoever reads it fully says what is wrong
+
+
+def _recognize(text: str) -> Lines | None:
+    """A text that is like an earlier one, line by line. The lines of literal blocks are not worth a look."""
+    if "|" in text:
+        return None
+    try:
+        lines = [_SEEN.get(raw) or _take_apart(raw) for raw in text.splitlines()]
+    except _Unusual:
+        return None
+    outline = _OUTLINES.get(tuple([form for form, _, _ in lines]))
+    return Lines(text, lines, None, outline) if outline else None
 
 
 def _take_apart(raw: str) -> _Known:
@@ -128,7 +137,7 @@ def _take_apart(raw: str) -> _Known:
         dashes = tuple(offset for offset in range(column, content) if raw[offset] == "-") if marks else ()
         start, end = line.span(4)
         place = _Line(column, dashes, content, spell_key(name) if name else None, sort, content + len(name), start, end)
-        known = (f"{indent}{marks}{name}:{sort}", value, place)
+        known = (f"{indent}{marks}{name}:{'?' if is_open else sort}", value, place)
     if len(_SEEN) >= _MOST_LINES:
         _SEEN.clear()
     _SEEN[raw] = known
@@ -177,27 +186,41 @@ def _scan(text: str) -> tuple[list[_Known], list[int]]:
             try:
                 known = _take_apart(raw)
             except _Unusual:
-                if not lines:
+                if not lines or lines[-1][2].sort != _SCALAR:
                     raise
-                lines[-1] = _read_on(text, lines[-1], starts[-1], position)
-                behind = lines[-1][1].end
+                form, _, line = lines[-1]
+                scalar = _read_further(text, lines[-1], starts[-1], position)
+                lines[-1] = f"{form[:-1]}{_LITERAL}", scalar, line._replace(sort=_LITERAL)
+                behind = scalar.end
                 continue
-        form, value, line = known
+        form, _, line = known
         if not form:
             continue
         if line.sort == _LITERAL:
-            read = _read_literal if value[0] == "|" else _read_quoted
-            scalar = read(text, position, known, stop + 1, _find_column(line))
-            known = (form, scalar, line)
+            scalar = _read_further(text, known, position, stop + 1)
+            known = (f"{form[:-1]}{_LITERAL}", scalar, line)
             behind = scalar.end
         lines.append(known)
         starts.append(position)
     return lines, starts
 
 
-def _find_column(line: _Line) -> int:
-    """The column of the innermost collection that the line is in."""
-    return line.dashes[-1] if line.key is None else line.content
+def _read_further(text: str, known: _Known, offset: int, position: int) -> Scalar:
+    """The scalar of the line at `offset`, which goes on at `position`."""
+    from krmfn.krm.paragraphs import read_literal, read_on, read_quoted  # most texts have none
+
+    _, mark, line = known
+    start = offset + line.start
+    column = line.dashes[-1] if line.key is None else line.content  # of the collection that the line is in
+    if line.sort == _SCALAR:
+        found = read_on(text, start, offset + line.end, position, column)
+    else:
+        found = (
+            read_literal(text, start, mark, position, column) if mark[0] == "|" else read_quoted(text, start, column)
+        )
+    if found is None:
+        raise _Unusual
+    return found
 
 
 def _recall(lines: list[_Known]) -> _Outline:
@@ -303,104 +326,46 @@ def _make_value(steps: list[_Step], lines: list[_Known]) -> dict[str, Any]:
     return root
 
 
-def _read_on(text: str, known: _Known, offset: int, position: int) -> _Known:
-    """The line at `offset`, whose plain scalar goes on in the line at `position`."""
-    form, _, line = known
-    start, end, column = offset + line.start, offset + line.end, _find_column(line)
-    if line.sort != _SCALAR or text[start] in "'\"":
-        raise _Unusual
-    if text[end:position].strip(" \n"):  # a comment ends it
-        raise _Unusual
-    pieces = [text[start:end]]
-    rest = re.compile(_REST)
-    while (found := rest.match(text, position)) and found.start(1) - position > column:
-        breaks = text.count("\n", end, position)
-        pieces += (" " if breaks == 1 else "\n" * (breaks - 1), found[1])
-        end = found.end(1)
-        position = found.end() + 1
-        while text.startswith("\n", position):
-            position += 1
-    if len(pieces) == 1:
-        raise _Unusual
-    scalar = Scalar(start, end, None, None, "".join(pieces), "")
-    return f"{form[:-1]}{_LITERAL}", scalar, line._replace(sort=_LITERAL)
-
-
-def _read_quoted(text: str, offset: int, known: _Known, position: int, column: int) -> Scalar:
-    """A text in single quotes of the line at `offset` that ends on a line behind `position`. The lines are indented
-    more than `column`."""
-    start = offset + known[2].start
-    found = re.compile(_TEXT).match(text, start)
-    if found is None:
-        raise _Unusual
-    pieces: list[str] = []
-    first, *lines = found[1].split("\n")
-    breaks = 0
-    for number, each in enumerate(lines, 1):
-        bare = each.lstrip(" ")
-        breaks += 1
-        if bare or number == len(lines):
-            if len(each) - len(bare) <= column:
-                raise _Unusual
-            pieces += (" " if breaks == 1 else "\n" * (breaks - 1), bare if number == len(lines) else bare.rstrip(" "))
-            breaks = 0
-    content = first.rstrip(" ") + "".join(pieces)
-    return Scalar(start, found.end(), None, None, content.replace("''", "'"), "'")
-
-
-def _read_literal(text: str, offset: int, known: _Known, position: int, column: int) -> Scalar:
-    """The literal block whose lines begin at `position`: those that are indented as the first one, and empty ones.
-
-    `column` is that of the collection that it is in. The node ends where the next line begins.
-    """
-    size = len(text)
-    body = position
-    while text[body : body + 1] == " ":
-        body += 1
-    indent = body - position
-    if text[body : body + 1] in ("", "\n") or indent <= column:
-        raise _Unusual
-    margin = " " * indent
-    lines: list[str] = []
-    last = 0
-    while position < size:
-        stop = text.find("\n", position)
-        if stop == position:
-            lines.append("")
-        elif not text.startswith(margin, position):
-            if not text[position : stop if stop >= 0 else size].strip():
-                raise _Unusual
-            break
-        else:
-            found = text[position + indent : stop if stop >= 0 else size]
-            if stop < 0 or not found.strip():
-                raise _Unusual
-            lines.append(found)
-            last = len(lines)
-        position = stop + 1
-    content = "\n".join(lines[:last])
-    _, mark, line = known
-    if mark != "|-":
-        content += "\n" * (1 + (len(lines) - last if mark == "|+" else 0))
-    return Scalar(offset + line.start, position, None, None, content, "|")
-
-
 class Lines:
-    """A text that was read by lines: its value; its tree, and where a new key goes, for those who ask."""
+    """A text that was read by lines: its value; its tree, where parts are and where a new key goes, for who asks."""
 
-    __slots__ = ("_collections", "_lines", "_starts", "_text", "value")
+    __slots__ = ("_collections", "_known_starts", "_lines", "_text", "value")
 
-    def __init__(self, text: str, outline: _Outline, lines: list[_Known], starts: list[int]) -> None:
-        """`starts` are where the lines that say something begin."""
+    def __init__(
+        self, text: str, lines: list[_Known], starts: list[int] | None, outline: _Outline | None = None
+    ) -> None:
+        """`starts` are where the lines that say something begin, None where all do. Raises Unreadable."""
         self._text = text
         self._lines = lines
-        self._starts = starts
-        steps, self._collections = outline
+        self._known_starts = starts
+        steps, self._collections = outline or _recall(lines)
         self.value = _make_value(steps, lines)
+
+    @property
+    def _starts(self) -> list[int]:
+        if self._known_starts is None:
+            self._known_starts = list(accumulate(map(len, self._text.splitlines(keepends=True)), initial=0))
+        return self._known_starts
 
     def make_root(self) -> Node:
         """The node of the document; its children are made when they are asked for."""
         return self._make(dict, 0)
+
+    def find_place(self, path: Path) -> int | None:
+        """As `lookup.find_place` of the tree; None for what may be in a flow collection."""
+        place, number, key, what, column = 0, 0, None, dict, self._lines[0][2].content
+        for part in path:
+            if what is _FLOWING:
+                return None
+            rows, places, _ = self._collections[place]
+            at = places.get(part) if what is dict or what is list else None
+            if at is None:
+                break
+            (_, number, key, what, column), place = rows[at]
+        line: _Line = self._lines[number][2]
+        if what is dict or what is list:
+            return self._starts[number] + (column if key is None else line.content)
+        return self._starts[number] + (line.key_end + 1 if line.sort == _NOTHING else line.start)
 
     def find_gap(self, path: Path) -> tuple[int, int, int] | None:
         """Where the first key of `path` goes that is not there: its number in the path, the start of the line behind
@@ -433,14 +398,11 @@ class Lines:
         first = rows[0][0][1]
         column = self._lines[first][2].content if column is None else column
         start, end = self._starts[first] + column, self._find_end(last)
-        if kind is dict:
-            mapping = Mapping(start, end, None, None, False)
-            mapping.children = Later(rows, self._make_pair)
-            mapping.places = places
-            return mapping
-        sequence = Sequence(start, end, None, None, False)
-        sequence.children = Later(rows, self._make_child)
-        return sequence
+        node = (Mapping if kind is dict else Sequence)(start, end, None, None, False)
+        node.children = Later(rows, self._make_pair if kind is dict else self._make_child)
+        if isinstance(node, Mapping):
+            node.places = places
+        return node
 
     def _find_end(self, last: _Step) -> int:
         _, number, _, what, _ = last
@@ -470,26 +432,15 @@ class Lines:
         source = self._text[start:end]
         if line.sort == _SCALAR:
             return _make_scalar(start, source)
-        if source[0] == "{":
-            mapping = Mapping(start, end, None, None, True)
-            mapping.children.extend(
-                (
-                    Scalar(start + pair.start(1), start + pair.end(1), None, None, pair[1], ""),
-                    _make_scalar(start + pair.start(2), pair[2]),
-                )
-                for pair in _split_flow(source)
-            )
-            return mapping
-        sequence = Sequence(start, end, None, None, True)
-        sequence.children.extend(_make_scalar(start + pair.start(2), pair[2]) for pair in _split_flow(source))
-        return sequence
+        flow = (Mapping if source[0] == "{" else Sequence)(start, end, None, None, True)
+        for pair in _split_flow(source):
+            scalar = _make_scalar(start + pair.start(2), pair[2])
+            key = pair[1] and Scalar(start + pair.start(1), start + pair.end(1), None, None, pair[1], "")
+            flow.children.append((key, scalar) if key else scalar)
+        return flow
 
 
 def _make_scalar(start: int, source: str) -> Scalar:
     style = source[0] if source[0] in "'\"" else ""
-    content = source[1:-1] if style else source
-    if style == "'":
-        content = content.replace("''", "'")
-    elif style:
-        content = _unescape(content)
+    content = _read_value(source) if style else source
     return Scalar(start, start + len(source), None, None, content, style)

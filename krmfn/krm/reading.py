@@ -142,13 +142,28 @@ class Reading:
 
     def _tree(self, text: str) -> Node | None:
         if self._root is _NOTHING:
-            if self._lines is None:
-                self._lines = self._owner.read_lines(text)
-            if self._lines and self._value is _NOTHING:
-                self._value, self.repeats, self._plain = self._lines.value, False, True
-            self._root = self._lines.make_root() if self._lines else self._owner.compose(text)
+            lines = self._read_lines(text)
+            self._root = lines.make_root() if lines else self._owner.compose(text)
         root: Node | None = self._root
         return root
+
+    def _read_lines(self, text: str) -> Lines | None:
+        if self._lines is None and self._root is _NOTHING:
+            self._lines = self._owner.read_lines(text)
+            if self._lines and self._value is _NOTHING:
+                self._value, self.repeats, self._plain = self._lines.value, False, True
+        return self._lines
+
+    def find_place(self, path: Path) -> int | None:
+        """Where `path` stands in the text (see `lookup.find_place`), None in an empty one. Raises Unreadable."""
+        text = self.text
+        lines = self._read_lines(text)
+        place = lines.find_place(path) if lines else None
+        if place is None and (root := self._tree(text)):
+            from krmfn.krm.lookup import find_place
+
+            place = find_place(root, path)
+        return place
 
     def value(self) -> Any:
         """The plain value of the text with all edits."""
