@@ -353,7 +353,8 @@ class Lines:
 
     def find_place(self, path: Path) -> int | None:
         """As `lookup.find_place` of the tree; None for what may be in a flow collection."""
-        place, number, key, what, column = 0, 0, None, dict, self._lines[0][2].content
+        step: tuple[_Step, int] = (0, 0, None, dict, self._lines[0][2].content), 0
+        (_, number, key, what, column), place = step
         for part in path:
             if what is _FLOWING:
                 return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import ResourceRef
 from krmfn.krm.types import Final
 
@@ -51,6 +51,13 @@ RECREATE: Final[Mapping[str, str]] = {
 def is_local(item: Item) -> bool:
     """Whether an object is for kustomize and kpt alone, and is sent to no cluster."""
     return item.may_hold(LOCAL_CONFIG.encode()) and item.annotations.get(LOCAL_CONFIG, "false") != "false"
+
+
+def leave_out_local(items: Iterable[Item]) -> list[Item]:
+    """The items without those that are sent to no cluster."""
+    items = list(items)
+    local = {id(item) for item in list_holding(items, LOCAL_CONFIG.encode()) if is_local(item)}
+    return [item for item in items if id(item) not in local] if local else items
 
 
 def name_source(owner: ResourceRef) -> str:

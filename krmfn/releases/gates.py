@@ -49,12 +49,13 @@ def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple
     """The gates without which the API server drops a field of these objects, or does not serve them, or the
     scheduler ignores them; in the release's order. Objects of other groups (of Volcano) need none."""
     kinds: set[str] = set()
-    fields: set[str] = set()
+    specs: list[Any] = []
     for value in objects:
         if not value["apiVersion"].startswith(GROUP):
             continue
         kinds.add(value["kind"])
-        fields |= list_fields(value.get("spec"))
+        specs.append(value.get("spec"))
+    fields = list_fields(specs)
     needed: set[str] = set()
     for gate in reversed(tuple(release.gates.values())):  # those that a gate needs stand before it
         if gate.name in needed or gate.kinds & kinds or gate.fields & fields:
@@ -63,5 +64,5 @@ def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple
 
 
 def list_fields(spec: Any) -> set[str]:
-    """The names of all fields in a spec, at any depth."""
-    return {field for each in walk_values(spec) if isinstance(each, dict) for field in each}
+    """The names of all fields in a spec, or in a list of them, at any depth."""
+    return set[str]().union(*(each for each in walk_values(spec) if isinstance(each, dict)))

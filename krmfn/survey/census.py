@@ -5,12 +5,12 @@ Names are resolved as kustomize does: a reference may spell a name that the obje
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Member
-from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, list_previous_names
+from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_previous_names
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
 from krmfn.model.values import as_mapping, as_text, dig
@@ -161,6 +161,10 @@ class Census(NamedTuple):
         """The gangs of pods of one kind of object, each with the object, in order."""
         return _index_owners(self).get((group, kind), ())
 
+    def marked(self, part: str, key: str) -> Sequence[Template]:
+        """The templates whose pods have this key among their labels or annotations (`part`), in order."""
+        return _index_marks(self).get((part, key), ())
+
     def has_text(self, word: str) -> bool:
         """False where no object has `word` in its keys and strings."""
         known: dict[str, bool] = self.shared.setdefault("words", {})
@@ -233,6 +237,16 @@ def _index_owners(census: Census) -> dict[tuple[str, str], list[tuple[LinkedGang
 
 
 @once
+def _index_marks(census: Census) -> dict[tuple[str, str], list[Template]]:
+    index: dict[tuple[str, str], list[Template]] = {}
+    for template in census.templates:
+        for part in ("labels", "annotations"):
+            for key in as_mapping(template.metadata.get(part)):
+                index.setdefault((part, key), []).append(template)
+    return index
+
+
+@once
 def _list_texts(census: Census) -> list[Item]:
     """An object of each text."""
     return list({id(item if item.touched else item.source): item for item in census.objects}.values())
@@ -279,7 +293,9 @@ def take_census(
     index: dict[tuple[str, str], Group] = {}
     for group in groups:
         index.setdefault((group.namespace, group.name), group)
-    _add_previous_names(index, composites, workloads)
+    renamed = {id(item) for item in list_holding(objects, PREVIOUS_NAMES.encode())}
+    for known_names in (index, composites, workloads) if renamed else ():
+        _add_previous_names(known_names, renamed)
     gangs, dangling = _muster(groups, index, templates)
     frozen = {key: tuple(items) for key, items in by_kind.items()}
     by_item: dict[int, tuple[Template, ...]] = {}
@@ -333,13 +349,12 @@ def _link(spec: Mapping[str, Any], path: Path) -> TemplateLink | None:
     return None
 
 
-def _add_previous_names(*named: dict[tuple[str, str], Any]) -> None:
-    """To groups, composites or Workloads by namespace and name."""
-    for known in named:
-        for each in tuple(known.values()):
-            _, slash, entry = each.name.partition("/")
-            for name in list_previous_names(each.item):
-                known.setdefault((each.namespace, f"{name}/{entry}" if slash else name), each)
+def _add_previous_names(known: dict[tuple[str, str], Any], renamed: Collection[int]) -> None:
+    """To groups, composites or Workloads by namespace and name, for items that may have had others."""
+    for each in [each for each in known.values() if id(each.item) in renamed]:
+        _, slash, entry = each.name.partition("/")
+        for name in list_previous_names(each.item):
+            known.setdefault((each.namespace, f"{name}/{entry}" if slash else name), each)
 
 
 def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Iterator[Template]:

@@ -13,7 +13,7 @@ from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import Severity
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding, Note
-from krmfn.model.marks import PREFIX, is_local
+from krmfn.model.marks import PREFIX, leave_out_local
 from krmfn.model.names import name_gang
 from krmfn.model.tree import Gang, Group
 from krmfn.sources import is_read, read_tree
@@ -105,7 +105,7 @@ def list_present(items: Sequence[Item]) -> tuple[Item, ...]:
 def _leave_out_made(some: Iterable[Item], items: Sequence[Item]) -> Iterator[Item]:
     """Those of some items that can become gangs, and that none of all the items made."""
     owned = list_owned(items)
-    return (item for item in _list_sources(some) if not is_local(item) and id(item) not in owned)
+    return (item for item in leave_out_local(_list_sources(some)) if id(item) not in owned)
 
 
 def _list_sources(items: Iterable[Item]) -> Iterator[Item]:

@@ -230,7 +230,8 @@ def check_lines(text: str, root: nodes.Node | None, value: Any) -> None:
     lines = read_lines(text)
     if lines is not None:
         assert same(lines.value, value), (text, lines.value, value)
-        for path, _, _ in list_scalars(root) if root else ():
+        assert root is not None
+        for path, _, _ in list_scalars(root):
             assert lines.find_place(path) in (None, find_place(root, path)), (text, path)
         made = lines.make_root()
         assert same(to_value(made, text), value), text

@@ -23,12 +23,12 @@ _BUNDLE = "scorecard.operatorframework.io"
 def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
     seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
     selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
-    if any(item.ref.group == _BUNDLE for item in census.objects):
+    if any(group == _BUNDLE for group, _ in census.by_kind):
         return
     for item in census.objects:
         if not item.name:
             continue
-        chosen = tuple(item.annotations.get(selector) for selector in selectors)
+        chosen = tuple(item.annotations.get(selector) for selector in selectors) if selectors else ()
         first = seen.setdefault((identify(item.ref), chosen), item)
         if first is not item and (first.file.path == item.file.path or not _is_same(first, item)):
             place = first.locate(())

@@ -155,11 +155,12 @@ def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
     """A label of releases before 0.25, and not the one of today."""
     row = SCHEDULERS["SchedulerPlugins"]
     groups = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
-    for template in census.templates:
-        labels = as_mapping(template.metadata.get("labels"))
-        old = next((key for key in _OLD_LABELS if key in labels), "")
-        named = (template.item.space, as_text(labels.get(old))) in groups
-        if old and row.link[1] not in labels and (named or template.scheduler == row.name):
+    marked = {id(each): each for key in _OLD_LABELS for each in census.marked("labels", key)}
+    for template in marked.values():
+        labels = template.metadata["labels"]
+        old = next(key for key in _OLD_LABELS if key in labels)
+        named = (template.item.space, as_text(labels[old])) in groups
+        if row.link[1] not in labels and (named or template.scheduler == row.name):
             message = f"scheduler-plugins has not read the label {old} since 0.25: these pods are scheduled one by one"
             path = (*template.path, "metadata", "labels", old)
             hint = f"Name the PodGroup by the label {row.link[1]}."
@@ -219,8 +220,8 @@ def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Findi
 def _group_by(census: Census, part: str, key: str) -> dict[tuple[str, str], list[Template]]:
     """The templates that carry a label or an annotation, by namespace and its value."""
     found: dict[tuple[str, str], list[Template]] = {}
-    for template in census.templates:
-        name = as_text(as_mapping(template.metadata.get(part)).get(key))
+    for template in census.marked(part, key):
+        name = as_text(template.metadata[part][key])
         if name and template.pods != 0:
             found.setdefault((template.item.space, name), []).append(template)
     return found

@@ -183,9 +183,9 @@ def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Mapping[str,
 def find_group_overwritten(census: Census, _: Settings) -> Iterator[Finding]:
     """Pods of a controller that name a group, and nothing that tells the grouper to leave them alone."""
     part, key = _ROW.link
-    for template in census.templates:
-        annotations = as_mapping(template.metadata.get(part))
-        name = as_text(annotations.get(key))
+    for template in census.marked(part, key):
+        annotations = template.metadata[part]
+        name = as_text(annotations[key])
         if not name or template.scheduler != _ROW.name or not template.path:
             continue  # a pod that has no owner keeps its group
         if "true" not in (annotations.get(_SKIP), template.item.annotations.get(_SKIP)):

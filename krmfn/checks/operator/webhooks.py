@@ -38,10 +38,10 @@ def find_refused(census: Census, _: Settings) -> Iterator[Finding]:
         for item in census.kind(group, kind):
             for path, why, hint in find(item, as_mapping(item.value.get("spec"))):
                 yield Finding(item, path, f"{why}: the webhook of {name} refuses the {kind}", hint=hint)
-    for template in census.templates:
-        annotations = as_mapping(template.metadata.get("annotations"))
-        if template.scheduler == _KAI and (annotations.keys() & {_FRACTION, _MEMORY, _DEVICES}):
-            for key, why in _find_share_refused(annotations, template.spec):
+    marked = (census.marked("annotations", key) for key in (_FRACTION, _MEMORY, _DEVICES))
+    for template in {id(each): each for found in marked for each in found}.values():
+        if template.scheduler == _KAI:
+            for key, why in _find_share_refused(template.metadata["annotations"], template.spec):
                 path = (*template.path, "metadata", "annotations", key)
                 hint = "Request whole GPUs, a part of them, or memory."
                 yield Finding(template.item, path, f"{why}: the webhook of KAI refuses the pods", hint=hint)

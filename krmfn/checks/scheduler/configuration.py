@@ -33,8 +33,10 @@ class _Use(NamedTuple):
 def find_configuration_missing(census: Census, _: Settings) -> Iterator[Finding]:
     """Only where the facts list the kind, and no object of another kind in the input has the name: it may make it."""
     known = {kind: _list_keys(census, kind) for kind, *_ in _FIELDS if census.facts.lists_all(kind)}
+    if not known:
+        return
     made = {(item.space, item.name) for item in census.objects if "." in item.ref.group}
-    for gang in census.gangs if known else ():
+    for gang in census.gangs:
         for template in gang.templates:
             space = template.item.space
             for use in (*list_uses(template.spec), *_list_of_redis(template)):

@@ -51,9 +51,10 @@ def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("second-gang-system", "warning", "The pods of a gang also belong to a group of another scheduler.")
 def find_second_gang_system(census: Census, settings: Settings) -> Iterator[Finding]:
+    rivals = [each for each in _RIVALS if census.marked(*each[:2])]
     for gang in census.gangs:
-        for template in gang.templates:
-            for field, key, system in _RIVALS:
+        for template in gang.templates if rivals else ():
+            for field, key, system in rivals:
                 held = as_mapping(template.metadata.get(field))
                 if key in held:
                     message = (

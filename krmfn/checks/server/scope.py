@@ -24,7 +24,7 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
         judge = Judge(items, settings, "apply")
         standings: dict[tuple[str, str], str] = {}
         for item in items:
-            key = (item.api_version, item.kind)
+            key = item.ref[:2]
             if key not in standings:
                 standings[key] = _find_standing(judge, item)
             standing = standings[key]
