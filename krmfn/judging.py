@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
 from krmfn.config.settings import RULED, Ruling, Rulings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import STAGES
@@ -148,8 +148,9 @@ class Judging:
 
     def _read_annotations(self, items: Iterable[Item], locate: Callable[[Item], FileRef]) -> dict[ResourceRef, Ignore]:
         found: dict[ResourceRef, Ignore] = {}
-        for item in items:
-            if item.source.data.find(IGNORE.encode(), item.start, item.end) < 0:
+        sign = IGNORE.encode()
+        for item in list_holding(items, sign):
+            if item.source.data.find(sign, item.start, item.end) < 0:
                 continue
             text = item.annotations.get(IGNORE)
             if isinstance(text, str):

@@ -16,7 +16,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
 from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import STAGES, Finding, Member, to_result
-from krmfn.model.marks import is_local
+from krmfn.model.marks import leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
 
@@ -88,8 +88,7 @@ def is_complete(items: Iterable[Item]) -> bool:
 
     mark = GENERATED_FROM.encode()
     return any(
-        item.may_hold(mark) and item.ref.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations
-        for item in items
+        item.ref.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations for item in list_holding(items, mark)
     )
 
 
@@ -113,7 +112,7 @@ def find_all(
     update: str,
 ) -> Iterator[Finding]:
     """The findings of validate(), stage by stage."""
-    items = [item for item in items if not is_local(item)]
+    items = leave_out_local(items)
     yield from _tell_preview(items, settings)
     told: set[tuple[int, Path]] = set()
     above: set[tuple[int, Path]] = set()
@@ -308,10 +307,13 @@ def _rate(finding: Finding) -> Severity:
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:
     """Findings as results, in no particular order; the reports sort. `edits` adds the edit that would mend each."""
+    findings = tuple(findings)
+    if not findings:
+        return ()
+    from krmfn.catalogue import RULES
+
     results = []
     for finding in findings:
-        from krmfn.catalogue import RULES
-
         result = to_result(finding, RULES[finding.rule])
         if edits:
             from krmfn.reconcile.fixes import find_edit

@@ -129,13 +129,14 @@ def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadab
 
 
 def _summarize(results: list[Result], scope: str) -> str:
+    """The last line, of results in their order."""
     from krmfn.reports import summarize
 
     text = summarize(result for result in results if "sort" not in result.tags)
     text = f"{scope}: {text}" if scope else text
     skipped = summarize_skipped(results)
     text += f"; {skipped}" if skipped else ""
-    errors = order(result for result in results if result.severity == "error" and "rule" in result.tags)
+    errors = [result for result in results if result.severity == "error" and "rule" in result.tags]
     if errors:
         text += f"; for details: krmfn rules {errors[0].tags['rule']}"
     return text

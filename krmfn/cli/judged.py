@@ -85,6 +85,8 @@ def leave_out_present(
     found: Sequence[tuple[World, list[tuple[Finding, Result]]]],
 ) -> list[tuple[World, list[tuple[Finding, Result]]]]:
     """The findings of worlds, without those of an object that misses what one of its alternatives has."""
+    if not any(finding.rule in OF_ABSENCE for _, findings in found for finding, _ in findings):
+        return list(found)
     written = [(world, findings) for world, findings in found if not world.name]
     homes = Counter(id(item) for world, _ in written for item in world.items)
     missed = Counter(_identify(finding) for _, findings in written for finding, _ in findings)

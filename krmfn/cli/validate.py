@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
@@ -145,7 +145,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         options,
         ((item.ref, world.place(item)) for world in new.worlds for item in world.items),
         fail_on,
-        _spell_scope(new),
+        _spell_scope(new, [item for items, _ in scopes for item in items]),
         new.files,
     )
     say_if_empty(new.items, new.problems, words, options)
@@ -156,12 +156,12 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     return exit_status(results, fail_on, any(map(hides, problems)))
 
 
-def _spell_scope(found: Worlds) -> str:
-    """`12 files, 2 kustomizations, 40 objects`."""
+def _spell_scope(found: Worlds, objects: Iterable[Item]) -> str:
+    """`12 files, 2 kustomizations, 40 objects`, some of which are in several worlds."""
     numbers = {
         "file": len({file.path for file in found.files}),
         "kustomization": sum(bool(world.name) for world in found.worlds),
-        "object": len({id(item) for item in found.items if item.ref.group not in TOOL_GROUPS}),
+        "object": len(set(map(id, objects))),
     }
     if not numbers["object"]:
         return ""

@@ -14,6 +14,8 @@ _UNRENDERED = "not-rendered"
 _NOT_SERVED = "version-not-served"
 _NOWHERE = FileRef("")
 _NOBODY = ResourceRef("", "", "")
+#: A path, part by part: whether it is an index, which one, and how it is spelled.
+_Parts = tuple[tuple[bool, int, str], ...]
 
 
 def order(results: Iterable[Result]) -> list[Result]:
@@ -21,7 +23,9 @@ def order(results: Iterable[Result]) -> list[Result]:
 
     Indices in paths compare as numbers: `spec.a[2]` comes before `spec.a[10]`.
     """
-    ordered = sorted(results, key=_key)
+    results = list(results)
+    paths = {path: _natural(path) for path in {result.path for result in results}}
+    ordered = sorted(results, key=lambda result: _key(result, paths[result.path]))
     return [result for number, result in enumerate(ordered) if number == 0 or result != ordered[number - 1]]
 
 
@@ -65,14 +69,13 @@ def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
     one file, the first is shown.
     """
     results = [result for result in results if "sort" not in result.tags]
+    spelled = [_spell_alike(result) for result in results]
     numbers: dict[tuple[str, str], int] = {}
-    for result in results:
-        alike = _spell_alike(result)
+    for alike in spelled:
         numbers[alike] = numbers.get(alike, 0) + 1
     shown: list[tuple[Result, int]] = []
     told: set[tuple[str, str]] = set()
-    for result in results:
-        alike = _spell_alike(result)
+    for result, alike in zip(results, spelled, strict=True):
         if numbers[alike] <= _NOTES:
             shown.append((result, 0))
         elif alike not in told:
@@ -95,7 +98,7 @@ def _spell_alike(result: Result) -> tuple[str, str]:
     return rule, result.severity + reason
 
 
-def _key(result: Result) -> tuple[object, ...]:
+def _key(result: Result, path: _Parts) -> tuple[object, ...]:
     file, ref = result.file or _NOWHERE, result.ref or _NOBODY
     return (
         not file.path,
@@ -103,14 +106,14 @@ def _key(result: Result) -> tuple[object, ...]:
         file.index,
         result.ref is None,
         ref,
-        _natural(result.path),
+        path,
         result.tags.get("rule", ""),
         SEVERITIES.index(result.severity),
         result.message,
     )
 
 
-def _natural(path: str) -> tuple[tuple[bool, int, str], ...]:
+def _natural(path: str) -> _Parts:
     parts = path.replace("]", "").replace("[", ".").split(".")
     numbers = ((parse_int(part), part) for part in parts)
     return tuple((number is not None, number or 0, part) for number, part in numbers)
