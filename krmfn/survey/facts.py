@@ -253,7 +253,7 @@ def _read_classes(values: Iterable[Mapping[str, Any]]) -> dict[str, PriorityClas
 
 def is_daemon(pod: Mapping[str, Any]) -> bool:
     """Whether a pod is on its node as long as the node is there."""
-    kinds = {dig(owner, "kind") for owner in as_list(dig(pod, "metadata", "ownerReferences"))}
+    kinds = {as_text(dig(owner, "kind")) for owner in as_list(dig(pod, "metadata", "ownerReferences"))}
     return bool(kinds & {"DaemonSet", "Node"})
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
 import yaml
 
+from krmfn.krm.paths import dig
+from krmfn.survey.condensing import condense
 from tests.cli.conftest import Call
 from tests.cli.test_fit import make_job, make_node
+from tests.fuzz.mutations import walk
 
 
 def test_numbers_that_no_cluster_has_are_refused(tmp_path: Path, krmfn: Call) -> None:
@@ -84,3 +88,21 @@ def test_facts_of_training_runtimes_hold_no_environment(tmp_path: Path, krmfn: C
             "resources": {"requests": {"cpu": "1"}},
         }
     ]
+
+
+def test_a_pod_with_any_value_of_another_type_is_shrunk() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "a", "controller": True}
+    ports = [{"containerPort": 80, "hostPort": 80, "hostIP": "::", "protocol": "TCP"}]
+    container = {"name": "a", "image": "a", "command": ["a"], "ports": ports, "resources": {"requests": {"cpu": "1"}}}
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": "a", "namespace": "b", "labels": {"a": "b"}, "ownerReferences": [owner]},
+        "spec": {"nodeName": "a", "containers": [container], "volumes": [{"name": "a", "ephemeral": {}}]},
+        "status": {"phase": "Running"},
+    }
+    node = {"kind": "Node", "metadata": {"name": "a"}}
+    for path in walk(pod):
+        for other in (None, 5, "x", {"a": 5}, [{"a": 5}], [[None]]):
+            spoiled = copy.deepcopy(pod)
+            dig(spoiled, *path[:-1])[path[-1]] = other
+            condense({"items": [node, spoiled]})
