@@ -333,8 +333,10 @@ def _template(member: Member) -> Template:
 def _read_bridged(metadata: Mapping[str, Any], path: Path) -> TemplateLink | None:
     """What the annotations ask the link bridge for, which goes before any link in the template."""
     annotations = as_mapping(metadata.get("annotations"))
-    base, by = (as_text(annotations.get(key)) for key in (POD_GROUP, POD_GROUP_BY))
-    return TemplateLink(base, "", (*path, "annotations", POD_GROUP), True, by) if base else None
+    base = as_text(annotations.get(POD_GROUP))
+    if not base:
+        return None
+    return TemplateLink(base, "", (*path, "annotations", POD_GROUP), True, as_text(annotations.get(POD_GROUP_BY)))
 
 
 def _link(spec: Mapping[str, Any], path: Path) -> TemplateLink | None:

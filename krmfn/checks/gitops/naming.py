@@ -111,7 +111,7 @@ def _find_renamed(wanted: Iterable[_Named], objects: Iterable[_Named]) -> dict[_
     for space, kind, name in wanted:
         lengths.setdefault((space, kind), {}).setdefault(name.count("-") + 1, set()).add(name)
     found: dict[_Named, set[str]] = {}
-    for space, kind, name in objects:
+    for space, kind, name in objects if lengths else ():
         words = name.split("-") if len(name) <= NAME_LIMIT else []
         for length, names in lengths.get((space, kind), {}).items():
             for start in range(len(words) - length + 1) if length < len(words) else ():

@@ -155,7 +155,7 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
     groups = [gang.group for gang in census.gangs_with("priority")] + list(census.composites.values())
     places = [(group.item, group.path, group.spec, group.priority_class) for group in groups]
     for workload in census.workloads.values():
-        for path, template in workload.templates.values():
+        for path, template in ((path, spec) for path, spec in workload.templates.values() if "priority" in spec):
             places.append((workload.item, path, template, as_text(template.get("priorityClassName"))))
     for item, path, spec, class_name in places:
         value = as_int(spec.get("priority"))

@@ -21,7 +21,7 @@ _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 
 @rule("group-missing", "error", "A pod template links to a group that does not exist.")
 def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
-    names = group_names(census.groups)
+    names = group_names(census.groups if census.lost else ())
     known_all = bool(census.groups) or any(map(census.facts.lists_all, ("PodGroup", "Workload")))
     for template, elsewhere in _lost(census):
         link = template.link
@@ -69,11 +69,11 @@ def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]
 def find_template_missing(census: Census, settings: Settings) -> Iterator[Finding]:
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     names = group_names(census.workloads)
+    old = settings.release.has("workload-must-exist")
     for group in (*groups, *census.composites.values()):
         if not group.workload:
             continue
         workload = census.workloads.get((group.namespace, group.workload))
-        old = settings.release.has("workload-must-exist")
         if workload is not None and (old or group.template in workload.templates):
             continue  # 1.36 looks into the Workload itself, so its answer is the server's
         effect = (
@@ -127,20 +127,18 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
 def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
     """Dangling templates that no other rule explains, each with the namespaces that do hold such a group."""
     spaces: dict[str, list[str]] = {}
-    for (_, name), group in census.groups.items():
+    lost = census.lost
+    for (_, name), group in census.groups.items() if lost else ():
         spaces.setdefault(name, []).append(group.item.namespace)
-    for template in census.lost:
+    for template in lost:
         if template.link:
             yield template, tuple(sorted(spaces.get(template.link.group, ())))
 
 
 @rule("partly-linked", "warning", "Some pod templates of an object link to a group and others do not.")
 def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
-    by_item: dict[int, list[Template]] = {}
-    for template in census.templates:
-        if template.pods != 0:
-            by_item.setdefault(id(template.item), []).append(template)
-    for templates in by_item.values():
+    for every in census.by_item.values():
+        templates = [template for template in every if template.pods != 0]
         linked = [template for template in templates if template.link]
         if (
             not linked
