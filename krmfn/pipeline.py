@@ -311,17 +311,18 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
     if not findings:
         return ()
     from krmfn.catalogue import RULES
+    from krmfn.krm.sharing import share
 
-    results = []
-    for finding in findings:
+    def spell(finding: Finding) -> Result:
         result = to_result(finding, RULES[finding.rule])
         if edits:
             from krmfn.reconcile.fixes import find_edit
 
             if result.proposed == finding.proposed:  # nothing in it is hidden
                 result = result._replace(edit=find_edit(finding))
-        results.append(result)
-    return tuple(results)
+        return result
+
+    return tuple(share(spell, findings))
 
 
 def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[list[Wanted], list[Finding]]:

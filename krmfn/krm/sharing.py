@@ -26,12 +26,12 @@ def allow() -> None:
 
 
 def prepare_start() -> None:
-    """To be called before a process is started. Some callers ignore the end of processes, and how one ended would be
-    lost; a library leaves that as it is."""
+    """To be called before a process is started, or a thread that will start one. Some callers ignore the end of
+    processes, and how one ended would be lost; a library leaves that as it is."""
     if os.getpid() in _allowed:
         import signal
 
-        if hasattr(signal, "SIGCHLD"):  # Windows has none
+        if hasattr(signal, "SIGCHLD") and signal.getsignal(signal.SIGCHLD) != signal.SIG_DFL:  # Windows has none
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from krmfn.krm.sharing import prepare_start
 from krmfn.workspace.processes import Failed, find_program, run
 from krmfn.workspace.trees import InputMissing
 
@@ -35,6 +36,7 @@ def simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
     trials = list(question["trials"])
     shares = max(1, min(os.cpu_count() or 1, len(trials), _MOST))
     parts = [{**question, "trials": trials[share::shares]} for share in range(shares)]
+    prepare_start()  # only the main thread can
     with ThreadPoolExecutor(shares) as pool:
         answers = list(pool.map(lambda part: _simulate(program, part), parts))
     return [answers[number % shares][number // shares] for number in range(len(trials))]

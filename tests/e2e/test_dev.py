@@ -135,4 +135,6 @@ def test_a_test_that_starts_a_program_is_skipped_without_it(path: Path) -> None:
     """`./dev test` on a bare machine: no errors. The helpers `git` and `commit` ask for git."""
     text = path.read_text()
     for program in PROGRAMS.findall(text):
-        assert f'require("{program}"' in text or (program == "git" and re.search(r"\b(git|commit)\(", text)), program
+        assert re.search(rf'require(_{program}\(|\("{program}")', text) or (
+            program == "git" and re.search(r"\b(git|commit)\(", text)
+        ), program

@@ -20,7 +20,13 @@ from tests.sharing import share_among
 
 #: Every object of the fixtures, as it is spelled there, the unreadable ones included.
 DOCUMENTS = b"\n---\n".join(path.read_bytes() for path in sorted(FIXTURES.rglob("*.yaml")))
-COMMANDS = (["validate", "-o", "json"], ["validate", "-o", "sarif", "--stage", "server"], ["tree"], ["generate", "-q"])
+COMMANDS = (
+    ["validate", "-o", "json"],
+    ["validate", "--diff"],
+    ["validate", "-o", "sarif", "--stage", "server"],
+    ["tree"],
+    ["generate", "-q"],
+)
 
 
 @pytest.fixture(params=[2, 3])
