@@ -55,8 +55,11 @@ def column(text: str, offset: int) -> int:
 def last_leaf(node: Node) -> Node:
     """The node whose text ends `node`."""
     while isinstance(node, Mapping | Sequence) and not node.flow and node.children:
-        last = node.children[-1]
-        node = last[1] if isinstance(node, Mapping) else last
+        if isinstance(node, Mapping):
+            key, node = node.pairs[-1]
+            node = key if is_block_scalar(key) and node.start == node.end else node
+        else:
+            node = node.items[-1]
     return node
 
 

@@ -110,12 +110,12 @@ def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style)
     """Put a new key behind the last one."""
     if holder.flow:
         return _insert_in_flow(text, holder, [(key, value)], style)
-    last_key, last = holder.pairs[-1]
+    last_key, _ = holder.pairs[-1]
     start = entry_start(text, last_key)
     indent = column(text, start)
     entry = write_entry(key, value, style, indent)
     end = lines_end(text, holder)
-    if not begins_line(text, end) and is_block_scalar(last_leaf(last)) and not is_merge(last_key):
+    if not begins_line(text, end) and is_block_scalar(last_leaf(holder)) and not is_merge(last_key):
         return [(start, 0, entry + style.newline + " " * indent)]  # a line break would become part of the scalar
     return insert_lines(text, holder, end, " " * indent + entry, style.newline)
 

@@ -162,12 +162,11 @@ def _explain_refusal(text: str, message: str) -> bool:
 
 
 def _is_behind(text: str, expected: Any) -> bool:
-    """Whether the lines in front of something have the whole value. Go does not look at what follows the end of the
+    """Whether what stands in front of something has the whole value. Go does not look at what follows the end of the
     first document, and libyaml can complain of it before it sees that end."""
-    lines = text.splitlines(keepends=True)
-    for end in range(1, len(lines)):
-        if lines[end].strip() and not lines[end].lstrip().startswith("#"):
-            value, refusal = _read(Item.parse("".join(lines[:end]).encode()))
+    for end in re.finditer(r"\r\n?|\n|[]}]", text):
+        if text[end.end() :].strip():
+            value, refusal = _read(Item.parse(text[: end.end()].encode()))
             if not refusal and same(value, expected):
                 return True
     return False
@@ -297,7 +296,8 @@ def check_told(value: Any, other: Any, problems: set[Path], text: str, path: Pat
     if isinstance(value, Mapping) and isinstance(other, Mapping):
         keys = {part[len(path)] for part in problems if len(part) > len(path) and part[: len(path)] == path}
         if not keys:
-            assert {*value} == {*other} or "!" in text, (text, path, value, other)
+            folded = "?" in text and ">" in text  # kustomize changes a folded key, as it does a folded text
+            assert {*value} == {*other} or "!" in text or folded, (text, path, value, other)
         for key in value.keys() & other.keys():
             check_told(value[key], other[key], problems, text, (*path, key))
     elif isinstance(value, list) and isinstance(other, Sequence) and not isinstance(other, str):
