@@ -14,7 +14,7 @@ from krmfn.model.findings import Rule
 _STAGES = ("krmfn.checks.scheduler", "krmfn.checks.operator", "krmfn.checks.gitops")
 
 
-class Catalogue(Mapping[str, "Rule"]):
+class Catalogue(Mapping[str, Rule]):
     """Rules by id, sorted. KeyError for an unknown id."""
 
     def __init__(self) -> None:

@@ -91,7 +91,7 @@ def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         if row.holds(settings.release):
             for finding in find(census, settings):
-                found = finding if finding.rule else Finding(*finding[:-2], row.id, finding.severity)
+                found = finding if finding.rule else finding._replace(rule=row.id)
                 if found.item.ref.group == GROUP:
                     path = as_written(found.item.value, found.path, settings.release)
                     found = found if path == found.path else found._replace(path=path)

@@ -13,7 +13,7 @@ from krmfn.krm.errors import EditRefused
 from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.places import begins_line, column, is_block_scalar, last_leaf
+from krmfn.krm.places import begins_line, column, is_block_scalar
 from krmfn.krm.splices import end_line, insert_elements, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
 from krmfn.krm.types import Any
@@ -164,7 +164,7 @@ class Editor:
         self.removes = True
         edits = [edit for place in places for edit in remove_child(self.text, node, place)]
         apart = all(one[0] + one[1] <= other[0] for one, other in pairwise(edits))
-        if not apart or node.flow or any(child.anchor or is_block_scalar(last_leaf(child)) for child in walk(node)):
+        if not apart or node.flow or any(child.anchor or is_block_scalar(child) for child in walk(node)):
             self._change(way, node, (*path, places[-1]), len(path), REMOVED)
             return False
         if self._free(way, node, None):

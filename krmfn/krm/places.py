@@ -52,15 +52,24 @@ def column(text: str, offset: int) -> int:
     return offset - line_start(text, offset)
 
 
-def last_leaf(node: Node) -> Node:
+def last_leaf(text: str, node: Node) -> Node:
     """The node whose text ends `node`."""
     while isinstance(node, Mapping | Sequence) and not node.flow and node.children:
-        if isinstance(node, Mapping):
-            key, node = node.pairs[-1]
-            node = key if is_block_scalar(key) and node.start == node.end else node
-        else:
-            node = node.items[-1]
+        node = ending(text, node, -1)
     return node
+
+
+def ending(text: str, holder: Mapping | Sequence, place: int) -> Node:
+    """The node that ends an entry: its value, or the key if that is a block scalar with no colon behind it."""
+    if isinstance(holder, Sequence):
+        return holder.items[place]
+    key, value = holder.pairs[place]
+    return key if is_block_scalar(key) and is_bare(text, key, value) else value
+
+
+def is_bare(text: str, key: Node, value: Node) -> bool:
+    """Whether a key has neither a value nor a colon."""
+    return value.start == value.end and find_colon(text, key.end, value.start) < 0
 
 
 def is_block_scalar(node: Node) -> bool:
@@ -90,7 +99,7 @@ def content_start(text: str, node: Node) -> int:
 
 def visible_end(text: str, node: Node) -> int:
     """Offset behind the last character of a node, without the line break of a block scalar."""
-    leaf = last_leaf(node)
+    leaf = last_leaf(text, node)
     if is_block_scalar(leaf):
         end = lines_end(text, leaf)
         return line_end(text, line_start(text, end - 1)) if begins_line(text, end) else end
@@ -110,7 +119,7 @@ def lines_end(text: str, node: Node) -> int:
     """
     if node.end > node.start and not text[node.end - 1].isspace():
         return next_line(text, node.end)  # neither a block scalar ends it, nor an empty value that begins further on
-    leaf = last_leaf(node)
+    leaf = last_leaf(text, node)
     if not is_block_scalar(leaf):
         return next_line(text, _end_of(text, node, leaf))
     end = leaf.end
@@ -127,7 +136,7 @@ def lines_end(text: str, node: Node) -> int:
 def _last_key_end(text: str, node: Node) -> int:
     """Where the last key of what ends a node ends: a quoted one may have lines that look like comments."""
     end = 0
-    while not isinstance(node, Scalar) and last_leaf(node) is not node:
+    while not isinstance(node, Scalar) and last_leaf(text, node) is not node:
         if isinstance(node, Mapping):
             key, node = node.pairs[-1]
             end = visible_end(text, key)

@@ -16,9 +16,11 @@ from krmfn.krm.places import (
     column,
     content_start,
     dash_of,
+    ending,
     entry_start,
     find_colon,
     first_dash,
+    is_bare,
     is_block_scalar,
     is_explicit,
     last_leaf,
@@ -49,7 +51,7 @@ def replace_child(text: str, holder: Mapping | Sequence, place: int, value: Any,
     key, node = holder.pairs[place]
     if not holder.flow:
         return _replace_value(text, key, node, value, style)
-    if node.start == node.end and find_colon(text, key.end, node.start) < 0:
+    if is_bare(text, key, node):
         if line_end(text, key.start) < key.end:
             raise EditRefused("the key is on several lines")
         return [(key.end, 0, ": " + write_flow(value, flow_style(text, holder, style)))]
@@ -115,7 +117,7 @@ def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style)
     indent = column(text, start)
     entry = write_entry(key, value, style, indent)
     end = lines_end(text, holder)
-    if not begins_line(text, end) and is_block_scalar(last_leaf(holder)) and not is_merge(last_key):
+    if not begins_line(text, end) and is_block_scalar(last_leaf(text, holder)) and not is_merge(last_key):
         return [(start, 0, entry + style.newline + " " * indent)]  # a line break would become part of the scalar
     return insert_lines(text, holder, end, " " * indent + entry, style.newline)
 
@@ -141,7 +143,7 @@ def insert_lines(text: str, node: Node, end: int, lines: str, newline: str) -> E
 def end_line(text: str, node: Node, newline: str) -> Edits:
     """Give the text, which ends in the last line of a node, a line break there that changes no value."""
     offset = len(text)
-    leaf = last_leaf(node)
+    leaf = last_leaf(text, node)
     if not isinstance(leaf, Scalar) or not is_block_scalar(leaf) or begins_line(text, lines_end(text, node)):
         return [(offset, 0, newline)]
     tail = line_start(text, offset)
@@ -197,7 +199,7 @@ def remove_child(text: str, holder: Mapping | Sequence, place: int) -> Edits:
         while text[end : end + 1].isspace():
             end += 1
         return [(start, end - start, "")]
-    before = last_leaf(nodes[place - 1]) if place else None
+    before = last_leaf(text, ending(text, holder, place - 1)) if place else None
     if before is not None and is_block_scalar(before):
         return [(line, end - line, ""), *_part_from(text, before, end, start - line)]
     if not begins_line(text, end) and line:

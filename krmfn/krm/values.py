@@ -178,6 +178,9 @@ def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[
             elif not json and _has_slash_escape(current, text):
                 yield path, "refused-escape", _ESCAPED, current.start
         elif isinstance(current, Sequence):
+            for index, child in enumerate(current.items):
+                if _is_empty_in_flow(child, current):
+                    yield (*path, index), "ambiguous-scalar", _EMPTY, child.start
             todo += [((*path, index), child) for index, child in enumerate(current.items)][::-1]
         elif isinstance(current, Mapping):
             yield from _find_key_problems(path, current, builder, json)
@@ -188,6 +191,10 @@ def _is_refolded(node: Scalar) -> bool:
     """Whether a text in folded style has a line that is indented more than the one before."""
     lines = [line for line in node.content.split("\n") if line] if node.style == ">" else []
     return any(line[0] in " \t" and before[0] not in " \t" for before, line in pairwise(lines))
+
+
+def _is_empty_in_flow(node: Node, holder: Mapping | Sequence) -> bool:
+    return holder.flow and isinstance(node, Scalar) and not (node.style or node.content or node.tag)
 
 
 def _has_slash_escape(node: Scalar, text: str) -> bool:
@@ -235,7 +242,7 @@ def _find_key_problems(
             yield (*path, name), "ambiguous-scalar", message, key.start
         elif isinstance(key, Scalar) and not json and _has_slash_escape(key, builder.text):
             yield (*path, name), "refused-escape", _ESCAPED, key.start
-        if mapping.flow and isinstance(child, Scalar) and not (child.style or child.content or child.tag):
+        if _is_empty_in_flow(child, mapping):
             yield (*path, name), "ambiguous-scalar", _EMPTY, child.start
 
 

@@ -49,6 +49,11 @@ FORMS = (
     "a: {b: TOKEN}",
     "a: [TOKEN]",
     "a: {TOKEN: b}",
+    "a: {b: TOKEN\n }",
+    "a: {b: c, TOKEN\n }",
+    "a: [&x TOKEN]",
+    "a: [b, &x TOKEN\n ]",
+    "a: {b: &x TOKEN\n , c: d}",
     "TOKEN: b",
     "a:\tTOKEN",
 )

@@ -79,8 +79,10 @@ def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
 
 @rule("finalizer-in-git", "warning", "A manifest contains the finalizer that the API server adds itself.")
 def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Finding]:
-    for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("finalizers") else ():
-        known = list_finalizers(settings.release)
+    if not census.has_text("finalizers"):
+        return
+    known = list_finalizers(settings.release)
+    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
         for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value.get("metadata"))
             written = next((name for name in map(as_text, as_list(metadata.get("finalizers"))) if name in known), None)

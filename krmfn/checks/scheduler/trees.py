@@ -56,9 +56,12 @@ def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
 )
 def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Finding]:
     """More composite levels above a PodGroup than the scheduler follows; one less below a topology key."""
-    for gang in census.gangs_with(_PARENT):
-        limits = read_limits(settings.release)
-        followed = limits.levels + 1  # observed: the scheduler follows one more than a Workload describes
+    gangs = census.gangs_with(_PARENT)
+    if not gangs:
+        return
+    limits = read_limits(settings.release)
+    followed = limits.levels + 1  # observed: the scheduler follows one more than a Workload describes
+    for gang in gangs:
         above, end = census.chain(gang.group)
         keyed = next((group for group in reversed(above) if group.topology_key), None)
         levels = above.index(keyed) + 1 if keyed else 0
