@@ -54,7 +54,7 @@ _SUSPICIOUS: Final = r"""(?x)
     (?:^|[\s\[{,]|":)(?:
         [-+]?\.?\d[^\s,\]}[{]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?i:inf|nan) | ~ |
         (?i:y|yes|n|no|on|off|true|false|null)(?=[\s,\]}:]|$)
-    )|<<|\\/|\s>|:\s*[,}]|^\s*[],}]|&\S+\s*[],}]|\{\s*[^][{}\s:,'"]+\s*[,}]|,\s*[^][{}\s:,'"]+\s*\}"""
+    )|<<|\\/|\s>|:\s*[,}]|^\s*[],}]|&[\w-]+\s*[],}]|\{\s*[^][{}\s:,'"]+\s*[,}]|,\s*[^][{}\s:,'"]+\s*\}"""
 
 _CODES: Final = {
     "merged-key-set-twice": "Write the merge first, or set the key once.",
