@@ -190,7 +190,8 @@ def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[
 def _is_refolded(node: Scalar) -> bool:
     """Whether a text in folded style has a line that is indented more than the one before."""
     lines = [line for line in node.content.split("\n") if line] if node.style == ">" else []
-    return any(line[0] in " \t" and before[0] not in " \t" for before, line in pairwise(lines))
+    blank = " \t\x85\u2028\u2029"
+    return any(line[0] in blank and before[0] not in blank for before, line in pairwise(lines))
 
 
 def _is_empty_in_flow(node: Node, holder: Mapping | Sequence) -> bool:
