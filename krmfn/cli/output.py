@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import Option, UsageError
-from krmfn.krm import Item
+from krmfn.krm import EditRefused, Item
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.releases.release import newest_release
@@ -77,7 +77,8 @@ def rewrite(
 
 
 def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item]) -> None:
-    """The objects of all manifests as one stream on stdout. What steers tools is left out, and files of programs."""
+    """The objects of all manifests as one stream on stdout. What steers tools is left out, and files of programs.
+    Raises UsageError for a list that cannot lose an object."""
     release = newest_release().name
     gone = {id(item) for item in removed}
     gone |= {id(each) for each in manifests.items if each.ref.group in TOOL_GROUPS or is_of_program(each, release)}
@@ -91,8 +92,13 @@ def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Itera
         for item in new:
             shown[0].stream.append(item)
         new = []
-    parts = [*(file.stream.render(objects_only=True) for file in shown), *(item.text.encode() for item in new)]
-    streams.write_bytes(join(parts))
+    parts = []
+    for file in shown:
+        try:
+            parts.append(file.stream.render(objects_only=True))
+        except EditRefused as refused:
+            raise UsageError(f"{file.path}: objects cannot be left out: {refused}") from None
+    streams.write_bytes(join([*parts, *(item.text.encode() for item in new)]))
 
 
 def count_files(number: int) -> str:

@@ -41,7 +41,7 @@ def _list_parts(listing: Listing, config: Item | None) -> list[Part]:
     """The parts of the document in the order of the text, each to be read by itself."""
     items = ([] if config is None else [config]) + listing.items
     parts = [(item.start, item.end, item.frame.pad) for item in items]
-    for start, end, key in listing.entries or ():
+    for start, end, key in listing.entries:
         if key != "functionConfig" or config is None:
             parts.append((start, end, 0))
     return sorted(parts)

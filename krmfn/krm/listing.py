@@ -39,13 +39,14 @@ class Listing:
     last item. `after_key`: behind the colon of `items`. `indent`: the column of the dashes, or of flow items on lines
     of their own. `root_flow`, `root_indent`: how the document itself stands. `foot`: where a new entry of the
     document goes. `results`: where the entry `results` begins, its value (behind the colon), and its end. `entries`:
-    start, end and key of what else is in the document, None where it cannot be read entry by entry; `frame`: what an
-    entry is read with.
+    start, end and key of what else is in the document; `entries_apart`: whether each is on lines of its own, so that it
+    can be read by itself; `frame`: what it is read with.
     """
 
     __slots__ = (
         "after_key",
         "entries",
+        "entries_apart",
         "foot",
         "form",
         "frame",
@@ -64,7 +65,8 @@ class Listing:
         """An empty listing, filled by the reader."""
         self.source = source
         self.frame = frame
-        self.entries: list[tuple[int, int, str]] | None = None
+        self.entries: list[tuple[int, int, str]] = []
+        self.entries_apart = True
         self.items: list[Item] = []
         #: Line starts of the items' dashes (block) or the items' first bytes (flow).
         self.starts: list[int] = []
@@ -140,11 +142,11 @@ class Listing:
         for item in self.items:
             if id(item) in kept and data.find(b"*", item.start, item.end) >= 0:
                 item.detach(goes)
-        if self.entries is None:
-            raise EditRefused("the object to remove defines anchors that the rest of the document uses")
         edits: list[Splice] = []
         for start, end, key in self.entries:
             if data.find(b"*", start, end) >= 0 and not (results and key == "results"):
+                if not self.entries_apart:
+                    raise EditRefused("the object to remove defines anchors that the rest of the document uses")
                 entry = Item(self.frame.indented(self.root_indent), start, end)
                 entry.detach(goes)
                 if entry.touched:
@@ -316,7 +318,7 @@ def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Fr
             entries[name] = node
             keys[name] = key
     _find_foot(listing, text, root, at)
-    listing.entries = _cut_entries(text, root, at)
+    listing.entries, listing.entries_apart = _cut_entries(text, root, at)
     if "&" in text and not frame.json:
         frame.anchors = Anchors(source)
     if "items" in entries:
@@ -330,16 +332,14 @@ def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Fr
     return listing, entries
 
 
-def _cut_entries(text: str, root: Mapping, at: Offsets) -> list[tuple[int, int, str]] | None:
-    """Start and end of each entry but `items`; None where entries share lines with something else."""
-    if root.flow:
-        return None
+def _cut_entries(text: str, root: Mapping, at: Offsets) -> tuple[list[tuple[int, int, str]], bool]:
+    """Start, end and key of each entry but `items`, and whether no entry shares a line with something else."""
     starts = [entry_start(text, key) for key, _ in root.pairs]
-    if any(text[line_start(text, start) : start].strip() for start in starts):
-        return None
-    ends = [*(line_start(text, start) for start in starts[1:]), len(text)]
+    apart = not root.flow and not any(text[line_start(text, start) : start].strip() for start in starts)
+    following = [line_start(text, start) for start in starts[1:]] if apart else starts[1:]
     names = [read_key(key) or "" for key, _ in root.pairs]
-    return [(at(start), at(end), name) for start, end, name in zip(starts, ends, names, strict=True) if name != "items"]
+    parts = zip(starts, [*following, len(text)], names, strict=True)
+    return [(at(start), at(end), name) for start, end, name in parts if name != "items"], apart
 
 
 def _define_anchors(text: str, anchors: Anchors, root: Mapping, listing: Listing, at: Offsets) -> None:

@@ -98,7 +98,10 @@ class Stream:
         self.items.remove(item)
 
     def render(self, *, objects_only: bool = False) -> bytes:
-        """The text with all edits. With `objects_only` documents that are no Kubernetes objects are left out."""
+        """The text with all edits. With `objects_only` documents that are no Kubernetes objects are left out.
+
+        Raises EditRefused where the rest of a list needs what a removed object defines.
+        """
         kept = {id(item) for item in self.items}
         known = {id(item) for part in self._parts for item in part.items}
         added = [item for item in self.items if id(item) not in known]

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from krmfn.krm import Item, Stream, Unreadable
+from krmfn.krm import EditRefused, Item, Stream, Unreadable
 from krmfn.model.showing import HIDDEN, hides_keys, is_secret, may_hold_secrets
 from krmfn.reconcile import Addition
 from krmfn.reconcile.placement import beside
@@ -27,7 +27,7 @@ def plan_changes(files: Sequence[LoadedFile], added: Iterable[Addition], removed
     """The files that differ, sorted by path. The items of `files` were edited in place.
 
     A file made for generated objects that loses its last one goes, and so does its entry in the kustomization. Raises
-    NotPossible for a kustomization that cannot be edited.
+    NotPossible for a kustomization that cannot be edited, and for a list that cannot lose an object.
     """
     gone = {id(item) for item in removed}
     new: dict[str, bytes | None] = {}
@@ -38,10 +38,13 @@ def plan_changes(files: Sequence[LoadedFile], added: Iterable[Addition], removed
             file.stream.remove(item)
         emptied += [file.path] if gone and not file.stream.items and beside_somebody(file.path) else []
     made = _append(streams, added)
-    for path, stream in made.items():
-        new[path] = stream.render()
-    for path, file in streams.items():
-        new.setdefault(path, file.stream.render())
+    for path, stream in {**{path: file.stream for path, file in streams.items()}, **made}.items():
+        try:
+            new[path] = stream.render()
+        except EditRefused as refused:
+            from krmfn.workspace.kustomization import NotPossible
+
+            raise NotPossible(f"{path}: objects cannot be removed: {refused}") from None
     for path in emptied:
         if not streams[path].stream.items:
             new[path] = None

@@ -274,3 +274,18 @@ def test_json_alone_stays_json(folder: Path, krmfn: Call) -> None:
     job = yaml.safe_load(JOB)
     (folder / "list.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [job]}))
     assert len(json.loads(krmfn("generate", "list.json").out)["items"]) == 3
+
+
+@pytest.mark.parametrize("words", [(), ("--write",), ("--check",)])
+def test_a_list_that_cannot_lose_an_object_is_named(words: tuple[str, ...], tmp_path: Path, krmfn: Call) -> None:
+    """What the list itself has in braces cannot be written anew, so that it keeps what an object defines."""
+    group = "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: job-x, annotations: &a {%s}}, %s}"
+    group %= "krmfn.dev/generated-from: Job.batch/train", "spec: {schedulingPolicy: {basic: {}}}"
+    facts = "{apiVersion: krmfn.dev/v1alpha1, kind: ClusterFacts, metadata: {name: x, labels: &l {a: b}}}"
+    job = json.dumps(yaml.safe_load(JOB))
+    text = f"{{apiVersion: v1, kind: List, items: [{job}, {group}, {facts}], metadata: {{x: *a, y: *l}}}}\n"
+    (tmp_path / "a.yaml").write_text(text)
+    done = krmfn("generate", "-q", *words, "a.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("krmfn: a.yaml: objects cannot be ")
+    assert (tmp_path / "a.yaml").read_text() == text

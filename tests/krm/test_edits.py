@@ -172,6 +172,18 @@ def test_an_item_that_others_take_an_anchor_from_can_be_removed() -> None:
     assert resources.render().decode() == HEAD + "- kind: B\n  s:\n    b: 1\n  t: 1 # c\n"
 
 
+def test_an_item_can_be_removed_where_the_whole_list_is_written_in_braces() -> None:
+    items = "{apiVersion: v1, kind: A, s: &x {b: 1}}, {apiVersion: v1, kind: B, s: *x}"
+    stream = Stream.parse(f"{{apiVersion: v1, kind: List, items: [{items}]}}\n".encode())
+    stream.remove(stream.items[0])
+    text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: B, s: {b: 1}}]}\n"
+    assert stream.render().decode() == text
+    stream = Stream.parse(f"{{apiVersion: v1, kind: List, items: [{items}], metadata: *x}}\n".encode())
+    stream.remove(stream.items[0])
+    with pytest.raises(EditRefused, match="anchors that the rest of the document uses"):
+        stream.render()
+
+
 @pytest.mark.parametrize("value", [{1: 2}, {"a": {3}}, {"a": float("nan")}, {"a": "\ud800"}, {"a": object()}])
 def test_what_has_no_spelling_is_a_mistake_of_the_caller(value: Any) -> None:
     with pytest.raises(ValueError, match=r"."):
