@@ -92,6 +92,8 @@ def _schedules_itself(manifest: Manifest) -> bool:
 
 def is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
     """Whether pods of the Job belong together. Swept in by `select: All`, single pods and work queues do not."""
+    if manifest.counting:  # nobody asks, and the pods are counted once
+        return True
     if manifest.get((*spec, "completions")) is None and manifest.count((*spec, "parallelism"), 1) > 1:
         message = (
             "a Job without completions is a work queue, whose pods do not need each other: no gang is "
