@@ -7,6 +7,7 @@ state. In a library a copy could wait for a lock that a thread of the caller hol
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from krmfn.krm.types import Any, Callable, Sequence
 
@@ -62,11 +63,12 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
     copies: list[_Copy] = []
     prepare_start()
     try:
-        for _ in range(processes - 1):
-            copies.append(_Copy(work, parts, queue))
+        with suppress(OSError):  # no descriptor is left
+            while len(copies) < processes - 1:
+                copies.append(_Copy(work, parts, queue))
         if meanwhile:
             meanwhile()
-        done = _pull(work, parts, queue)
+        done = _pull(work, parts, queue, os.getppid())
         for copy in copies:
             done |= copy.read()
         return [each for number, part in enumerate(parts) for each in done.get(number) or map(work, part)]
@@ -76,10 +78,11 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
             copy.end()
 
 
-def _pull(work: Callable[[Any], Any], parts: Sequence[Sequence[Any]], queue: int) -> dict[int, list[Any]]:
-    """Does the parts whose numbers come out of a pipe, from which others take some, too."""
+def _pull(work: Callable[[Any], Any], parts: Sequence[Sequence[Any]], queue: int, parent: int) -> dict[int, list[Any]]:
+    """Does the parts whose numbers come out of a pipe, from which others take some, too; no more of them once the
+    process that waits for this one is gone."""
     done = {}
-    while number := os.read(queue, 1):
+    while os.getppid() == parent and (number := os.read(queue, 1)):
         done[number[0]] = list(map(work, parts[number[0]]))
     return done
 
@@ -107,7 +110,7 @@ class _Copy:
             self._process = os.fork()
             if not self._process:
                 os.close(self._reader)  # so that writing fails once the first process is gone
-                rest = memoryview(pickle.dumps(_pull(work, parts, queue), pickle.HIGHEST_PROTOCOL))
+                rest = memoryview(pickle.dumps(_pull(work, parts, queue, here), pickle.HIGHEST_PROTOCOL))
                 while rest:
                     rest = rest[os.write(writer, rest) :]
                 os._exit(0)

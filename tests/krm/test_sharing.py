@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -161,13 +162,13 @@ def test_an_error_in_what_else_is_done_ends_all_of_them(processes: int, copies: 
 
 def test_a_copy_ends_when_nobody_waits_for_it() -> None:
     program = (
-        "import os\n"
+        "import os, time\n"
         "from krmfn.krm import sharing\n"
         "sharing.allow()\n"
         "os.sched_getaffinity = lambda _: {0, 1}\n"
-        "sharing.share(lambda _: os.urandom(1000), range(1000), lambda: os._exit(9))\n"
+        "sharing.share(lambda _: time.sleep(0.1) or os.urandom(1000), range(1000), lambda: os._exit(9))\n"
     )
-    # As long as a copy is there its stdout is open.
+    # As long as a copy is there its stdout is open. All parts would take it more than a minute and a half.
     assert (
         subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, timeout=60, check=False).returncode == 9
     )
@@ -187,6 +188,18 @@ def test_where_no_process_can_be_made_one_does_the_work(processes: int, monkeypa
         raise BlockingIOError
 
     monkeypatch.setattr(os, "fork", fork)
+    assert share(str, range(9)) == list("012345678")
+
+
+def test_where_no_descriptor_is_left_one_does_the_work(processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipes = iter([os.pipe()])  # the one for the parts
+
+    def pipe() -> tuple[int, int]:
+        for each in pipes:
+            return each
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "pipe", pipe)
     assert share(str, range(9)) == list("012345678")
 
 
