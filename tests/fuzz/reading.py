@@ -314,7 +314,7 @@ def _is_rewritten(value: Any, other: Any) -> bool:
     line, or end with blank ones, or with a comment behind `|` below an anchor with a comment, which becomes a line."""
     if not isinstance(value, str) or not isinstance(other, str):
         return False
-    return value[:1] in " \n" or value.strip() == other.strip() or (other[:1] == "#" and other.endswith(value))
+    return value[:1].isspace() or value.strip() == other.strip() or (other[:1] == "#" and other.endswith(value))
 
 
 def _is_one_number(value: Any, other: Any) -> bool:
