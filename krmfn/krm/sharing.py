@@ -7,7 +7,6 @@ state. In a library a copy could wait for a lock that a thread of the caller hol
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from krmfn.krm.types import Any, Callable, Sequence
 
@@ -55,6 +54,8 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
         if meanwhile:
             meanwhile()
         return made
+    from contextlib import suppress
+
     size = max(1, len(things) // (_TURNS * processes))
     parts = [things[start : start + size] for start in range(0, len(things), size)]
     queue, entry = os.pipe()
