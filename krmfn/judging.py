@@ -148,10 +148,7 @@ class Judging:
 
     def _read_annotations(self, items: Iterable[Item], locate: Callable[[Item], FileRef]) -> dict[ResourceRef, Ignore]:
         found: dict[ResourceRef, Ignore] = {}
-        sign = IGNORE.encode()
-        for item in list_holding(items, sign):
-            if item.source.data.find(sign, item.start, item.end) < 0:
-                continue
+        for item in list_holding(items, IGNORE.encode()):
             text = item.annotations.get(IGNORE)
             if isinstance(text, str):
                 rules = _split(re.sub(_REASON, r"\1", text))

@@ -39,7 +39,7 @@ def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
     like success. Looks at the bytes before anything is read, since most items ask for nothing."""
     mark = OPT_IN.encode()
     for item in items:
-        if item.source.data.find(mark, item.start, item.end) < 0 or is_read(item.ref.group, item.kind):
+        if not item.may_hold(mark) or is_read(item.ref.group, item.kind):
             continue
         if item.annotations.get(OPT_IN) == "true":
             message = f"{item.api_version} {item.kind} cannot become a gang: krmfn does not support this kind"

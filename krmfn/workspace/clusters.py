@@ -87,14 +87,16 @@ def _sort(values: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Facts of one object each: a ClusterFacts gives its spec, a list its items, everything else is an item."""
     items: list[Any] = []
     for value in values:
-        kind, items_of = str(value.get("kind") or ""), value.get("items")
-        if str(value.get("apiVersion") or "").startswith(PREFIX) and kind == FACTS_KIND:
-            spec = value.get("spec")
-            yield {} if spec is None else spec
-        elif kind.endswith("List") and isinstance(items_of, list):
-            inner = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
-            items += [{**inner, **each} if kind != "List" else each for each in items_of if isinstance(each, Mapping)]
-        else:
-            items.append(value)
+        kind, listed = str(value.get("kind") or ""), value.get("items")
+        objects = [value]
+        if kind.endswith("List") and isinstance(listed, list):
+            inner = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
+            objects = [{**inner, **each} for each in listed if isinstance(each, Mapping)]
+        for each in objects:
+            if str(each.get("apiVersion") or "").startswith(PREFIX) and each.get("kind") == FACTS_KIND:
+                spec = each.get("spec")
+                yield {} if spec is None else spec
+            else:
+                items.append(each)
     if items:
         yield {"items": items}

@@ -106,3 +106,12 @@ def test_a_pod_with_any_value_of_another_type_is_shrunk() -> None:
             spoiled = copy.deepcopy(pod)
             dig(spoiled, *path[:-1])[path[-1]] = other
             condense({"items": [node, spoiled]})
+
+
+def test_facts_in_a_list_are_the_same_in_json(krmfn: Call) -> None:
+    facts = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "ClusterFacts", "spec": {"nodes": [{"name": "a", "count": 2}]}}
+    items = [{**facts, "metadata": {"name": "x"}}, make_node("b", "b")]
+    document = {"apiVersion": "v1", "kind": "List", "items": items}
+    texts = [krmfn("facts", "-", stdin=spell(document)).out for spell in (json.dumps, yaml.safe_dump)]
+    assert yaml.safe_load(texts[0]) == yaml.safe_load(texts[1])
+    assert "count: 2" in texts[0]

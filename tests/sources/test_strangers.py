@@ -43,3 +43,13 @@ def test_others_are_left_alone(api_version: str, kind: str, value: str) -> None:
 def test_each_item_is_judged_by_its_own_text() -> None:
     text = OBJECT.format("batch/v1", "Job", "true") + "---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\n"
     assert not list(find_strangers(Stream.parse(text.encode()).items))
+
+
+@pytest.mark.parametrize("labels", ["*a", '{"krmfn.dev\\/gang": "true"}'])
+def test_annotations_may_be_spelled_in_other_ways(labels: str) -> None:
+    """As the anchor of another item of the list has them, or with escapes."""
+    job = 'apiVersion: batch/v1, kind: Job, metadata: {name: a, annotations: &a {krmfn.dev/gang: "true"}}'
+    daemons = f"apiVersion: apps/v1, kind: DaemonSet, metadata: {{name: b, annotations: {labels}}}"
+    items = Stream.parse(f"{{apiVersion: v1, kind: List, items: [{{{job}}}, {{{daemons}}}]}}".encode()).items
+    (finding,) = find_strangers(items)
+    assert finding.item is items[1]
