@@ -1,10 +1,12 @@
-"""Kills `generate --write` at a random moment: every file is old or new, and the next run completes the set."""
+"""Kills `generate --write` at a random moment, or after a random rename: every file is old or new, and the next run
+completes the set."""
 
 from __future__ import annotations
 
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,19 @@ spec:
     spec:
       restartPolicy: Never
       containers: [{{name: main, image: train}}]
+"""
+#: Ends by SIGKILL when the files have been given so many names.
+_DIE = """\
+import os, sys
+from krmfn.__main__ import script
+left = int(sys.argv.pop(1))
+def rename(old, new, real=os.replace):
+    global left
+    real(old, new)
+    left -= 1
+    left or os.kill(os.getpid(), 9)
+os.replace = rename
+script()
 """
 States = dict[str, bytes]
 CASES = 4
@@ -55,11 +70,15 @@ def kill_once(folder: Path, old: States, new: States, chance: random.Random) -> 
     """One case. Raises AssertionError where a file is neither old nor new."""
     _write(folder, old)
     started = time.monotonic()
-    run = _start(folder)
-    # Writing begins late in a run: most kills fall there, some before.
-    time.sleep(chance.choice([chance.uniform(0, 0.1), chance.uniform(0.1, 0.5)]))
-    run.kill()
-    run.wait()
+    if chance.random() < 0.5:
+        steps = chance.randint(1, sum(data != old.get(name) for name, data in new.items()))
+        assert _start(folder, "-c", _DIE, str(steps)).wait() == -signal.SIGKILL
+    else:
+        run = _start(folder)
+        # Writing begins late in a run: most kills fall there, some before.
+        time.sleep(chance.choice([chance.uniform(0, 0.1), chance.uniform(0.1, 0.5)]))
+        run.kill()
+        run.wait()
     took = time.monotonic() - started
     for name, data in _read(folder).items():
         if not name.endswith(".krmfn-new"):
@@ -68,8 +87,8 @@ def kill_once(folder: Path, old: States, new: States, chance: random.Random) -> 
     assert {name: data for name, data in _read(folder).items() if not name.startswith(".")} == new
 
 
-def _start(folder: Path) -> subprocess.Popen[bytes]:
-    words = [sys.executable, "-m", "krmfn", "generate", "-q", "--write", "."]
+def _start(folder: Path, *program: str) -> subprocess.Popen[bytes]:
+    words = [sys.executable, *(program or ("-m", "krmfn")), "generate", "-q", "--write", "."]
     return subprocess.Popen(words, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL)
 
 
