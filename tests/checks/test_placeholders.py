@@ -39,6 +39,16 @@ def test_nothing_is_said_about_a_placeholder(text: str) -> None:
     assert not found.of("format-long-name", "format-label-key", "metadata-label")
 
 
+@pytest.mark.parametrize("spelled", ["*a", r'"\u003cyour-name\u003e"'])
+def test_a_placeholder_can_be_an_alias_or_have_escapes(spelled: str) -> None:
+    first = "apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: &a <your-name>}"
+    spec = f"priorityClassName: {spelled}, containers: [{{name: a, image: a}}]"
+    pod = f"apiVersion: v1, kind: Pod, metadata: {{name: b}}, spec: {{{spec}}}"
+    found = validate(f"{{apiVersion: v1, kind: List, items: [{{{first}}}, {{{pod}}}]}}".encode())
+    assert not found.errors
+    assert found.of("value-unknown")
+
+
 def test_a_name_in_braces_is_a_placeholder_where_no_object_is_expected() -> None:
     """It is a mapping in YAML, of a key without a value."""
     claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec:\n"

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from krmfn.checks.server.shipped import Shipped, Unserved
     from krmfn.checks.server.structure import Structure
 
-#: What a text with placeholders has somewhere (model.placeholders).
+#: What a text with placeholders has somewhere (model.placeholders), or an alias or an escape in their place.
 _MAYBE_UNKNOWN = (
-    r"[$<@]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{2}"
+    r"[$<@*]|\\u|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{2}"
     r"|: +\{[A-Za-z_][\w-]*\}|\.\.\.|\b[AXx]\.[BXx]\.|(?:ed|en) by "
 )
 _MOST_SHOWN = 60
