@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: What a text with placeholders has somewhere (model.placeholders), or an alias or an escape in their place.
 _MAYBE_UNKNOWN = (
-    r"[$<@*]|\\u|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{2}"
+    r"[$<@*]|\\[uUx]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{2}"
     r"|: +\{[A-Za-z_][\w-]*\}|\.\.\.|\b[AXx]\.[BXx]\.|(?:ed|en) by "
 )
 _MOST_SHOWN = 60
