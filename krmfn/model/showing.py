@@ -17,7 +17,7 @@ MOST_VALUES = 1_000
 #: Kinds whose values are secret, also where a letter's case is wrong, and in the plural, as resources are called.
 _SECRETS = ("secret", "secrets", "secretlist")
 #: What a Secret shows of itself; anything else in it may be a value in a place where it does not belong.
-_SHOWN_OF_SECRETS = ("apiVersion", "kind", "type", "immutable", "metadata")
+_SHOWN_OF_SECRETS = ("apiVersion", "kind", "type", "immutable")
 _SHOWN_OF_METADATA = (
     *("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "selfLink", "creationTimestamp"),
     *("deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences", "managedFields"),

@@ -203,6 +203,7 @@ def test_a_label_called_env_is_no_secret() -> None:
     assert show("Job", ("spec", "env", 0, "name"), "A") == "A"
     assert show("Job", ("spec", "env", 0, "valueFrom", "secretKeyRef", "name"), "A") == "A"
     assert show("Secret", ("metadata", "name"), "A") == "A"
+    assert show("Secret", ("metadata",), "A") == show("Secret", ("metadata", 0), "A") == HIDDEN
 
 
 def test_hints_and_foreign_definitions_print_no_secrets(folder: Path, krmfn: Call) -> None:
