@@ -55,6 +55,8 @@ def check(random: Random) -> None:
 def write_list(random: Random) -> str:
     """A ResourceList in block style, with entries in any order."""
     writer = Writer(random)
+    if random.random() < 0.1:
+        return write_flow_list(random, writer)
     column = random.choice([0, 0, 0, 2])
     items = "".join(write_item(random, writer, column) for _ in range(random.choice([1, 2, 2, 3, 5])))
     entries = [
@@ -78,6 +80,20 @@ def write_list(random: Random) -> str:
     if random.random() < 0.1:
         return "".join(random.choice(["\n", "\r\n"]) if sign == "\n" else sign for sign in text)
     return text
+
+
+def write_flow_list(random: Random, writer: Writer) -> str:
+    """A ResourceList in braces, on one line or several, whose parts may use anchors of each other."""
+    comma = random.choice([", ", ",\n "])
+    items = []
+    for name in ("x-1", "x-2", "x-3"):
+        anchor = random.choice(["", f"&{name} "])
+        items.append(f"{{apiVersion: v1, kind: A, metadata: {{name: a}}, x: {anchor}{writer.flow(1)}}}")
+        writer.names += [name] if anchor else []
+    entries = ["apiVersion: config.kubernetes.io/v1", "kind: ResourceList", f"items: [{comma.join(items)}]"]
+    if random.random() < 0.5:
+        entries.append("other: " + writer.flow(1))
+    return "{" + comma.join(entries) + "}\n"
 
 
 def write_item(random: Random, writer: Writer, column: int) -> str:
@@ -176,6 +192,7 @@ def check_edits(random: Random, text: str) -> None:
     try:
         after = resources.render(results).decode()
     except EditRefused:
+        assert text[0] == "{" and "*" in text.partition("other: ")[2], text
         return
     expected = {**document, "items": values}
     if not values and not document.get("items"):
@@ -238,7 +255,7 @@ def check_stream(random: Random) -> None:
         after = stream.render()
         found = [item.value for item in Stream.parse(after, "a.yaml").items]
     except EditRefused:
-        return
+        raise AssertionError(text) from None
     kept = [
         value for value in values if isinstance(value.get("kind"), str) and isinstance(value.get("apiVersion"), str)
     ]
