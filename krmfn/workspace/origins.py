@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
@@ -38,8 +38,9 @@ class Sources:
         self._names: dict[str, dict[tuple[str, str], _Names]] = {}
         self._taken: set[str] = set()
 
-    def find(self, path: str, item: Item) -> Item | None:
-        """The object in a file that `item` was rendered from, None when that is not clear."""
+    def find(self, path: str, item: Item, rendered: Container[tuple[str, str]]) -> Item | None:
+        """The object in a file that `item` was rendered from, None when that is not clear. `rendered` are the kinds and
+        names of all that was rendered with it."""
         if path not in self._names:
             try:
                 self._names[path] = _sort(self.read(path).stream.items)
@@ -51,6 +52,8 @@ class Sources:
             name = item.name[:_LONGEST]
             parts = {name[at : at + size] for size in lengths for at in range(len(name) - size + 1)}
             same = [each for part in parts for each in names.get(part, ())]
+            if len(same) > 1:
+                same = [each for each in same if _is_affixed(item, each, same, rendered)]
         if not same:  # Flux filled in the name
             same = [each for listed in names.values() for each in listed if is_placeholder(each.name)]
         return same[0] if len(same) == 1 else None
@@ -79,6 +82,12 @@ class Sources:
                 raise NotRendered(f"uses {path}, which is a template")
             self._files[path] = file
         return self._files[path]
+
+
+def _is_affixed(item: Item, source: Item, others: Iterable[Item], rendered: Container[tuple[str, str]]) -> bool:
+    """Whether the names of others were rendered with what `item` has before and behind the name of the source."""
+    before, _, behind = item.name.partition(source.name)
+    return all((item.kind, before + other.name + behind) in rendered for other in others)
 
 
 def _sort(items: Iterable[Item]) -> dict[tuple[str, str], _Names]:
@@ -139,10 +148,11 @@ class Origins(NamedTuple):
 def find_origins(items: Sequence[Item], folder: str, overlay: str, sources: Sources) -> Origins:
     """The origins of what was rendered in `folder`, by the annotation that kustomize wrote."""
     found: dict[int, Item] = {}
+    rendered = {(item.kind, item.name) for item in items}
     for item in items:
         path = _read_origin(item)
         if path:
-            source = sources.find(posixpath.normpath(posixpath.join(folder, path)), item)
+            source = sources.find(posixpath.normpath(posixpath.join(folder, path)), item, rendered)
             if source is not None:
                 found[id(item)] = source
     return Origins(overlay, found)

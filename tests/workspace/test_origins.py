@@ -54,3 +54,19 @@ def test_quotes_around_a_variable_are_lost(
     assert "kustomize drops quotes around a variable" in out
     write(folder, {"a.yaml": FLUX.replace('pods: "4"', "gang: '\"true\"'")})
     assert main(["validate", "."]) == 0
+
+
+@pytest.mark.parametrize("affix", ["namePrefix: my-", "nameSuffix: -eval", "namePrefix: my-\nnameSuffix: '-2'"])
+def test_an_object_whose_name_begins_like_another_ones_is_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], affix: str
+) -> None:
+    require_kustomize(monkeypatch)
+    wrong = JOB.replace("spec:", "spec:\n  backoffLimit: many", 1)
+    names = ("train", "train-a", "train-a-2")
+    write(folder, {"job.yaml": "---\n".join(wrong.replace("name: train", f"name: {name}", 1) for name in names)})
+    write(folder, {"kustomization.yaml": f"resources: [job.yaml]\n{affix}\n"})
+    assert main(["validate", "."]) == 1
+    out = capsys.readouterr().out
+    assert [f"error: Job {name} spec.backoffLimit" in out for name in names] == [True] * 3
+    assert out.count("job.yaml:") >= 3
+    assert "kustomization.yaml: error" not in out
