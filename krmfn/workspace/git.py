@@ -128,6 +128,8 @@ class Revision(Tree):
         try:
             out = self._ask("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}")
         except Failed as failure:
+            if self._finds("rev-parse", "--verify", "--end-of-options", f"{revision}^{{blob}}"):
+                raise InputMissing(f"{self.argument}: {revision} names a file, not a commit") from None
             if failure.lines and "Needed a single revision" not in failure.lines[-1]:
                 reason = _tell(failure)
             elif self._finds("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"):

@@ -193,7 +193,9 @@ def test_a_revision_that_is_not_there(repository: Path) -> None:
         read_paths(["git:nothing:apps"])
     with pytest.raises(InputMissing, match="not in a git repository"):
         read_paths(["git:main:/usr"])
-    assert repository
+    git(repository, "tag", "file", "main:apps/job.yaml")
+    with pytest.raises(InputMissing, match="^git:file: file names a file, not a commit$"):
+        read_paths(["git:file"])
 
 
 def test_a_repository_without_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
