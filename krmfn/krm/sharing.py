@@ -35,11 +35,6 @@ def prepare_start() -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
-def pays(things: int) -> bool:
-    """Whether work on so many things is shared."""
-    return _count_processes(things) > 1
-
-
 def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable[[], None] | None = None) -> list[Any]:
     """What `work` makes of each thing, in the order of the things. `meanwhile` is what else is to be done: this process
     does it while copies have begun with the things, and then helps them.

@@ -228,10 +228,9 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[StreamPart
     except Unreadable:
         if not tolerant:
             raise
-    documents = split_documents(source.data, start)
-    for index, (span, value) in enumerate(zip(documents, _read_ahead(source, documents), strict=True)):
+    for index, span in enumerate(split_documents(source.data, start)):
         try:
-            part = _read_document(source, span, index, value, skipped)
+            part = _read_document(source, span, index, skipped)
         except Unreadable as error:
             if not tolerant:
                 raise
@@ -345,37 +344,19 @@ def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> lis
     return parts
 
 
-def _read_ahead(source: Source, documents: Many[tuple[int, int, int]]) -> Many[dict[str, Any] | None]:
-    """The values of objects of the plainest kind, where several processes read them; None for all else."""
-    from krmfn.krm.sharing import pays, share
-
-    if not pays(len(documents)):
-        return [None] * len(documents)
-
-    def read(document: tuple[int, int, int]) -> dict[str, Any] | None:
-        found = read_lines(source.data[document[1] : document[2]].decode(errors="replace"))
-        return found.value if found and _is_object(found.value) else None
-
-    return share(read, documents)
-
-
 def _is_object(value: dict[str, Any]) -> bool:
     """Whether a value is surely one object: a list of objects is not, nor what lacks its kind."""
     version, kind = value.get("apiVersion"), value.get("kind")
     return isinstance(version, str) and isinstance(kind, str) and bool(version and kind) and not kind.endswith("List")
 
 
-def _read_document(
-    source: Source, span: tuple[int, int, int], index: int, value: dict[str, Any] | None, skipped: list[Skipped]
-) -> StreamPart | None:
-    """Read one YAML document: an object, whose `value` may be known, a list of objects, or something else (None)."""
+def _read_document(source: Source, span: tuple[int, int, int], index: int, skipped: list[Skipped]) -> StreamPart | None:
+    """Read one YAML document: an object, a list of objects, or something else (None)."""
     before, begin, end = span
     frame = Frame(source, index=index)
-    text, lines = "", None
-    if value is None:
-        text = source.text(begin, end)
-        lines = read_lines(text)
-        value = lines.value if lines else None
+    text = source.text(begin, end)
+    lines = read_lines(text)
+    value = lines.value if lines else None
     if value is not None and _is_object(value):
         frame.remarks = _find_remarks(source, before, begin)
         item = Item(frame, begin, end)

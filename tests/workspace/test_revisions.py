@@ -194,7 +194,7 @@ def test_a_revision_that_is_not_there(repository: Path) -> None:
     with pytest.raises(InputMissing, match="not in a git repository"):
         read_paths(["git:main:/usr"])
     git(repository, "tag", "file", "main:apps/job.yaml")
-    with pytest.raises(InputMissing, match="^git:file: file names a file, not a commit$"):
+    with pytest.raises(InputMissing, match=r"^git:file: file names a file, not a commit$"):
         read_paths(["git:file"])
 
 
