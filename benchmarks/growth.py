@@ -175,6 +175,15 @@ def jobset(replicas: int, n: int) -> str:
     return JOBSET + "".join(jobs)
 
 
+IGNORING = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: a}\nspec:\n  rules:\n    ignore:\n"
+IGNORE = "    - {{rules: [field-*], paths: [x{n}.yaml], reason: x}}\n"
+
+
+def ignores(n: int) -> dict[str, str]:
+    """A configuration with `n` ignores that match none of as many findings."""
+    return {"krmfn.yaml": IGNORING + repeat(IGNORE)(n), "a.yaml": documents(GROUP.replace("{count}", "0"))(n)}
+
+
 FUNCTION: Sequence[str] = ()
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 8, pods: 110}}\n"
 RUNNING = """---
@@ -260,6 +269,7 @@ SHAPES: Mapping[str, Shape] = {
         300,
     ),
     "findings in one stream": Shape(VALIDATE, documents(GROUP.replace("{count}", "0")), 400),
+    "ignores and findings": Shape(FOLDER, ignores, 400),
     "a v1/List": Shape(
         VALIDATE, lambda n: "apiVersion: v1\nkind: List\n" + list_of(JOB.replace("{more}", ""))(n)[len(HEAD) - 7 :], 300
     ),

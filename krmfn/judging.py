@@ -13,10 +13,14 @@ from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
 from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.item import Item, list_holding
-from krmfn.krm.results import FileRef, ResourceRef, Result
+from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import STAGES
 from krmfn.model.wording import count, join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krmfn.model.patterns import Pattern
 
 #: Patterns that are compiled where a manifest ignores something.
 _COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
@@ -35,6 +39,13 @@ OF_ABSENCE: Final = {
     *("configuration-missing", "priority-class", "runtime-class", "workload-exists"),
 }
 _NONE: Final = Rulings()
+
+
+class _Decision(NamedTuple):
+    """What the settings say of a result. `severity` is None where it is ignored."""
+
+    selected: bool
+    severity: Severity | None
 
 
 class Ignore(NamedTuple):
@@ -71,6 +82,7 @@ class Judging:
         self._used: set[Ignore] = set()
         self._known |= {_spell(entry, option=True): "" for entry in given.ignore}
         self._checked: set[Rulings] = set()
+        self._patterns: dict[tuple[str, tuple[str, ...]], list[Pattern]] = {}
         for path, data in files:
             if b"krmfn" in data and b"ignore" in data:
                 self._read_comments(path, data)
@@ -98,7 +110,8 @@ class Judging:
         annotated = self._read_annotations(items, locate or (lambda item: item.locate(_ANNOTATION)))
         if not (annotated or self._comments or any(self._given[:3]) or any(rulings[:3])):
             return _join_alike([result for _, result in results])
-        return _join_alike([self._judge(ref, result, rulings, annotated, folder) for ref, result in results])
+        decided: dict[object, _Decision] = {}
+        return _join_alike([self._judge(ref, result, rulings, annotated, folder, decided) for ref, result in results])
 
     def list_unused(self, covers: Callable[[str], bool]) -> list[Ignore]:
         """What ignores nothing, though its rules were run or do not exist. `covers` says whether all of a folder was
@@ -113,28 +126,53 @@ class Judging:
         rulings: Rulings,
         annotated: dict[ResourceRef, Ignore],
         folder: str,
+        decided: dict[object, _Decision],
     ) -> Result | None:
-        selected = self._given if self._given.select else rulings
-        chosen = [_matches(entry, result, selected.folder, folder) for entry in selected.select]
-        if chosen and not any(chosen) and result.tags.get("rule") not in _ALWAYS:
+        """`decided` is what the settings say of results of a rule and a file, for as long as they are the same."""
+        place = result.file or FileRef("")
+        key = (result.tags.get("rule"), result.tags.get("stage"), place.path, result.severity)
+        if key not in decided:
+            decided[key] = self._decide(result, rulings, folder)
+        selected, severity = decided[key]
+        if not selected:
             return None
+        near = [*self._comments.get((place.path, place.line), ()), *([annotated[ref]] if ref in annotated else ())]
+        found = [ignore for ignore in near if _is_named(result, ignore.rules)]
+        self._used.update(found)
+        return None if found or severity is None else result._replace(severity=severity)
+
+    def _decide(self, result: Result, rulings: Rulings, folder: str) -> _Decision:
+        selected = self._given if self._given.select else rulings
+        chosen = [self._matches(entry, result, selected.folder, folder) for entry in selected.select]
+        if chosen and not any(chosen) and result.tags.get("rule") not in _ALWAYS:
+            return _Decision(False, None)
         found = [
             _spell(entry, each is self._given)
             for each in (self._given, rulings)
             for entry in each.ignore
-            if _matches(entry, result, each.folder, folder)
+            if self._matches(entry, result, each.folder, folder)
         ]
-        place = result.file or FileRef("")
-        near = [*self._comments.get((place.path, place.line), ()), *([annotated[ref]] if ref in annotated else ())]
-        found += [ignore for ignore in near if _is_named(result, ignore.rules)]
-        if found:
-            self._used.update(found)
-            return None
+        self._used.update(found)
+        severity = None if found else result.severity
         for each in (rulings, self._given):
             for entry in each.severity:
-                if entry.severity and _matches(entry, result, each.folder, folder):
-                    result = result._replace(severity=entry.severity)
-        return result
+                if severity and entry.severity and self._matches(entry, result, each.folder, folder):
+                    severity = entry.severity
+        return _Decision(True, severity)
+
+    def _matches(self, entry: Ruling, result: Result, base: str, folder: str) -> bool:
+        if not _is_named(result, entry.rules):
+            return False
+        if not entry.paths:
+            return True
+        from krmfn.model.patterns import is_inside, read_patterns
+
+        key = (base, entry.paths)
+        if key not in self._patterns:
+            self._patterns[key] = read_patterns("\n".join(entry.paths), base)
+        path = result.file.path if result.file else ""
+        patterns = self._patterns[key]
+        return is_inside(patterns, path) or (bool(folder) and is_inside(patterns, f"{folder}/"))
 
     def _read_comments(self, path: str, data: bytes) -> None:
         """The comments in a file: on the line of a finding, or alone on the line above it."""
@@ -206,18 +244,6 @@ def _is_named(result: Result, names: Iterable[str]) -> bool:
 
 def _is_either(rule: str, stage: str, names: Iterable[str]) -> bool:
     return any(name == stage or fnmatchcase(rule, name) for name in names)
-
-
-def _matches(entry: Ruling, result: Result, base: str, folder: str) -> bool:
-    if not _is_named(result, entry.rules):
-        return False
-    if not entry.paths:
-        return True
-    from krmfn.model.patterns import is_inside, read_patterns
-
-    patterns = read_patterns("\n".join(entry.paths), base)
-    path = result.file.path if result.file else ""
-    return is_inside(patterns, path) or (bool(folder) and is_inside(patterns, f"{folder}/"))
 
 
 def _spell(entry: Ruling, option: bool) -> Ignore:
