@@ -65,6 +65,7 @@ class Devices:
             names = {node.name for node in facts.nodes}
             pools = {node: pool for node, pool in pools.items() if node in names}  # slices outlive their nodes
         self._pools = list(pools.values()) if known else None
+        self._counts: dict[str, int | None] = {}  # by what is asked for: many pods ask for the same
 
     def find_missing(self, pod: PodKind) -> str:
         """What a pod refers to and the facts know not to exist, in the words of the scheduler or of the controller
@@ -89,9 +90,17 @@ class Devices:
         shared = [claim for spec in self._list_shared(pod) if (claim := _read_claim(spec)).requests]
         templates = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
         own = [claim for each in templates if (claim := _read_claim(dig(each, "spec", "spec"))).requests]
-        if any(not any(self._count_in(pool, [claim]) for pool in self._pools) for claim in shared):
+        asked = repr((shared, own))
+        if asked not in self._counts:
+            self._counts[asked] = self._count_of(self._pools, shared, own)
+        return self._counts[asked]
+
+    def _count_of(
+        self, pools: Sequence[Sequence[_Device]], shared: Sequence[_DeviceClaim], own: Sequence[_DeviceClaim]
+    ) -> int | None:
+        if any(not any(self._count_in(pool, [claim]) for pool in pools) for claim in shared):
             return 0
-        return sum(self._count_in(pool, own) for pool in self._pools) if own else None
+        return sum(self._count_in(pool, own) for pool in pools) if own else None
 
     def _count_in(self, pool: Sequence[_Device], claims: Sequence[_DeviceClaim]) -> int:
         """How many times a pool has all that is requested, at most."""
