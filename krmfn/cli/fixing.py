@@ -38,7 +38,7 @@ def fix(words: Sequence[str], worlds: Worlds, findings: list[Found], options: Ma
         streams.say("nothing is fixed, because a file cannot be read")
         return findings
     replace(changes)
-    for change in changes:
+    for change in () if options["quiet"] else changes:
         streams.tell(channels.line(f"fixed {change.path}") + "\n")
     made = {(id(each.item), each.path, each.rule) for each in mended.made}
     return [
