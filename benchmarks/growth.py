@@ -184,6 +184,24 @@ def ignores(n: int) -> dict[str, str]:
     return {"krmfn.yaml": IGNORING + repeat(IGNORE)(n), "a.yaml": documents(GROUP.replace("{count}", "0"))(n)}
 
 
+DEVICES = """---
+apiVersion: v1
+kind: Node
+metadata: {{name: n-{n}}}
+status: {{allocatable: {{cpu: 8, pods: 110}}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {{name: s-{n}}}
+spec: {{driver: a, nodeName: n-{n}, pool: {{name: n{n}, generation: 1, resourceSliceCount: 1}}, devices: [{{name: d}}]}}
+"""
+CLAIM = """---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {{name: t-{n}}}
+spec: {{spec: {{devices: {{requests: [{{name: a, exactly: {{deviceClassName: gpu}}}}]}}}}}}
+"""
+CLAIMING = JOB_DOCUMENT + "      resourceClaims: [{{name: a, resourceClaimTemplateName: t-{n}}}]\n" + CLAIM
 FUNCTION: Sequence[str] = ()
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 8, pods: 110}}\n"
 RUNNING = """---
@@ -309,6 +327,11 @@ SHAPES: Mapping[str, Shape] = {
         ("fit", "--prove", "--cluster", "FOLDER/cluster.yaml", "FOLDER/jobs.yaml"),
         lambda n: {"cluster.yaml": NODE + running(n), "jobs.yaml": documents(JOB_DOCUMENT)(n)},
         150,
+    ),
+    "devices and gangs with claims": Shape(
+        ("fit", "--prove", "--cluster", "FOLDER/cluster.yaml", "FOLDER/jobs.yaml"),
+        lambda n: {"cluster.yaml": repeat(DEVICES)(n), "jobs.yaml": documents(CLAIMING)(n)},
+        100,
     ),
     "namespaces with quotas": Shape(("validate", "FILE"), documents(SPACE + JOB_OF_SPACE), 100),
     "diff of Jobs with nothing": Shape(("diff", "EMPTY", "FILE"), documents(JOB_DOCUMENT), 200),
