@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from krmfn.config import Settings
 from krmfn.config.problems import find_nearest
 from krmfn.config.selection import OPT_IN
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.types import Final
 from krmfn.model.findings import Finding, Note
 from krmfn.model.kinds import KINDS
@@ -37,11 +37,8 @@ def find_obstacle(group: Group, settings: Settings) -> Note | None:
 def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
     """A finding for every item that carries krmfn.dev/gang: "true" and is of no kind that is read: silence would look
     like success. Looks at the bytes before anything is read, since most items ask for nothing."""
-    mark = OPT_IN.encode()
-    for item in items:
-        if not item.may_hold(mark) or is_read(item.ref.group, item.kind):
-            continue
-        if item.annotations.get(OPT_IN) == "true":
+    for item in list_holding(items, OPT_IN.encode()):
+        if not is_read(item.ref.group, item.kind) and item.annotations.get(OPT_IN) == "true":
             message = f"{item.api_version} {item.kind} cannot become a gang: krmfn does not support this kind"
             path = ("metadata", "annotations", OPT_IN)
             yield Finding(item, path, message, "true", hint=_suggest(item), rule="kind-not-supported")
