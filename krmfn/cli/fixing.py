@@ -27,8 +27,8 @@ def fix(words: Sequence[str], worlds: Worlds, findings: list[Found], options: Ma
     """Edit the files (with --fix) or show the edits (with --diff); the findings that are left. Raises UsageError."""
     if not all(is_path(word) for word in words):
         raise UsageError("--fix and --diff need files, not stdin or a revision")
-    rendered = {id(item) for world in worlds.worlds if world.origins for item in world.items}
-    mended = apply_fixes([each for _, found in findings for each, _ in found if id(each.item) not in rendered])
+    written = {id(item) for file in worlds.files for item in file.stream.items}
+    mended = apply_fixes([each for _, found in findings for each, _ in found if id(each.item) in written])
     changes = plan_changes(worlds.files, (), ())
     if options["diff"]:
         streams.write(paint_diff(channels.lines(spell_diff(changes)), is_colored(options)))

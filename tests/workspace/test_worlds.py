@@ -204,12 +204,18 @@ def test_one_mistake_in_a_base_is_one_finding(folder: Path, capsys: pytest.Captu
 
 
 @pytest.mark.usefixtures("kustomize")
-def test_a_fix_reaches_the_file_that_was_rendered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(folder, {"a/kustomization.yaml": "resources: [../base]\ncommonLabels: {a: b}\n"})
-    files = {"base/kustomization.yaml": "resources: [g.yaml, job.yaml]\n", "base/job.yaml": LINKED}
+@pytest.mark.parametrize("overlays", ["", "a", "ab"])
+@pytest.mark.parametrize("change", ["", "commonLabels: {a: b}\n"])
+@pytest.mark.parametrize("words", [".", ". base/g.yaml"])
+def test_a_fix_reaches_the_file_that_a_kustomization_lists(
+    folder: Path, capsys: pytest.CaptureFixture[str], overlays: str, change: str, words: str
+) -> None:
+    for name in overlays:
+        write(folder, {f"{name}/kustomization.yaml": f"resources: [../base]\n{change}"})
+    files = {"base/kustomization.yaml": f"resources: [g.yaml, job.yaml]\n{change}", "base/job.yaml": LINKED}
     comment = GROUP.replace("{gang: {minCount: 8}}", "\n    gang:\n      minCount: 9  # too many")
     write(folder, files | {"base/g.yaml": comment})
-    assert run(capsys, "validate", "--fix", ".")[0] == 0
+    assert run(capsys, "validate", "--fix", *words.split())[0] == 0
     assert (folder / "base/g.yaml").read_text() == comment.replace("minCount: 9", "minCount: 8")
 
 
