@@ -33,11 +33,11 @@ from conformance.threeway import ThreeWay, run_threeway
 from conformance.versions import HERE, Release
 from krmfn.catalogue import RULES
 from krmfn.checks.server import check
-from krmfn.checks.server.spell import spell_path
 from krmfn.config import read_settings
 from krmfn.config.settings import Settings
 from krmfn.krm import Stream
 from krmfn.model.findings import Finding
+from krmfn.server.spell import spell_path
 
 REQUESTS = HERE / "generate" / "byhand"
 RECORDED = HERE / "data" / "byhand.jsonl.xz"

@@ -11,9 +11,9 @@ from typing import Any
 
 from conformance.custom import RECORDED, find_one
 from conformance.storage import read_records
-from krmfn.checks.server.cel import EvaluationFailed, compile_rule
-from krmfn.checks.server.customrules import find_rules
 from krmfn.krm.results import ABSENT
+from krmfn.server.cel import EvaluationFailed, compile_rule
+from krmfn.server.customrules import find_rules
 
 
 def list_evaluations() -> Iterator[tuple[str, Any]]:

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from conformance.offline import Unanswered, answer, answer_apply, answer_living
 from conformance.storage import Record
 from conformance.versions import Profile, read_profiles
-from krmfn.checks.server import Mode
-from krmfn.checks.server.spell import spell_path
-from krmfn.checks.server.strategy import STORED_UID
-from krmfn.checks.server.verdict import Verdict
+from krmfn.server import Mode
+from krmfn.server.spell import spell_path
+from krmfn.server.strategy import STORED_UID
+from krmfn.server.verdict import Verdict
 
 REASONS = {
     "Required": "FieldValueRequired",

@@ -22,10 +22,10 @@ from conformance.generate.walks import NUMBERS, QUANTITIES, TEXTS, WORDS
 from conformance.generate.wrongvalues import STRANGERS, WRONG
 from conformance.storage import Record
 from conformance.versions import HERE
-from krmfn.checks.server.schema import compile_schemas
-from krmfn.checks.server.shipped import Shipped, find_shipped, judge_all
-from krmfn.checks.server.structure import Structure
 from krmfn.releases import schemastore
+from krmfn.server.schema import compile_schemas
+from krmfn.server.shipped import Shipped, find_shipped, judge_all
+from krmfn.server.structure import Structure
 
 RECORDED = HERE / "data" / "custom.jsonl.xz"
 VALUES = HERE / "generate" / "customvalues.yaml"

@@ -20,9 +20,9 @@ from conformance.generate.tables import put
 from conformance.server import serve
 from conformance.storage import Record
 from conformance.versions import HERE, Profile, Release
-from krmfn.checks.server import Mode
-from krmfn.checks.server.schema import compile_schemas
-from krmfn.checks.server.shipped import judge_all
+from krmfn.server import Mode
+from krmfn.server.schema import compile_schemas
+from krmfn.server.shipped import judge_all
 
 RECORDED = HERE / "data" / "customchanges.jsonl.xz"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

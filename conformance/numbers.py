@@ -16,8 +16,11 @@ from typing import NamedTuple
 
 from conformance.build import NUMBERS, BuildFailed, compile_program, find_program
 from conformance.versions import read_releases
-from krmfn.checks.server.amounts import as_amount, round_up, write_amount
-from krmfn.checks.server.formats import (
+from krmfn.config.selectors import SelectorError, parse_requirements
+from krmfn.model import gotext, schedules
+from krmfn.model.quantity import BadQuantity, quantity_of, read_quantity, write_float
+from krmfn.server.amounts import as_amount, round_up, write_amount
+from krmfn.server.formats import (
     check_config_key,
     check_decimal,
     check_dns_1035,
@@ -31,12 +34,9 @@ from krmfn.checks.server.formats import (
     check_short_name,
     find_corrupt_base64,
 )
-from krmfn.checks.server.plain.values import check_network
-from krmfn.checks.server.schema import find_kind
-from krmfn.checks.server.spell import spell
-from krmfn.config.selectors import SelectorError, parse_requirements
-from krmfn.model import gotext, schedules
-from krmfn.model.quantity import BadQuantity, quantity_of, read_quantity, write_float
+from krmfn.server.plain.values import check_network
+from krmfn.server.schema import find_kind
+from krmfn.server.spell import spell
 
 RECORDED = Path(__file__).resolve().parent / "data" / "numbers.jsonl.xz"
 #: Quantities, as apimachinery v0.38.0-alpha.2 reads them: the program of go/numbers, built against that module.

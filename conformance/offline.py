@@ -14,20 +14,19 @@ from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
 from conformance.jsonreader import BadJson, read_json
 from conformance.storage import Record
 from conformance.versions import Profile
-from krmfn.checks.server import Mode, validate_update
-from krmfn.checks.server.admission import AdmissionFacts
-from krmfn.checks.server.body import address_of, refuse_body
-from krmfn.checks.server.requests import (
+from krmfn.server import Mode, PriorityClass, validate_update
+from krmfn.server.admission import AdmissionFacts
+from krmfn.server.body import address_of, refuse_body
+from krmfn.server.requests import (
     STORED_VERSION,
     create,
     mark_stored,
     update,
     update_status,
 )
-from krmfn.checks.server.schema import Kind, find_kind
-from krmfn.checks.server.strategy import STORED_UID
-from krmfn.checks.server.verdict import Verdict
-from krmfn.survey.facts import PriorityClass
+from krmfn.server.schema import Kind, find_kind
+from krmfn.server.strategy import STORED_UID
+from krmfn.server.verdict import Verdict
 
 _NO_FACTS = AdmissionFacts()
 

@@ -15,8 +15,8 @@ from conformance.build import BuildFailed
 from conformance.storage import Record
 from conformance.threeway import run_threeway
 from conformance.versions import HERE, read_releases
-from krmfn.checks.server.schema import find_kind
-from krmfn.checks.server.threeway import keep_filled
+from krmfn.server.schema import find_kind
+from krmfn.server.threeway import keep_filled
 
 RECORDED = HERE / "data" / "patches.jsonl.xz"
 NEWEST = list(read_releases().values())[-1]

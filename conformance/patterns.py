@@ -12,7 +12,7 @@ from random import Random
 
 from conformance.storage import Record
 from conformance.versions import HERE
-from krmfn.checks.server.patterns import compile_pattern
+from krmfn.server.patterns import compile_pattern
 
 RECORDED = HERE / "data" / "patterns.jsonl.xz"
 PROGRAM = HERE / "go" / "patterns" / "main.go"

@@ -16,8 +16,8 @@ from conformance.generate.walks import walk_shape
 from conformance.server import serve
 from conformance.storage import Record
 from conformance.versions import HERE, Profile, Release
-from krmfn.checks.server.others import find_misfits, find_shape
-from krmfn.checks.server.spell import spell_path
+from krmfn.server.others import find_misfits, find_shape
+from krmfn.server.spell import spell_path
 
 SERVED = HERE / "data" / "served.json"
 RECORDED = HERE / "data" / "shapes.jsonl.xz"

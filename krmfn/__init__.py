@@ -1,6 +1,7 @@
 """Gang scheduling for Git: Workload, PodGroup and CompositePodGroup from the manifests that need them."""
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from krmfn.api import Findings, validate
 

@@ -14,8 +14,8 @@ Every expression can be evaluated for every pod: an error in one would refuse po
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
-from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 
 #: The name of all four objects.

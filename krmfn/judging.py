@@ -8,17 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
 from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
-from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import STAGES
 from krmfn.model.wording import count, join
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.model.patterns import Pattern
 

@@ -9,18 +9,17 @@ check    what would be refused, or never run?    (checks)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import STAGES, Finding, Member, to_result
 from krmfn.model.marks import leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.forecast import Ask, Outlook
     from krmfn.forecast.diagnosis import Diagnosis

@@ -24,18 +24,19 @@ ARROWS: dict[str, set[str]] = {
     "krm": set(),
     "releases": {"krm"},
     "model": {"krm", "releases"},
+    "server": {"krm", "model", "releases"},
     "bridge": {"krm", "model"},
     "config": {"krm", "model", "releases"},
     "sources": {"krm", "model", "releases", "config"},
-    "survey": {"krm", "releases", "model", "config", "sources"},
+    "survey": {"krm", "releases", "model", "server", "config", "sources"},
     "capacity": {"krm", "model", "survey"},
     "targets": {"krm", "model", "releases", "config", "survey"},
     "reconcile": {"krm", "model", "releases", "targets"},
     "convert": {"krm", "model", "releases", "targets", "reconcile"},
     "checks": {
-        *("krm", "model", "releases", "config", "survey", "capacity", "targets", "reconcile", "bridge"),
+        *("krm", "model", "releases", "server", "config", "survey", "capacity", "targets", "reconcile", "bridge"),
     },
-    "plan": {"krm", "model", "releases", "config", "survey", "checks"},
+    "plan": {"krm", "model", "releases", "server", "config", "survey", "checks"},
     "workspace": {"krm", "model", "releases", "reconcile"},
     "forecast": {"krm", "model", "releases", "config", "survey", "capacity"},
     "catalogue": {"model", "checks"},
@@ -58,7 +59,7 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc
 HEAVY = {"click", "jsonschema", "ruamel", "yaml", "dataclasses", "inspect", "importlib.metadata", "importlib.resources"}
 HEAVY |= {"pathlib", "argparse", "hashlib", "json", "logging", "subprocess", "tempfile"}
 #: What nothing that is run for one object may load either: a tenth of its time.
-HEAVY_FOR_ONE = HEAVY - {"json", "hashlib"} | {"typing", "contextlib", "signal"}
+HEAVY_FOR_ONE = HEAVY - {"json", "hashlib"} | {"contextlib", "signal"}
 EMPTY = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 _OWNER = "metadata:\n  name: a\n  annotations:\n    krmfn.dev/gang: 'true'\nspec:\n"
 _PODS = "template:\n  spec:\n    restartPolicy: Never\n    containers:\n    - name: a\n      image: a\n"
@@ -259,7 +260,7 @@ def test_a_start_with_nothing_to_do_loads_nothing_heavy(text: str) -> None:
 #: What every build pays for: of `krm` nothing but reading, and the names of annotations.
 START = """__main__ function krm krm.dialect krm.errors krm.fast_reading krm.frames krm.item krm.listing krm.lookup
 krm.nodes krm.paths krm.places krm.reading krm.resource_list krm.results krm.running krm.sharing
-krm.source krm.splitting krm.style krm.types model model.marks"""
+krm.source krm.splitting krm.style model model.marks"""
 
 
 def test_a_start_with_nothing_to_do_loads_what_it_always_did() -> None:
@@ -277,7 +278,7 @@ def test_a_run_over_one_object_loads_nothing_heavy(words: list[str], kind: str) 
 
 def test_groups_alone_load_nothing_of_pods() -> None:
     loaded = list_loaded(["validate", "-"], ONE["PodGroup"])
-    of_pods = ("krmfn.capacity.pods", "krmfn.checks.operator", "krmfn.checks.server.pods", *OF_PODS)
+    of_pods = ("krmfn.capacity.pods", "krmfn.checks.operator", "krmfn.server.pods", *OF_PODS)
     assert not [name for name in loaded if name.startswith(of_pods)]
 
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import krmfn
-from krmfn.checks.server.patterns import compile_pattern
 from krmfn.krm.heads import HeadReader
 from krmfn.model.quantity import BadQuantity, quantity_of
+from krmfn.server.patterns import compile_pattern
 from tests.checks.definitions import visit_shipped
 
 LENGTH = 8_000

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from krmfn.bridge import ASIDE, LABELLED, LINKED, NAMED, LinkRule
-from krmfn.krm.types import NamedTuple
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from conformance.generate.tables import draw, edited, list_edits, put, small
 from conformance.generate.wrongvalues import STRANGERS, WRONG
 from conformance.record import Case
-from krmfn.checks.server.schema import Type, find_kind
+from krmfn.server.schema import Type, find_kind
 
 TEXTS = (
     "", "a", "A", "a.b", "a_b", "a/b", "/a", "../a", "x" * 64, "a b", "é", "1", "-1", "10%", "101%", "1Gi", "1m",

@@ -8,12 +8,12 @@ order, which only the scheduler itself can tell. Knows no rule, no release's num
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.survey.census import Census
 from krmfn.survey.facts import Facts
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.capacity.proof import Obstacle
 

@@ -7,9 +7,9 @@ flavors that it assigns).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any, Final
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Facts

@@ -7,7 +7,7 @@ pkg/quota/v1/evaluator/core/pods.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind, add_injected, is_ray_worker
 from krmfn.capacity.podsecurity import find_violation
@@ -19,7 +19,6 @@ from krmfn.capacity.requests import (
     list_containers,
     list_defaults,
 )
-from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, name_of
 from krmfn.survey.facts import Facts, Quota, Resources, list_running, read_resources

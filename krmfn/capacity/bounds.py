@@ -6,13 +6,12 @@ Every bound holds in the empty cluster whatever the order; the smallest one coun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from krmfn.capacity.filters import clash, count_on, explain, list_reasons
 from krmfn.capacity.nodes import NodeKind, Room
 from krmfn.capacity.pods import PodKind, Spread, selects, selects_itself
 from krmfn.capacity.world import ClusterModel
-from krmfn.krm.types import NamedTuple
 from krmfn.model.selectors import match_node, tolerates
 from krmfn.survey.facts import HOSTNAME
 

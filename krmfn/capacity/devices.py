@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind
-from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.selectors import tolerates
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, key_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.krm.types import NamedTuple
+from typing import NamedTuple
 
 
 class Obeyed(NamedTuple):

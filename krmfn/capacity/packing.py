@@ -6,12 +6,11 @@ A yes may be wrong (only resources, slots and what excludes what on a node are l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from krmfn.capacity.filters import count_on
 from krmfn.capacity.nodes import NodeKind, Room
 from krmfn.capacity.pods import PodKind
-from krmfn.krm.types import NamedTuple
 from krmfn.survey.facts import HOSTNAME
 
 #: Beyond so many nodes, pods or steps only sums are compared.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.added import list_added_labels, list_added_tolerations
 from krmfn.capacity.requests import count_requests, list_defaults
-from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.selectors import Answer, both, match_labels, match_namespace
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Template

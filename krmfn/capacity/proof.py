@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
@@ -13,7 +14,6 @@ from krmfn.capacity.packing import Demand, GroupDemand, can_pack, find_short_res
 from krmfn.capacity.pods import PodKind, list_group_claims, read_kinds
 from krmfn.capacity.volumes import Volumes, count_attachments, read_limits
 from krmfn.capacity.world import ClusterModel
-from krmfn.krm.types import NamedTuple
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.facts import Facts, Quota
 from krmfn.survey.groups import Group

@@ -7,8 +7,8 @@ the limit), pkg/apis/core/v1 (LimitRange), plugin/pkg/admission/limitranger.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from krmfn.krm.types import Any
 from krmfn.model.quantity import add
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, Resources, read_resources

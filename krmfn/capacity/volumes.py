@@ -9,10 +9,9 @@ k8s.io/component-helpers/storage/volume.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind
-from krmfn.krm.types import NamedTuple
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import ClusterNode, Facts, Resources, read_resources

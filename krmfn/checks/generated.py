@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig, format_path
-from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
@@ -39,8 +39,8 @@ def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> I
     shape = _shape_of(wanted)
     if shape in accepted:
         return
-    from krmfn.checks.server import validate_create
     from krmfn.releases.gates import list_needed
+    from krmfn.server import validate_create
 
     # A gate that the output needs is taken as on: what is off is told by the note on gates, once.
     gates = {**dict.fromkeys(list_needed(settings.release, wanted.emission.objects), True), **settings.feature_gates}

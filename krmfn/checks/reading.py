@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from krmfn.krm.item import Item
-from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
-from krmfn.krm.types import Any, Final, NamedTuple, TypeAlias
 from krmfn.model.findings import Finding, Member, Rule
 from krmfn.releases.gates import has
 from krmfn.releases.release import GROUP

@@ -16,7 +16,8 @@ import click
 from krmfn import __version__
 from krmfn.cli import COMMANDS, streams
 from krmfn.cli.options import Argument, Option
-from krmfn.config.problems import ask_about, find_nearest
+from krmfn.config.problems import ask_about
+from krmfn.model.wording import find_nearest
 from krmfn.releases.release import list_releases
 
 HELP = """Gang scheduling for Git: writes the Workload, PodGroup and CompositePodGroup objects that let a group of pods

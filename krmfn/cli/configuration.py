@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
 from krmfn.config.settings import RULED
 from krmfn.krm import Item
 from krmfn.krm.results import SEVERITIES
-from krmfn.krm.types import Any
 from krmfn.model.marks import FACTS_KIND, PREFIX
 from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases

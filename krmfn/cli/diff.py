@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import is_colored, report, report_aside, show
@@ -24,7 +24,6 @@ from krmfn.cli.reading import miss_state, read_definitions, read_worlds
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
-from krmfn.krm.types import NamedTuple
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift

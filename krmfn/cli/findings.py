@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from krmfn.cli import streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
-from krmfn.krm.types import Any
 from krmfn.reports import order, render, summarize_skipped
 from krmfn.reports.report import Screen
 from krmfn.workspace.manifests import LoadedFile

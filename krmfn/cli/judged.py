@@ -6,6 +6,7 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config import Settings
@@ -13,7 +14,6 @@ from krmfn.config.selection import IGNORE
 from krmfn.judging import OF_ABSENCE, Judging
 from krmfn.krm.paths import Path
 from krmfn.krm.results import Result
-from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.pipeline import to_results
 from krmfn.workspace.disk import is_below

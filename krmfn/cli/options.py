@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.reports import FORMATS
 
 

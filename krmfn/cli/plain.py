@@ -7,9 +7,9 @@ mistake) is left to click, which knows how to explain it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from krmfn.cli.options import Argument, Option
-from krmfn.krm.types import Any
 
 
 def parse(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.options import UsageError, split_list
 from krmfn.krm import Item, Result
-from krmfn.krm.types import Any
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
-from krmfn.krm.types import Any, TextIO
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 

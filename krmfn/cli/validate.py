@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
@@ -31,7 +32,6 @@ from krmfn.cli.reading import miss_state, read_definitions, read_worlds, say_if_
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Result, Severity
-from krmfn.krm.types import Any
 from krmfn.model.findings import STAGES
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
@@ -41,7 +41,6 @@ from krmfn.workspace.manifests import hides
 from krmfn.workspace.trees import RevisionMissing
 from krmfn.workspace.worlds import Worlds
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.cli.fixing import Found
 

@@ -6,11 +6,11 @@ Turns the texts into the values that the schema wants. Holds no key of the confi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from krmfn.config.problems import Mistake
 from krmfn.config.schema import Schema, is_type, resolve
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.types import NamedTuple
+from krmfn.model.wording import find_nearest
 
 
 class Mistake(NamedTuple):
@@ -30,24 +31,6 @@ class ConfigError(Exception):
     def __init__(self, problems: Iterable[Mistake]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
-
-
-def find_nearest(word: str, known: Iterable[str], likeness: float = 0.7) -> str:
-    """The word of `known` that `word` was probably meant to be, or empty. A `likeness` of 1 is equal; short words,
-    which have letters in common by chance, need 0.75 at least.
-
-    Upper and lower case, dashes and underscores do not count, so `min-count` is near `minCount`.
-    """
-    spellings: dict[str, str] = {}
-    for candidate in known:
-        spellings.setdefault(_fold(candidate), candidate)
-    folded = _fold(word)
-    if folded in spellings:
-        return spellings[folded]
-    from difflib import get_close_matches  # only on mistakes: it costs start-up time
-
-    close = get_close_matches(folded, spellings, n=1, cutoff=likeness if len(folded) > 5 else max(likeness, 0.75))
-    return spellings[close[0]] if close else ""
 
 
 def ask_about(word: str, known: Iterable[str]) -> str:
@@ -76,7 +59,3 @@ def join_words(words: Iterable[str]) -> str:
     """`a`, `a or b`, `a, b or c`."""
     words = list(words)
     return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
-
-
-def _fold(word: str) -> str:
-    return word.casefold().replace("-", "").replace("_", "")

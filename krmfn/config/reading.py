@@ -6,16 +6,16 @@ Knows how the keys of the schema become the records of the settings, and no defa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from krmfn.config.problems import ConfigError, Mistake, find_nearest
+from krmfn.config.problems import ConfigError, Mistake
 from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
 from krmfn.krm.results import Severity
-from krmfn.krm.types import Any, Literal
+from krmfn.model.wording import find_nearest
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import find_release, newest_release
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config.selectors import Selector
 

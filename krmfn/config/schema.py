@@ -7,10 +7,10 @@ than all the rest of a run. Holds no key of the configuration: they stand in sch
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
 from krmfn.config.problems import Mistake, join_words, suggest
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any, TypeAlias
 from krmfn.releases import schemastore
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import UnknownRelease, find_release

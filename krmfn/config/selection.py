@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from krmfn.config.problems import find_nearest, suggest
+from krmfn.config.problems import suggest
 from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
 from krmfn.config.settings import GangOptions, Settings
-from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import PREFIX
+from krmfn.model.wording import find_nearest
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config.selectors import Head
 

@@ -5,8 +5,8 @@ kubectl and kustomize (k8s.io/apimachinery `labels.Parse`). Knows no configurati
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Protocol
 
-from krmfn.krm.types import NamedTuple, Protocol
 from krmfn.model.gotext import parse_int
 from krmfn.model.selectors import is_beyond
 

@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, Severity
-from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.releases.gates import has
 from krmfn.releases.release import Release
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config.selectors import Selector
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from krmfn.convert import downward, foreign, upward
 from krmfn.convert.board import Board
 from krmfn.convert.fitting import fit
 from krmfn.convert.respelling import respell
 from krmfn.krm.item import Item
-from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
 from krmfn.releases.gates import list_fields

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from krmfn.convert.board import Board, relink, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Final
 from krmfn.model.values import as_list
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import QUORUMS, Release

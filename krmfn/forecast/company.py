@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind, read_kinds, selects
 from krmfn.forecast.roster import Pod, Roster
-from krmfn.krm.types import NamedTuple
 from krmfn.model.selectors import match_labels
 from krmfn.model.tree import Path
 from krmfn.model.values import as_mapping, dig

@@ -6,11 +6,10 @@ The first cause that is certain is told; what the scheduler and the controllers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from krmfn.forecast.standing import Outlook, Standing
 from krmfn.krm.item import Item
-from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER

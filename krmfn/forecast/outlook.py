@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
@@ -15,7 +15,6 @@ from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
 from krmfn.forecast.standing import Ask, Outlook, Place, Standing, Verdict
-from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.pods import add_injected
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
-from krmfn.krm.types import NamedTuple
 from krmfn.model.kinds import find_kind
 from krmfn.model.values import as_list, as_mapping, as_text, dig, group_by, key_of, name_of
 from krmfn.releases.spelling import LINK_FIELDS

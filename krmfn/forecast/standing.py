@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from krmfn.forecast.roster import Pod
-from krmfn.krm.types import NamedTuple
 from krmfn.survey.facts import Resources
 from krmfn.survey.groups import Group
 

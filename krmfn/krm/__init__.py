@@ -6,7 +6,8 @@ start-up is paid on every build.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
     from krmfn.krm.item import Item

@@ -7,11 +7,11 @@ files into one ResourceList, and it resolves scalars by another dialect. Knows n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from krmfn.krm.errors import HOLDS_ITSELF, Unreadable
 from krmfn.krm.nodes import MAX_DEPTH, Alias, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
-from krmfn.krm.types import Any
 
 #: Looks an anchor up outside the text: name -> node and where its part of the document begins, or None.
 FindAnchor = Callable[[str], tuple[Node, int] | None]

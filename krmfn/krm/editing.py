@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.lookup import Step, find_child, read_key
@@ -16,10 +17,8 @@ from krmfn.krm.paths import Path, format_path
 from krmfn.krm.places import begins_line, column, is_block_scalar
 from krmfn.krm.splices import end_line, insert_elements, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
-from krmfn.krm.types import Any
 from krmfn.krm.writing import is_collection, write_block, write_entry, write_scalar
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.lines import Lines
 

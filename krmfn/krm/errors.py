@@ -5,8 +5,9 @@ Knows nothing about YAML; holds no logic.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from krmfn.krm.results import FileRef, Result
-from krmfn.krm.types import Iterable
 
 #: How the message about an anchor ends that is used in its own value.
 HOLDS_ITSELF = "value contains itself"

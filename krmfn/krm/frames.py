@@ -6,10 +6,11 @@ before the use counts.
 
 from __future__ import annotations
 
-from krmfn.krm.source import Source
-from krmfn.krm.types import Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from krmfn.krm.source import Source
+
 if TYPE_CHECKING:
     from krmfn.krm.heads import HeadReader
     from krmfn.krm.nodes import Node

@@ -5,6 +5,9 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.nodes import Node, Scalar
@@ -12,9 +15,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.source import Source
-from krmfn.krm.types import Any, Callable, Iterable, Iterator, Mapping
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
     from krmfn.krm.lines import Lines

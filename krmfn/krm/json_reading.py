@@ -5,11 +5,12 @@ Strings become double-quoted scalars; numbers and words keep their spelling, so 
 
 from __future__ import annotations
 
+from typing import Any
+
 from krmfn.krm.dialect import replace_surrogates
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import MAX_DEPTH, NUMBER_TAG, Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import position
-from krmfn.krm.types import Any
 
 _BLANK = " \t\r\n"
 _WORDS = ("true", "false", "null")

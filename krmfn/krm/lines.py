@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import accumulate
+from typing import Any, NamedTuple
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Later, Mapping, Node, Scalar, Sequence
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any, NamedTuple
 
 _PLAIN = (
     r"(?:[A-Za-z0-9_./+~($^;=]|-(?=[^ \n]))"  # no indicator begins it

@@ -6,6 +6,10 @@ Holds for ResourceList, v1/List and the like. `read_listing` reads it by nodes, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Sequence as Many
+from typing import Any, NamedTuple
+
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Anchors, Frame
 from krmfn.krm.item import Item
@@ -24,8 +28,6 @@ from krmfn.krm.places import (
 from krmfn.krm.sharing import share
 from krmfn.krm.source import Source
 from krmfn.krm.style import Style, detect_style, is_multiline
-from krmfn.krm.types import Any, Iterable, NamedTuple
-from krmfn.krm.types import Sequence as Many
 
 #: Replace the bytes from the first to the second offset.
 Splice = tuple[int, int, bytes]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from krmfn.krm.dialect import spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
 from krmfn.krm.places import content_start
-from krmfn.krm.types import Iterator, NamedTuple
 
 #: In mappings with more pairs than this, keys are looked up by an index.
 _FEW = 8

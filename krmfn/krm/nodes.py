@@ -6,8 +6,9 @@ the content itself: a block collection ends with its last child, not at the next
 
 from __future__ import annotations
 
-from krmfn.krm.types import Any, Callable, Iterator
-from krmfn.krm.types import Sequence as Children
+from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Children
+from typing import Any
 
 #: Tells numbers of JSON apart from YAML's: the type of their value follows the spelling (`1.0` is a float).
 NUMBER_TAG = "json:number"

@@ -5,9 +5,8 @@ Knows nothing about what the fields mean.
 
 from __future__ import annotations
 
-from krmfn.krm.types import Any
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -8,11 +8,12 @@ value follows by the same edits in plain data, when it is asked for. An edit is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.types import Any, Callable, Protocol
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
     from krmfn.krm.frames import Frame

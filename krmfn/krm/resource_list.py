@@ -5,11 +5,12 @@ Source: KRM Functions Specification; v1, v1beta1 and v1alpha1 are accepted, the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from krmfn.krm.item import Item
 from krmfn.krm.listing import Found, check_version, splice
 from krmfn.krm.results import Result
 from krmfn.krm.source import Source
-from krmfn.krm.types import Iterable
 
 
 class ResourceList:

@@ -5,7 +5,8 @@ Source of the shape: KRM Functions Specification, section "ResourceList", field 
 
 from __future__ import annotations
 
-from krmfn.krm.types import Any, Final, Iterable, Literal, Mapping, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
 Severity = Literal["error", "warning", "info"]
 
@@ -100,7 +101,7 @@ class Result(NamedTuple):
     current: Any = ABSENT
     proposed: Any = ABSENT
     file: FileRef | None = None
-    tags: Mapping[str, str] = {}  # noqa: RUF012  # read-only
+    tags: Mapping[str, str] = {}  # read-only
     edit: Edit | None = None
 
     def to_json(self) -> dict[str, Any]:

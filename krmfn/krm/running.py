@@ -8,11 +8,12 @@ the input cannot be read (nothing is written) or the functionConfig cannot be us
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO, TextIO
 
 from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
 from krmfn.krm.resource_list import ResourceList
 from krmfn.krm.results import Result, Severity, has_errors
-from krmfn.krm.types import IO, Callable, Iterable, Sequence, TextIO
 
 Function = Callable[[ResourceList], Iterable[Result] | None]
 

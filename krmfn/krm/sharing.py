@@ -7,8 +7,8 @@ state. In a library a copy could wait for a lock that a thread of the caller hol
 from __future__ import annotations
 
 import os
-
-from krmfn.krm.types import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 #: More processes make a run little faster, and each takes memory.
 _MOST = 4

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.types import NoReturn
 
 _BLANKS = " \t\r\n"
 BOM = b"\xef\xbb\xbf"

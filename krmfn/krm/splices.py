@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence as Children
+from typing import Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, is_merge
@@ -31,7 +32,6 @@ from krmfn.krm.places import (
     visible_end,
 )
 from krmfn.krm.style import Style, flow_style, is_multiline
-from krmfn.krm.types import Any
 from krmfn.krm.writing import write_after_colon, write_block, write_entry, write_flow, write_indented, write_scalar
 
 #: What to put where: an offset, how many characters go, the text that comes.

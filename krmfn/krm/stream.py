@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence as Many
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
@@ -16,9 +17,7 @@ from krmfn.krm.lines import read_lines
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
 from krmfn.krm.source import BOM, Source, looks_like_json
-from krmfn.krm.types import Any, NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.krm.listing import Found, Listing, Offsets, Splice
 

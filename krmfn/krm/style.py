@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
 from krmfn.krm.places import column, entry_start, first_dash, line_start
-from krmfn.krm.types import Callable, Iterator
 
 
 class Style:

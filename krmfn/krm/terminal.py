@@ -5,7 +5,8 @@ Other channels (JSON, Markdown …) are in krmfn.reports.channels.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     import re
 

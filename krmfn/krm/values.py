@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 from krmfn.krm.dialect import explain_ambiguity, resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
@@ -15,7 +16,6 @@ from krmfn.krm.frames import Frame
 from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
 from krmfn.krm.places import position
-from krmfn.krm.types import Any, NamedTuple
 
 #: How many nodes a text may stand for when its aliases are followed, for each of its characters, and besides.
 MAX_GROWTH = 20

@@ -5,11 +5,11 @@ Strings are quoted unless they are harmless in all dialects; lines are never fol
 
 from __future__ import annotations
 
-from _collections_abc import Mapping, Sequence  # the same classes, without loading the package `collections`
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from krmfn.krm.nodes import MAX_DEPTH
 from krmfn.krm.style import Style
-from krmfn.krm.types import Any
 
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "none"])
 _PLAIN_MORE = str.maketrans("", "", "_./-")

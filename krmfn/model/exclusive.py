@@ -9,9 +9,9 @@ kubernetes-sigs/jobset `pkg/webhooks/pod_webhook.go` (ValidateCreate refuses the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.types import Final, NamedTuple
 
 JOBSET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 #: The nodes carry the names of their jobs already, so that no pod waits for another. Its value does not matter.

@@ -7,11 +7,11 @@ yield. The pipeline turns findings into results with the severity and stage of t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.results import ABSENT, Result, Severity
-from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.releases.release import Release
 
 Stage: TypeAlias = 'Literal["server", "scheduler", "operator", "gitops"]'

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Note
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import GROUP, Release

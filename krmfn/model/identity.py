@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
-from krmfn.krm.types import NamedTuple
 
 
 class Identity(NamedTuple):

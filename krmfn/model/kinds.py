@@ -8,8 +8,8 @@ docs/reference/mapping.md names.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final, NamedTuple
 
-from krmfn.krm.types import Final, NamedTuple
 from krmfn.releases.release import Release
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import ResourceRef
-from krmfn.krm.types import Final
 
 #: Before the name of every annotation of ours, and the API group of our configuration.
 PREFIX: Final = "krmfn.dev/"

@@ -7,8 +7,7 @@ most 63 (`short`) in every release of scheduling.k8s.io.
 from __future__ import annotations
 
 import re
-
-from krmfn.krm.types import Final
+from typing import Final
 
 NAME_LIMIT: Final = 253
 LABEL_LIMIT: Final = 63

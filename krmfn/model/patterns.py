@@ -8,8 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence, Set
-
-from krmfn.krm.types import Final, NamedTuple
+from typing import Final, NamedTuple
 
 #: In the names of files with some fields of objects, for is_called().
 PATCH: Final = frozenset(("patch", "patches"))

@@ -6,8 +6,7 @@ What they will be is unknown, so nothing is said about them; the rest of an obje
 from __future__ import annotations
 
 import re
-
-from krmfn.krm.types import Any, Final
+from typing import Any, Final
 
 _MARK: Final = (
     r"\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform

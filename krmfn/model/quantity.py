@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
-from krmfn.krm.types import NamedTuple
 from krmfn.model.gotext import parse_int
 
 #: No part gives back what it took: the time would grow with the square of a text's length.

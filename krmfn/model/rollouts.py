@@ -7,9 +7,9 @@ kubernetes-sigs/lws pkg/controllers/leaderworkerset_controller.go (rollingUpdate
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.types import Any, Final
 from krmfn.model.gotext import read_digits
 
 Count = Callable[[Any], int | None]

@@ -6,8 +6,8 @@ Those of the API server stand for keywords and hand-written checks; their messag
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from krmfn.krm.types import Final
 from krmfn.model.findings import Rule
 from krmfn.releases import schemastore
 

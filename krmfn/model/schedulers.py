@@ -8,8 +8,8 @@ Source: volcano v1.15.1, scheduler-plugins v0.34.7 (`apis/scheduling/v1alpha1`),
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final, NamedTuple
 
-from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.marks import POD_GROUP_LABEL
 
 #: The scheduler of pods that name none.

@@ -7,8 +7,8 @@ time/tzdata, which kube-apiserver carries. The tests replay recorded answers.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from krmfn.krm.types import NamedTuple
 from krmfn.model.gotext import BadNumber, read_duration, read_int
 from krmfn.releases import schemastore
 

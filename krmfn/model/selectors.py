@@ -6,8 +6,8 @@ Source: k8s.io/apimachinery/pkg/labels, k8s.io/component-helpers/scheduling/core
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 

@@ -6,9 +6,10 @@ variables are hidden wherever a value is taken out of a manifest to be shown.
 
 from __future__ import annotations
 
+from typing import Any
+
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
-from krmfn.krm.types import Any
 
 HIDDEN = "(hidden)"
 #: Characters of a text, and values in a mapping or list, that are shown; a few lines of aliases can be millions.

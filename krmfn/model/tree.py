@@ -7,9 +7,9 @@ several pod templates: with one gang over a whole RayCluster, head and workers a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from krmfn.krm.results import ResourceRef
-from krmfn.krm.types import Any, NamedTuple, TypeAlias
 
 Path = tuple[str | int, ...]
 #: "" or a key of a release's `modes`.

@@ -6,21 +6,17 @@ Wrong types are findings of the server stage; every other check looks past them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from krmfn.krm.paths import dig
 from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.krm.types import Any
 
 __all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "group_by", "key_of", "name_of"]
 
 _NOTHING: Mapping[str, Any] = {}
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    _Each = TypeVar("_Each")
-    _Key = TypeVar("_Key")
+_Each = TypeVar("_Each")
+_Key = TypeVar("_Key")
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:

@@ -1,6 +1,8 @@
-"""Counted nouns and lists of words, as every message writes them."""
+"""Counted nouns and lists of words, as every message writes them, and the word that somebody meant."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def count(number: int, noun: str) -> str:
@@ -11,3 +13,25 @@ def count(number: int, noun: str) -> str:
 def join(words: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def find_nearest(word: str, known: Iterable[str], likeness: float = 0.7) -> str:
+    """The word of `known` that `word` was probably meant to be, or empty. A `likeness` of 1 is equal; short words,
+    which have letters in common by chance, need 0.75 at least.
+
+    Upper and lower case, dashes and underscores do not count, so `min-count` is near `minCount`.
+    """
+    spellings: dict[str, str] = {}
+    for candidate in known:
+        spellings.setdefault(_fold(candidate), candidate)
+    folded = _fold(word)
+    if folded in spellings:
+        return spellings[folded]
+    from difflib import get_close_matches  # only on mistakes: it costs start-up time
+
+    close = get_close_matches(folded, spellings, n=1, cutoff=likeness if len(folded) > 5 else max(likeness, 0.75))
+    return spellings[close[0]] if close else ""
+
+
+def _fold(word: str) -> str:
+    return word.casefold().replace("-", "").replace("_", "")

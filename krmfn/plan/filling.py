@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from krmfn.checks.server.answers import kind_of
-from krmfn.checks.server.requests import hold
 from krmfn.checks.server.stage import gather_facts
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.results import ABSENT
-from krmfn.krm.types import Any
 from krmfn.plan.changes import clean, list_changes
 from krmfn.plan.records import Change
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.spelling import NAMED, read_mode
+from krmfn.server.answers import kind_of
+from krmfn.server.requests import hold
 
 
 def explain_filling(old: Item, new: Item, before: Settings, after: Settings) -> Iterator[str]:

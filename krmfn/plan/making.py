@@ -6,7 +6,6 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from krmfn.checks.server import Mode, Verdict, validate_create, validate_update
 from krmfn.checks.server.stage import Judge, gather_facts, leave_out, tell_no_match
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -23,6 +22,7 @@ from krmfn.releases.release import GROUP
 from krmfn.releases.served import find_standing, is_of_kubernetes, is_of_program
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.releases.stored import find_writer, tell_damage
+from krmfn.server import Mode, Verdict, validate_create, validate_update
 from krmfn.survey.census import Census, take_census
 
 

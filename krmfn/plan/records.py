@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import FileRef, ResourceRef
-from krmfn.krm.types import NamedTuple
 
 #: `refuse`: the API server would not take the object in any case. `replace`: it takes the object, but not as an update.
 Action = Literal["refuse", "replace", "remove", "new", "update", "unchanged"]

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from krmfn.krm.item import Item
-from krmfn.krm.types import NamedTuple
 from krmfn.model.wording import join
 from krmfn.releases.groups import find_finalizer
 from krmfn.releases.release import GROUP, Release, find_release, list_releases

@@ -7,12 +7,12 @@ touched. Knows no release, no source kind and no check; how gangs are formed is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM

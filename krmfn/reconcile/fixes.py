@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, Edit
-from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 
 

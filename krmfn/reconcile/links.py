@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.marks import PATCHER, POD_GROUP, POD_GROUP_BY
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.values import as_mapping

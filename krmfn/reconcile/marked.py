@@ -8,10 +8,10 @@ the owner's name at that time. Whatever is put around names later is put around 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import ResourceRef
-from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import REVISION, list_previous_names, list_sources
 from krmfn.model.names import name_gang

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Final
 
-from krmfn.krm.types import Any, Final
 from krmfn.model.marks import GENERATED_FROM, POD_GROUP_LABEL
 from krmfn.model.names import slug
 from krmfn.model.tree import Gang

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Final
 
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any, Final
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.spelling import TEMPLATES, list_words

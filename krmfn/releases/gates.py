@@ -6,9 +6,9 @@ A gate that nobody names is taken as on when manifests need it; the opt-in gates
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from typing import Any
 
 from krmfn.krm.paths import walk_values
-from krmfn.krm.types import Any
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Set
+from typing import Any, Final
 
-from krmfn.krm.types import Any, Final
 from krmfn.releases import schemastore
 
 GROUP: Final = "scheduling.k8s.io"

@@ -7,8 +7,7 @@ file is read; `importlib.resources` or `functools` would cost more than reading 
 from __future__ import annotations
 
 import os
-
-from krmfn.krm.types import Any
+from typing import Any
 
 _READ: dict[str, dict[str, Any]] = {}
 _NO_SCHEMAS = ("release.json", "rules.json")

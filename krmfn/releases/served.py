@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any, Literal
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import dig
-from krmfn.krm.types import Any, Literal
 from krmfn.releases import schemastore
 
 #: served: by default; off: with --runtime-config or a gate; missing: of a built-in group, but not there; foreign:

@@ -6,8 +6,8 @@ A manifest may be of any release, so its reader knows all spellings. A release w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from krmfn.krm.types import Any, Final
 from krmfn.releases.release import QUORUMS, Release, find_release, list_releases
 
 _RELEASES: Final = [find_release(name) for name in list_releases()]

@@ -7,8 +7,8 @@ listed, changed or deleted any more, and it stops more than itself (recorded by 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from krmfn.krm.types import Any
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
 
 

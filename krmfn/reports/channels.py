@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any, Final
 
 from krmfn.krm.terminal import COMMAND, START, STEERING, line, spell
-from krmfn.krm.types import Any, Final
 
 __all__ = ["line"]
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
-from krmfn.krm.types import NamedTuple
 from krmfn.model.wording import count
 from krmfn.reports import channels
 from krmfn.reports.outlook_view import (

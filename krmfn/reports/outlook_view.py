@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
-from krmfn.krm.types import NamedTuple
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.wording import count
 

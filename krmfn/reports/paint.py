@@ -6,9 +6,9 @@ The function prints its findings with this module, so it imports nothing that co
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from krmfn.krm.terminal import line
-from krmfn.krm.types import Final
 
 RED: Final = "1;31"
 GREEN: Final = "1;32"

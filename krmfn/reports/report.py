@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
-from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Rule
 
 #: Where the page of a rule is published; `{id}` is the rule's id.

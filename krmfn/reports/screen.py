@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from krmfn.krm.results import FileRef
 from krmfn.krm.terminal import line
-from krmfn.krm.types import Final
 from krmfn.reports.paint import FAINT, count_columns, flow, link, paint, split
 from krmfn.reports.report import RULE_PAGE, Screen
 

@@ -22,13 +22,12 @@ Sources know neither targets nor checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.results import ResourceRef
-from krmfn.krm.types import Any
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.placeholders import is_name_placeholder
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.config import GangOptions, Settings
     from krmfn.model.tree import Group

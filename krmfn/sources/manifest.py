@@ -5,11 +5,11 @@ notes that are left on the way. Knows no kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions, Settings
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, ResourceRef
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, KindRow, keeps_link, kuberay_keeps
 from krmfn.model.placeholders import is_name_placeholder, is_number_placeholder, spell

@@ -9,8 +9,9 @@ The arithmetic is in `raygroups`. Source: kuberay v1.7.0 `apis/ray/v1`, `control
 
 from __future__ import annotations
 
+from typing import Final
+
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Final
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.kuberay import check_name, check_owned_cluster, check_pruned_link, is_operator_job
 from krmfn.sources.manifest import Manifest

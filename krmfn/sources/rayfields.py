@@ -7,10 +7,10 @@ are in schemas/kuberay; nothing else about them is known here.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, TypeAlias
 
-from krmfn.config.problems import find_nearest
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.types import Any, TypeAlias
+from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
 

@@ -6,8 +6,10 @@ CalculateMinReplicas) and `utils/validation.go`, v1.7.0. Knows no gang.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Mapping, NamedTuple
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.rayfields import find_defaults
 

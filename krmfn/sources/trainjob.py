@@ -9,12 +9,12 @@ Source: kubeflow/trainer v2.2.0 and v2.3.0 `pkg/runtime/core/trainingruntime.go`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from krmfn.krm.editing import edit_copy
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.paths import Path
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
-from krmfn.krm.types import Any
 from krmfn.model.marks import PATCHER
 from krmfn.model.tree import Composite, Group, leaves
 from krmfn.model.values import as_list, as_mapping

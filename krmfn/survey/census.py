@@ -6,9 +6,9 @@ Names are resolved as kustomize does: a reference may spell a name that the obje
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.krm.item import Item, list_holding
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Member
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_previous_names
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
@@ -21,7 +21,6 @@ from krmfn.survey.groups import Group, Workload, read_composite, read_groups, re
 from krmfn.survey.members import from_item
 from krmfn.survey.owners import list_owned
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from krmfn.krm.types import NamedTuple
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.release import Gate, UnknownRelease, find_release
 

@@ -6,15 +6,15 @@ A topic that nobody gave is None or empty, and rules that need it say so once. R
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.krm.types import Any, Callable, Final, NamedTuple
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, group_by, key_of
+from krmfn.server.admission import PriorityClass
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
@@ -73,14 +73,6 @@ _OTHERS: Final = (
 )
 #: Of these the input may have many, and hardly any rule asks: only those of the facts are read.
 _GIVEN: Final = (("", "ConfigMap"), ("", "Secret"))
-
-
-class PriorityClass(NamedTuple):
-    """A class as the cluster has it."""
-
-    value: int
-    preemption_policy: str
-    default: bool
 
 
 #: IP, protocol, number.

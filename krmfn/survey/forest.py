@@ -6,12 +6,11 @@ Reads what is written in the objects (after generating, if that was asked for). 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import format_path
-from krmfn.krm.types import NamedTuple
 from krmfn.model import wording
 from krmfn.model.values import as_mapping
 from krmfn.releases.release import GROUP

@@ -6,12 +6,12 @@ Changes nothing. Must not know how a gang is written down; that is the target's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import Selection
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import Severity
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding, Note
 from krmfn.model.marks import PREFIX, leave_out_local
 from krmfn.model.names import name_gang

@@ -7,9 +7,9 @@ type reads as absent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any, Literal, NamedTuple, TypeAlias
 from krmfn.model.tree import Path
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP

@@ -7,11 +7,12 @@ parallelism), JobSet's constructJobsFromTemplate, the StatefulSets of LeaderWork
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
 from krmfn.config.settings import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
-from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.kinds import KINDS
 from krmfn.model.values import as_int, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang, Template, once

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.krm.types import Any
 from krmfn.model.marks import list_previous_names
 from krmfn.model.values import as_text, dig
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.sources.manifest import Find
 

@@ -7,9 +7,9 @@ what `from_item` reads by the row of a kind is for the others, and for a link in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Member
 from krmfn.model.kinds import TemplatePath, find_kind
 from krmfn.model.marks import POD_GROUP

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from krmfn.config import Settings
-from krmfn.config.problems import find_nearest
 from krmfn.config.selection import OPT_IN
 from krmfn.krm.item import Item, list_holding
-from krmfn.krm.types import Final
 from krmfn.model.findings import Finding, Note
 from krmfn.model.kinds import KINDS
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group, leaves
+from krmfn.model.wording import find_nearest
 from krmfn.sources import is_read
 
 #: Schedulers with groups of their own. They ignore those of scheduling.k8s.io, and default-scheduler ignores theirs.

@@ -5,10 +5,10 @@ and several such trees as one. Knows the options and the tree, no manifest and n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions
 from krmfn.krm.results import ResourceRef
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
 
@@ -176,7 +176,8 @@ def _note_optional(group: Composite) -> Iterator[Note]:
 
 
 def _note_unused(group: Group, name: str, key: str, options: GangOptions) -> Note:
-    from krmfn.config.problems import find_nearest, join_words
+    from krmfn.config.problems import join_words
+    from krmfn.model.wording import find_nearest
 
     known = [leaf.name for leaf in leaves(group)]
     if name in known:

@@ -6,10 +6,10 @@ Source: rules R23, R24, R25 of the API reference (kube-scheduler 1.37), C22 (one
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import Path, format_path
-from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Gang, PodTemplate, leaves

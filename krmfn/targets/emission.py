@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources

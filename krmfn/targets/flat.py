@@ -5,7 +5,8 @@ Knows what gets lost on the way; knows no spelling.
 
 from __future__ import annotations
 
-from krmfn.krm.types import NamedTuple
+from typing import NamedTuple
+
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, leaves
 from krmfn.releases.release import Release, first_release

@@ -7,9 +7,9 @@ PodGroups (1.35) the Workload alone has them. What a release has no field for is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from krmfn.config.settings import Settings
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Note
 from krmfn.model.gates import check_gates
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from krmfn.krm.types import NamedTuple
 from krmfn.model.names import LABEL_LIMIT, digest, name_group, shorten, slug
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.releases.groups import Limits

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import dig
-from krmfn.krm.types import Any
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf

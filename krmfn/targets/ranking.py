@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
-from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Gang, Group, Leaf

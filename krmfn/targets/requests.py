@@ -6,9 +6,9 @@ Source: KubeRay's CalculatePodResource (`controllers/ray/utils/util.go`): contai
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.types import Any
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.tree import Gang, Leaf
 from krmfn.model.values import as_list

@@ -7,10 +7,10 @@ to each other in fields that cannot change: so all objects of a gang get new nam
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
-from krmfn.krm.types import Any
 from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest, slug
 from krmfn.model.tree import Gang, leaves

@@ -14,10 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from krmfn.krm import Item, Unreadable
-from krmfn.krm.types import NamedTuple
 from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree

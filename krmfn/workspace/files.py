@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from krmfn.krm.types import NamedTuple
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import GIT, InputMissing, LeftOut, ManifestFile, Tree
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
 
 from krmfn.krm import FileRef, Item, Result, Unreadable
 from krmfn.krm.paths import dig, walk_values
 from krmfn.krm.results import ABSENT
-from krmfn.krm.types import Any, Final
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import LOCAL_CONFIG, TOOL_GROUPS
 from krmfn.model.patterns import PATCH, Pattern, is_called, is_inside, read_patterns

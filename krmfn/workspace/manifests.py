@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.results import Severity
 from krmfn.krm.stream import Skipped
-from krmfn.krm.types import NamedTuple
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.

@@ -7,9 +7,8 @@ table; knows no manifest. Source: kustomize 5.8.1, `api/internal/plugins/builtin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from krmfn.krm.types import NamedTuple
 from krmfn.model.kinds import list_linked
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.groups import read_limits

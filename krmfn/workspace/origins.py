@@ -9,11 +9,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.results import ABSENT, ResourceRef, Result
-from krmfn.krm.types import NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_placeholder
 from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole

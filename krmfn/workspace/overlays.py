@@ -10,13 +10,12 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.paths import walk_values
 from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
-from krmfn.krm.types import NamedTuple
 from krmfn.model.values import as_list
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.paths import Path
-from krmfn.krm.types import NamedTuple
 from krmfn.model.values import as_list, as_mapping
 from krmfn.workspace.deployers import Placing, substitute
 from krmfn.workspace.overlays import (

@@ -6,12 +6,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import IO, TYPE_CHECKING
 
 from krmfn.krm.sharing import prepare_start
-from krmfn.krm.types import IO
 from krmfn.workspace.trees import MOST_BYTES, InputMissing
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
 

@@ -19,9 +19,8 @@ from collections import deque
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from krmfn.krm.types import NamedTuple
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.aside import Aside
 from krmfn.workspace.disk import find_here

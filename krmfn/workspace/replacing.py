@@ -11,8 +11,8 @@ import signal
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
-from krmfn.krm.types import NamedTuple
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.trees import KUSTOMIZATIONS, InputMissing, LeftOut, WriteFailed
 

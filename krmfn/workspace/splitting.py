@@ -8,9 +8,9 @@ examples.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
-from krmfn.krm.types import NamedTuple
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.reconcile.placement import beside

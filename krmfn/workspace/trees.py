@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
-from krmfn.krm.types import NamedTuple
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.model.patterns import Pattern
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.workspace.manifests import RENDERED, LoadedFile
 from krmfn.workspace.trees import Tree
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.workspace.origins import Origins
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
-from krmfn.krm.types import Any, NamedTuple
 from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
@@ -20,7 +20,6 @@ from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, lo
 from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, Tree, find_around
 from krmfn.workspace.world import World
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.workspace.gathering import Gathering
     from krmfn.workspace.origins import Sources

@@ -11,7 +11,7 @@ from conformance.offline import facts_of, kind_of
 from conformance.storage import Record, read_records
 from conformance.versions import read_profiles
 from krmfn.bridge import NAME
-from krmfn.checks.server.requests import create
+from krmfn.server.requests import create
 
 _DENIED = f"ValidatingAdmissionPolicy '{NAME}' with binding '{NAME}' denied request: "
 _ACTS = {"ml", "kube-system"}  # the namespaces with the label that the policies were printed for

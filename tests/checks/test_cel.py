@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krmfn.checks.server.cel import EvaluationFailed, Unsupported, compile_rule
+from krmfn.server.cel import EvaluationFailed, Unsupported, compile_rule
 from tests.checks.definitions import visit_shipped
 
 

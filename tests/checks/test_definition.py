@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from krmfn import validate
-from krmfn.checks.server.custom import is_schema, judge, read_definition
-from krmfn.checks.server.schema import compile_schemas
+from krmfn.server.custom import is_schema, judge, read_definition
+from krmfn.server.schema import compile_schemas
 from tests.checks.definitions import define
 
 TEXT = {"type": "string", "minLength": 1, "maxLength": 9, "pattern": "a", "format": "date", "nullable": True}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from conformance.versions import read_releases
-from krmfn.checks.server import validate_create
-from krmfn.checks.server.schema import Kind, find_function, find_kind
 from krmfn.releases import schemastore
+from krmfn.server import validate_create
+from krmfn.server.schema import Kind, find_function, find_kind
 
 ROOT = Path(__file__).parents[2]
 RELEASES = sorted(read_releases())
@@ -24,7 +24,7 @@ ROWS = [
     for name in names.split()
     for field, row in rows.items()
 ]
-CODE = (ROOT / "krmfn/checks/server/fields.py").read_text()
+CODE = (ROOT / "krmfn/server/fields.py").read_text()
 KNOWN = {"default", "x-kubernetes-feature-gate", *re.findall(r'(?:row\.get\(|^    )"(\w+)"', CODE, re.M)}
 
 

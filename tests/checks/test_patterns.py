@@ -9,7 +9,7 @@ import pytest
 
 from conformance import patterns
 from conformance.storage import read_records
-from krmfn.checks.server.patterns import compile_pattern, is_quick
+from krmfn.server.patterns import compile_pattern, is_quick
 from tests.checks.definitions import visit_shipped
 
 

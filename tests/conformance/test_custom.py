@@ -12,11 +12,11 @@ from conformance.custom import RECORDED, differ, list_kinds, list_questions, rea
 from conformance.definitions import list_projects, read_definitions
 from conformance.storage import read_records
 from conformance.versions import read_releases
-from krmfn.checks.server.custom import Judgement, judge, read_definition
-from krmfn.checks.server.schema import compile_schemas
-from krmfn.checks.server.shipped import Shipped, Unserved, find_shipped, judge_all, tell_versions
-from krmfn.checks.server.structure import Structure
 from krmfn.config.schema import load_schema
+from krmfn.server.custom import Judgement, judge, read_definition
+from krmfn.server.schema import compile_schemas
+from krmfn.server.shipped import Shipped, Unserved, find_shipped, judge_all, tell_versions
+from krmfn.server.structure import Structure
 
 SCHEMAS = compile_schemas("1.37", {})
 

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from conformance.jsonreader import BadJson, read_json
 from conformance.offline import create_from_text
-from krmfn.checks.server import Verdict, check, hold, kind_of, validate_create, validate_update
-from krmfn.checks.server.body import Address, read_body
-from krmfn.checks.server.formats import FORMATS
-from krmfn.checks.server.schema import find_kind
+from krmfn.checks.server import check
 from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item
 from krmfn.model.gotext import BadTime, quote, read_time
 from krmfn.model.rules import PARTS
 from krmfn.releases.release import find_release
+from krmfn.server import Verdict, hold, kind_of, validate_create, validate_update
+from krmfn.server.body import Address, read_body
+from krmfn.server.formats import FORMATS
+from krmfn.server.schema import find_kind
 from tests.conformance.replay import PROFILES, read
 
 GATES = dict.fromkeys(PROFILES["1.37-was-all"].split(), True)

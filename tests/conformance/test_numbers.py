@@ -9,12 +9,12 @@ import pytest
 from conformance.build import find_program
 from conformance.numbers import LATER, Answer, Case, ask_go, ask_krmfn, differ, generate, read_recorded
 from conformance.versions import read_releases
-from krmfn.checks.server.decode import decode
-from krmfn.checks.server.schema import find_kind
-from krmfn.checks.server.spell import to_api
 from krmfn.model.gotext import parse_int
 from krmfn.model.quantity import BadQuantity, parse_quantity, quantity_with_exponent, read_quantity
 from krmfn.model.schedules import read_schedule
+from krmfn.server.decode import decode
+from krmfn.server.schema import find_kind
+from krmfn.server.spell import to_api
 
 
 def test_recorded_answers() -> None:

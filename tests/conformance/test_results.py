@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from krmfn.checks.server.spell import to_api
-from krmfn.checks.server.strategy import RANDOM
+from krmfn.server.spell import to_api
+from krmfn.server.strategy import RANDOM
 from tests.conformance.replay import PROFILES, Record, answer, fill_carried, kind_of, profile_of, read
 
 #: Written anew on every request, and left out by those who recorded.

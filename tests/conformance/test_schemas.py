@@ -10,10 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from krmfn.checks.server import formats
-from krmfn.checks.server import schema as schemas
-from krmfn.checks.server.schema import find_kind
 from krmfn.model.rules import PARTS
+from krmfn.server import formats
+from krmfn.server import schema as schemas
+from krmfn.server.schema import find_kind
 
 ROOT = Path(__file__).parents[2] / "schemas" / "kubernetes"
 FILES = sorted(path for path in ROOT.glob("*/*.json") if path.stem != "release")

@@ -10,9 +10,9 @@ import pytest
 from conformance.shapes import RECORDED, differ, list_kinds
 from conformance.storage import Record, read_records
 from conformance.versions import read_releases
-from krmfn.checks.server.formats import find_corrupt_base64
-from krmfn.checks.server.others import find_misfits, find_shape
 from krmfn.releases.served import find_similar, find_standing
+from krmfn.server.formats import find_corrupt_base64
+from krmfn.server.others import find_misfits, find_shape
 
 RELEASES = sorted(read_releases())
 

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import settings as trials
 from hypothesis import strategies as st
 
-from krmfn.checks.server import validate_create
 from krmfn.krm.item import Item
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import find_release, list_releases
+from krmfn.server import validate_create
 from krmfn.targets import emit
 from tests.convert.inputs import rules, run
 from tests.targets.test_accepted_offline import priorities, trees, with_priority

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from krmfn.checks.server import Mode
 from krmfn.config import read_settings
 from krmfn.krm import Stream
 from krmfn.plan import Entry, Plan, make_plan
+from krmfn.server import Mode
 
 JOB = """\
 apiVersion: batch/v1

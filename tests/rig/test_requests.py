@@ -15,7 +15,7 @@ from conformance.generate.kinds import shape_of
 from conformance.generate.mix import GOVERNING, OTHERS, WITHOUT_PODS, cases, make_object
 from conformance.offline import kind_of
 from conformance.versions import read_profiles
-from krmfn.checks.server.requests import create
+from krmfn.server.requests import create
 
 PROFILES = read_profiles()
 

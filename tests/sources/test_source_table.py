@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import krmfn.sources
-from krmfn.checks.server.shipped import Shipped, find_shipped
 from krmfn.model.kinds import KINDS
 from krmfn.model.rules import PARTS
+from krmfn.server.shipped import Shipped, find_shipped
 from tests.sources.manifests import manifest, read
 
 READ = [key for key, row in KINDS.items() if row.source or row.reason]

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import settings as trials
 from hypothesis import strategies as st
 
-from krmfn.checks.server import validate_create
 from krmfn.krm.paths import Path
 from krmfn.model.rules import PARTS
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import find_release
+from krmfn.server import validate_create
 from krmfn.targets import Emission, emit
 from tests.targets.trees import RELEASES, gang, ray, settings
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as trials
 
-from krmfn.checks.server.schema import compile_schemas
-from krmfn.checks.server.shipped import Shipped, find_shipped, judge_all
 from krmfn.krm.item import Item
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Group, Leaf, leaves
 from krmfn.reconcile import Wanted, reconcile
+from krmfn.server.schema import compile_schemas
+from krmfn.server.shipped import Shipped, find_shipped, judge_all
 from krmfn.targets import Emission, emit
 from krmfn.targets.layout import lay_out_whole, prune, walk
 from tests.targets.test_accepted_offline import trees

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import settings as trials
 from hypothesis import strategies as st
 
-from krmfn.checks.server import validate_update
 from krmfn.model.tree import Composite, Group
+from krmfn.server import validate_update
 from tests.targets.test_accepted_offline import made, trees, with_priority
 from tests.targets.trees import RELEASES
 

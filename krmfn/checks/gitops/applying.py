@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
-from krmfn.krm.types import Final
 from krmfn.model.findings import Finding, Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import HOOKS, SYNC_WAVE

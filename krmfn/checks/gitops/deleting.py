@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from krmfn.checks.rule import rule
-from krmfn.checks.server import validate_create, validate_update
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.groups import find_finalizer, list_finalizers
 from krmfn.releases.release import GROUP
+from krmfn.server import validate_create, validate_update
 from krmfn.survey.census import Census
 
 OPTIONS: Final = "argocd.argoproj.io/sync-options"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from typing import Final
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, OPT_IN
 from krmfn.krm.item import Item
-from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources, name_source
 from krmfn.model.schedulers import SCHEDULERS

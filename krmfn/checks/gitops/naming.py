@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeAlias
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any, Final, TypeAlias
 from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT

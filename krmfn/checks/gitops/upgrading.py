@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
-from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.survey.census import Census

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from krmfn.bridge import NAME
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.krm.results import DEFAULT_NAMESPACE
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.selectors import match_namespace
 from krmfn.model.values import as_text, dig

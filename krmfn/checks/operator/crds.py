@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.tree import Path

@@ -6,11 +6,11 @@ Sources: scheduler-plugins v0.33.5 `pkg/coscheduling/core/core.go` (PreFilter, P
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
 from krmfn.config import Settings
-from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import KINDS

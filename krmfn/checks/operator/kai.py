@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups

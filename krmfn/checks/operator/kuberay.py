@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from krmfn.checks.operator.ray import autoscales, list_clusters
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
-from krmfn.krm.types import Final
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import RAY_CLUSTERS
 from krmfn.releases.release import GROUP

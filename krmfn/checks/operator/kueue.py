@@ -7,6 +7,7 @@ pkg/cache/scheduler/clusterqueue.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
@@ -14,7 +15,6 @@ from krmfn.checks.wording import name_all, suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
-from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Final
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import RAY_CLUSTERS
 from krmfn.model.tree import Path

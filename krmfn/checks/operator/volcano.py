@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
+from typing import Any, Final, NamedTuple
 
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
@@ -15,7 +16,6 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
-from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.schedulers import SCHEDULERS

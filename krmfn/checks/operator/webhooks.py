@@ -8,18 +8,18 @@ say what else they refuse; a coordinator of a JobSet and its claims are not look
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from krmfn.checks.rule import rule
-from krmfn.checks.server.formats import check_dns_1035, check_short_name
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any, Final, TypeAlias
 from krmfn.model.findings import Finding
 from krmfn.model.rollouts import share
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.server.formats import check_dns_1035, check_short_name
 from krmfn.survey.census import Census
 
 #: Where something is wrong, what, and what to do.

@@ -7,11 +7,11 @@ first pod of an application gives its task groups; a placeholder for each member
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
 from krmfn.config import Settings
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.values import as_int, as_mapping, as_text

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
-from krmfn.krm.types import Any, Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig

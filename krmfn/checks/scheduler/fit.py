@@ -6,17 +6,16 @@ An error here is a proof: not even in the empty cluster does the gang start.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.checks.rule import Check, is_obeyed, rule
 from krmfn.checks.scheduler.objects import find_too_many_objects
 from krmfn.config import Settings
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Path
 from krmfn.survey.census import Census, once
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krmfn.capacity import Obstacle
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
-from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.gates import note_gates
 from krmfn.model.marks import is_generated

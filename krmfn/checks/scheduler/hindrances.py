@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any, Final
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.model.schedulers import SCHEDULERS

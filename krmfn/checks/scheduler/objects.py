@@ -7,9 +7,9 @@ jobset_controller.go (the Service, then Jobs), LeaderWorkerSet 0.8.0 and Trainer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from krmfn.krm.item import Item
-from krmfn.krm.types import Any
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import RAY_CLUSTERS
 from krmfn.model.values import as_int, as_list, as_text, dig, group_by

@@ -6,11 +6,11 @@ Where the facts list the nodes, errors are what is proved about them; without fa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from krmfn.checks.rule import is_obeyed, rule
 from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.config import Settings
-from krmfn.krm.types import Final
 from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
 from krmfn.model.values import as_list, dig
@@ -19,7 +19,6 @@ from krmfn.survey.census import Census, LinkedGang, once
 from krmfn.survey.facts import HOSTNAME, Facts
 from krmfn.survey.jobs import count_first
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:  # groups alone need none of it
     from krmfn.capacity.pods import PodKind, Term
 

@@ -8,6 +8,7 @@ reconcilers that only create what is missing (KubeRay, the training operator, Re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
@@ -15,7 +16,6 @@ from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
-from krmfn.krm.types import Final, NamedTuple
 from krmfn.model.findings import Finding
 from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind

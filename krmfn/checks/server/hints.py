@@ -5,13 +5,14 @@ Loaded only when something was found.
 
 from __future__ import annotations
 
-from krmfn.checks.server.schema import Type
-from krmfn.checks.server.verdict import Cause
+from typing import Any
+
 from krmfn.krm.paths import Path
-from krmfn.krm.types import Any
 from krmfn.model.gotext import parse_int
 from krmfn.model.rules import RULES
 from krmfn.model.showing import is_secret
+from krmfn.server.schema import Type
+from krmfn.server.verdict import Cause
 
 
 def find_hint(root: Type, value: Any, cause: Cause) -> str:

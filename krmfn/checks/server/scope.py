@@ -51,8 +51,8 @@ def _find_standing(judge: Judge, item: Item) -> str:
     """How much of the item's kind is judged: "full", "fields" or "unknown"."""
     if item.kind == DEFINITION or (judge.kind(item) or judge.definition(item)) is not None:
         return "full"
-    from krmfn.checks.server.others import find_shape
     from krmfn.releases.served import find_standing
+    from krmfn.server.others import find_shape
 
     found = find_standing(item.api_version, item.kind, judge.release)
     if found == "missing":

@@ -5,18 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from krmfn.checks.server.admission import AdmissionFacts
-from krmfn.checks.server.answers import as_sent, change, misreads_numbers
-from krmfn.checks.server.requests import create, hold
-from krmfn.checks.server.schema import Kind, Type, compile_schemas, find_kind
-from krmfn.checks.server.verdict import Cause, Verdict, guard, join_reasons, refused_by
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.krm.sharing import share
-from krmfn.krm.types import Any
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
 from krmfn.model.marks import FLUX_APPLY
@@ -25,12 +20,16 @@ from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP, find_release
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.releases.stored import find_writer
+from krmfn.server.admission import AdmissionFacts
+from krmfn.server.answers import as_sent, change, misreads_numbers
+from krmfn.server.requests import create, hold
+from krmfn.server.schema import Kind, Type, compile_schemas, find_kind
+from krmfn.server.verdict import Cause, Verdict, guard, join_reasons, refused_by
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krmfn.checks.server.custom import Given
-    from krmfn.checks.server.shipped import Shipped, Unserved
-    from krmfn.checks.server.structure import Structure
+    from krmfn.server.custom import Given
+    from krmfn.server.shipped import Shipped, Unserved
+    from krmfn.server.structure import Structure
 
 #: What a text with placeholders has somewhere (model.placeholders), or an alias or an escape in their place.
 _MAYBE_UNKNOWN = (
@@ -47,10 +46,10 @@ def check_items(
     items: Sequence[Item],
     old: Sequence[Item] | None,
     settings: Settings,
-    update: str,
+    update: str = "apply",
     meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[Finding]:
-    """See krmfn.checks.server.check."""
+    """See krmfn.server.check."""
     judge = Judge(items, settings, update)
     stored = {identify(item.ref): item for item in old if item.name} if old else {}
 
@@ -144,8 +143,8 @@ class Judge:
 
     def findings_of_other(self, item: Item, before: Item | None) -> Iterator[Finding]:
         """What can be said of an object of a kind that has no rules here."""
-        from krmfn.checks.server.others import find_misfits, find_shape
         from krmfn.releases.served import find_standing
+        from krmfn.server.others import find_misfits, find_shape
 
         known = self.definition(item)
         if known is not None:
@@ -167,7 +166,7 @@ class Judge:
         def judge(known: Any) -> Verdict:
             causes = find_misfits(root, known, item.api_version, repeated)
             if item.kind == DEFINITION and not any(cause.type == "Decode" for cause in causes):
-                from krmfn.checks.server.definitions import check_definition
+                from krmfn.server.definitions import check_definition
 
                 integers = compile_schemas(self.release, {}).gates.get("integer-formats", False)
                 causes += check_definition(known, before.value if before else None, integers, self.update)
@@ -186,7 +185,7 @@ class Judge:
         group, _, version = item.api_version.rpartition("/")
         if "." not in group:
             return None
-        from krmfn.checks.server.shipped import Shipped, find_shipped
+        from krmfn.server.shipped import Shipped, find_shipped
 
         found = self._given.find(group, item.kind, version)
         if found:
@@ -197,7 +196,7 @@ class Judge:
     @property
     def _given(self) -> Given:
         if self._definitions is None:
-            from krmfn.checks.server.custom import Given
+            from krmfn.server.custom import Given
 
             known: Iterable[Mapping[str, Any]] = ()
             if self.settings.cluster:
@@ -212,7 +211,7 @@ class Judge:
         return self._definitions
 
     def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Iterator[Finding]:
-        from krmfn.checks.server.shipped import Unserved, judge_all, tell_versions
+        from krmfn.server.shipped import Unserved, judge_all, tell_versions
 
         if isinstance(known, Unserved):
             kind = known.meant or "this kind"
@@ -284,7 +283,7 @@ class Judge:
 
     def _find_more(self, item: Item) -> dict[str, Structure]:
         """The definitions elsewhere in the repository of a kind that krmfn brings its own for."""
-        from krmfn.checks.server.custom import Given
+        from krmfn.server.custom import Given
 
         group, _, version = item.api_version.rpartition("/")
         near = [each.value for each in self.settings.rivals if each.name.endswith(f".{group}")]
@@ -372,7 +371,7 @@ def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
 
 def _apply_over(root: Type, stored: Any, value: Any) -> Any:
     """What a server-side apply makes of an object of a kind without rules. All that is stored may belong to others."""
-    from krmfn.checks.server.apply import BadPatch, merge_applied
+    from krmfn.server.apply import BadPatch, merge_applied
 
     try:
         return merge_applied(root, stored, {}, value)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Final
 
-from krmfn.checks.server.verdict import Cause, Verdict
 from krmfn.krm.paths import Path, dig
-from krmfn.krm.types import Any, Final
 from krmfn.model.placeholders import (
     has_placeholder,
     is_braced,
@@ -14,6 +13,7 @@ from krmfn.model.placeholders import (
     is_number_placeholder,
     is_placeholder,
 )
+from krmfn.server.verdict import Cause, Verdict
 
 #: Answers about what is there at all, whatever its value is.
 _STRUCTURE: Final = ("unknown-field", "duplicate-field")

@@ -1,0 +1,54 @@
+"""The API server, offline: in goes an object, the stored one, a release with its gates, the way a change is sent; out
+comes what kube-apiserver would say: same verdict, same fields, same types, same texts. Knows no gang, file or report.
+
+Covers Workload, PodGroup, CompositePodGroup completely and, in pods and the kinds that hold pod templates, the group
+fields; in Job and CronJob also `spec.scheduling` and what it refers to. The rules are data in `schemas/kubernetes/`;
+the modules here know keywords:
+
+| module | holds |
+|---|---|
+| `answers`, `requests`, `body`, `apply` | the order of a request, its envelope, what a patch makes of a manifest |
+| `decode`, `explain` | JSON to the object in memory, and the texts of HTTP 400 |
+| `schema` | schema files compiled: fields with their rules; a kind as a release serves it |
+| `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |
+| `declarative`, `metadata`, `groups`, `jobs`, `cronjobs`, `replicated`, `pods` | the rules |
+| `fields`, `plain` | built-in kinds without pods: one field by itself, and several together |
+| `others` | other built-in kinds by their shapes |
+| `shipped`, `custom`, `structure`, `patterns` | custom resources by their definitions; those that come with krmfn |
+| `customrules`, `cel`, `correlation` | the CEL rules of definitions; what stays as it was in an update |
+| `typed` | what a change of a live custom resource leads to |
+| `spell`, `formats`, `verdict` | texts and answers |
+
+A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) and at most a new keyword here.
+"""
+
+from krmfn.server.admission import AdmissionFacts, PriorityClass
+from krmfn.server.answers import (
+    Mode,
+    as_sent,
+    change,
+    kind_of,
+    misreads_numbers,
+    validate_create,
+    validate_update,
+)
+from krmfn.server.requests import create, hold
+from krmfn.server.schema import Kind
+from krmfn.server.verdict import Cause, Verdict
+
+__all__ = [
+    "AdmissionFacts",
+    "Cause",
+    "Kind",
+    "Mode",
+    "PriorityClass",
+    "Verdict",
+    "as_sent",
+    "change",
+    "create",
+    "hold",
+    "kind_of",
+    "misreads_numbers",
+    "validate_create",
+    "validate_update",
+]

@@ -1,0 +1,425 @@
+"""Changes that are sent as a patch, as the update that they lead to. Two ways.
+
+`apply` is the three-way apply of kubectl and Argo CD: what the server filled in stays, what the old manifest said and
+the new one does not is gone. `apply_server_side` is server-side apply by one forced field manager.
+
+Values here are JSON as written, not normal. Sources: sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from krmfn.krm.json_reading import load_json
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import BadTime, read_time
+from krmfn.server.admission import AdmissionFacts
+from krmfn.server.body import Address, address_of
+from krmfn.server.ownership import field_of, is_atomic, read_applied
+from krmfn.server.requests import is_live, update
+from krmfn.server.schema import Field, Kind, Type
+from krmfn.server.spell import to_api, write_json
+from krmfn.server.threeway import keep_filled
+from krmfn.server.verdict import Cause, Verdict
+
+_NO_FACTS = AdmissionFacts()
+
+
+def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts = _NO_FACTS) -> Verdict:
+    """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
+    body = keep_filled(kind.root, new, find_applied(old), to_api(kind.root, stored))
+    return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
+
+
+def apply_server_side(
+    kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts = _NO_FACTS
+) -> Verdict:
+    """Server-side apply of `new` by the forced field manager that had applied `old`."""
+    where = Address(address_of(kind, new).version, *_place(stored))
+    if _manages_fields(kind, new):
+        text = "metadata.managedFields must be nil"
+        return Verdict(400, text, (Cause("Decode", ("metadata", "managedFields"), text, "metadata-managed-fields"),))
+    try:
+        before, others = read_applied(kind.root, old, new) if is_live(old) else (old, [])
+        body = merge_applied(kind.root, to_api(kind.root, stored), before, new, others)
+    except BadPatch as error:
+        return _refuse_patch(kind, where, error)
+    verdict = update(kind, body, stored, facts, where, conditional=False)
+    if verdict.code == 400 and verdict.causes[0].rule in ("bad-value", "wrong-type"):
+        bad = verdict.causes[0]
+        unplaced = (bad._replace(message=_unplaced(bad.message)),)
+        return _refuse_patch(kind, where, BadPatch(unplaced, converting=True))
+    return verdict
+
+
+def find_applied(old: Any) -> Any:
+    """The manifest that kubectl applied before: of an object from a server, the one that is noted on it, if any."""
+    if not is_live(old):
+        return old
+    try:
+        noted = load_json(old["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"])
+    except (KeyError, TypeError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def _manages_fields(kind: Kind, new: Any) -> bool:
+    """Whether the manifest brings readable managedFields; unreadable ones are refused when it is typed."""
+    meta = new.get("metadata") if isinstance(new, dict) else None
+    entries = meta.get("managedFields") if isinstance(meta, dict) else None
+    if not isinstance(entries, list):
+        return False
+    return all(isinstance(entry, dict) and _is_readable(entry) for entry in entries)
+
+
+def _is_readable(entry: dict[str, Any]) -> bool:
+    """Whether an entry of managedFields can be converted: an unreadable one counts as none."""
+    texts = ("manager", "operation", "apiVersion", "fieldsType", "subresource")
+    return _is_time(entry.get("time")) and all(isinstance(entry.get(name, ""), str | None) for name in texts)
+
+
+def _is_time(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(read_time(value)) if isinstance(value, str) else False
+    except BadTime:
+        return False
+
+
+def _unplaced(message: str) -> str:
+    """A decoder's message without the field: the conversion of a patch reads value by value."""
+    head, found, rest = message.partition(" into Go struct field ")
+    return f"{head} into Go value of type {rest.partition(' of type ')[2]}" if found else message
+
+
+def _place(stored: dict[str, Any]) -> tuple[str, str]:
+    return stored["metadata"].get("namespace", ""), stored["metadata"]["name"]
+
+
+def _refuse_patch(kind: Kind, where: Address, error: BadPatch) -> Verdict:
+    """The 500 of a manifest that cannot be typed."""
+    version = f"{kind.group}/{where.version}"
+    what = f"({where.namespace}/{where.name}; {version}, Kind={kind.name})"
+    texts = [problem.message for problem in error.problems]
+    if error.converting:
+        texts[0] = f"error decoding from json: {texts[0]}" if texts[0].startswith("illegal base64") else texts[0]
+        why = f"failed to convert new object {what} to proper version: unable to convert unstructured object to"
+        why += f" {version}, Kind={kind.name}: {texts[0]}"
+    else:
+        listed = texts[0] if len(texts) == 1 else "errors:" + "".join(f"\n  {text}" for text in texts)
+        why = f"failed to create typed patch object {what}: {listed}"
+    return Verdict(500, why, error.problems)
+
+
+class BadPatch(ValueError):
+    """The server cannot type the applied manifest (HTTP 500). `converting`: its numbers, not its shape."""
+
+    def __init__(self, problems: tuple[Cause, ...], converting: bool = False) -> None:
+        super().__init__(problems[0].message)
+        self.problems, self.converting = problems, converting
+
+
+class _Keys(NamedTuple):
+    """How items of a list are told apart: by the values of keys, or (`keys` empty) by themselves. What a key has where
+    it is left out is beside it."""
+
+    keys: tuple[str, ...]
+    unset: tuple[Any, ...]
+
+    def of(self, item: Any) -> Any:
+        if not self.keys or not isinstance(item, Mapping):
+            return repr(item)
+        return tuple(repr(item.get(key, unset)) for key, unset in zip(self.keys, self.unset, strict=True))
+
+
+def merge_applied(root: Type, live: Any, old: Any, new: Any, others: Sequence[Any] = ()) -> Any:
+    """The object after `new` was applied over `live`, when `old` was what the same manager had applied before. What
+    `others` own stays.
+
+    Raises BadPatch when the manifest does not fit the schema.
+    """
+    problems = tuple(_check(root, None, new, (), ""))
+    if problems:
+        raise BadPatch(problems)
+    merged = _merge(root, None, live, new)
+    pruned = _prune(root, None, merged, old, new, others)
+    numbers: list[Cause] = []
+    body = _as_integers(root, pruned, (), numbers)
+    if numbers:
+        raise BadPatch(tuple(numbers), converting=True)
+    return body
+
+
+def _is_open(of: Type, field: Field | None) -> bool:
+    """Whether the value is merged by its parts."""
+    return of.kind in ("struct", "map") or _list_keys(field) is not None
+
+
+def _list_keys(field: Field | None) -> _Keys | None:
+    """None for a list that is replaced as a whole."""
+    if field is None or field.list_type not in ("map", "set"):
+        return None
+    if field.list_type == "set" or field.type.item is None:
+        return _Keys((), ())
+    defaults = (field.type.item.fields[key].default for key in field.list_keys)
+    return _Keys(field.list_keys, tuple("" if default is None else default for default in defaults))
+
+
+def _merge(of: Type, field: Field | None, live: Any, new: Any) -> Any:
+    if new is None and live and isinstance(live, (dict, list)) and not is_atomic(of, field) and _is_open(of, field):
+        return live  # a null container names nothing, so it takes nothing away by itself
+    if of.kind in ("struct", "map") and isinstance(live, dict) and isinstance(new, dict) and not is_atomic(of, field):
+        out = dict(live)
+        for key, value in new.items():
+            inner, inner_field = field_of(of, key)
+            out[key] = _merge(inner, inner_field, live[key], value) if inner and key in live else value
+        return out
+    keys = _list_keys(field)
+    if of.kind == "list" and of.item and keys and isinstance(live, list) and isinstance(new, list):
+        held = {keys.of(item): item for item in live}
+        wanted = {keys.of(item) for item in new}
+        mine = [_merge(of.item, None, held[keys.of(item)], item) if keys.of(item) in held else item for item in new]
+        return _interleave(keys, live, mine, wanted)
+    return new
+
+
+def _interleave(keys: _Keys, live: list[Any], mine: list[Any], wanted: set[Any]) -> list[Any]:
+    """The items of both lists in the order that the server gives them: its own stay in front of what they stood in
+    front of, as far as the order of the others allows."""
+    there = [keys.of(item) for item in live]
+    names = [keys.of(item) for item in mine]
+    shared = [name for name in names if name in there]
+    out: list[Any] = []
+    taken = set()
+    left = right = 0
+    while left < len(live) or right < len(mine):
+        name = there[left] if left < len(live) else None
+        if left < len(live) and right < len(mine):
+            if name == names[right]:
+                left += 1
+            elif name in wanted and shared and shared[0] != name:
+                left += 1
+                continue
+        if left < len(live) and name != (names[right] if right < len(mine) else None):
+            if name not in wanted:
+                out.append(live[left])
+                left += 1
+                continue
+            if name in taken:
+                left += 1
+        if right < len(mine):
+            taken.add(names[right])
+            out.append(mine[right])
+            if shared and shared[0] == names[right]:
+                shared.pop(0)
+            right += 1
+    return out
+
+
+def _unite(of: Type, field: Field | None, parts: Sequence[Any]) -> Any:
+    """What several managers own of a place; None where nobody owns anything."""
+    found = None
+    for part in parts:
+        found = part if found is None else _merge(of, field, found, part)
+    return found
+
+
+def _prune(of: Type, field: Field | None, merged: Any, old: Any, new: Any, others: Sequence[Any] = ()) -> Any:
+    """Without what the manager owned before and does not name now, but for what `others` own, too. What is emptied by
+    that is gone altogether."""
+    if of.kind in ("struct", "map") and isinstance(merged, dict) and not is_atomic(of, field):
+        return _prune_keys(of, merged, old, new, [part for part in others if isinstance(part, dict)])
+    keys = _list_keys(field)
+    if of.kind == "list" and of.item and keys and isinstance(merged, list) and isinstance(old, list):
+        parts = [part for part in others if isinstance(part, list)]
+        return _prune_items(of.item, keys, merged, old, new if isinstance(new, list) else [], parts)
+    return merged
+
+
+def _prune_keys(of: Type, merged: dict[str, Any], old: Any, new: Any, others: Sequence[Any]) -> Any:
+    if not isinstance(old, dict):
+        return merged
+    if not isinstance(new, dict):
+        new = {}
+    out = {}
+    changed = False
+    for key, value in merged.items():
+        inner, inner_field = field_of(of, key)
+        parts = [part[key] for part in others if key in part]
+        left = inner and key in old and not (key in new and _names(inner, inner_field, new[key]))
+        if inner and left and _names(inner, inner_field, old[key]) and _names(inner, inner_field, value):
+            changed = True
+            kept = _unite(inner, inner_field, parts)
+            if kept is not None:
+                out[key] = kept
+            continue
+        kept = _prune(inner, inner_field, value, old.get(key), new.get(key), parts) if inner and key in new else value
+        changed = changed or kept is not value
+        out[key] = kept
+    if not changed:
+        return merged
+    return out or None
+
+
+def _names(of: Type, field: Field | None, value: Any) -> bool:
+    """Whether a manager that applies the value owns anything by it: not by an empty list that is merged by item."""
+    if isinstance(value, list):
+        return bool(value) or _list_keys(field) is None
+    if of.kind != "struct" or not isinstance(value, dict) or not value or is_atomic(of, field):
+        return True
+    fields = ((*field_of(of, key), item) for key, item in value.items())
+    return any(inner is None or _names(inner, inner_field, item) for inner, inner_field, item in fields)
+
+
+def _prune_items(
+    item: Type, keys: _Keys, merged: list[Any], old: list[Any], new: list[Any], others: Sequence[Any]
+) -> Any:
+    before = {keys.of(entry): entry for entry in old}
+    wanted = {keys.of(entry): entry for entry in new}
+    out = []
+    for entry in merged:
+        key = keys.of(entry)
+        parts = [one for part in others for one in part if keys.of(one) == key]
+        if key in before and key not in wanted:
+            kept = _unite(item, None, parts)
+            if kept is not None:
+                out.append(kept)
+            continue
+        out.append(_prune(item, None, entry, before.get(key), wanted.get(key), parts) if key in wanted else entry)
+    if len(out) == len(merged) and all(kept is entry for kept, entry in zip(out, merged, strict=True)):
+        return merged
+    return out or None
+
+
+def _misfit(path: Path, label: str, text: str, rule: str = "wrong-type") -> Cause:
+    """`label` is the field as the server names it: items by their key."""
+    return Cause("Decode", path, f"{label}: {text}", rule)
+
+
+def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) -> Iterator[Cause]:
+    """What structured-merge-diff refuses. Of a wrong value the text ends at `got`: the rest is Go's inner view."""
+    if value is None or of.kind == "any":
+        return
+    if of.kind in ("struct", "map"):
+        if not isinstance(value, dict):
+            yield _misfit(path, label, "expected map, got")
+            return
+        if of.kind == "struct" and not of.fields:
+            return  # a type without fields is taken for one that may hold anything
+        is_open = of.keywords.get("x-kubernetes-preserve-unknown-fields")
+        for key, item in value.items():
+            inner, inner_field = field_of(of, key)
+            if inner is None and is_open:
+                continue
+            if inner is None:
+                yield _misfit((*path, key), f"{label}.{key}", "field not declared in schema", "unknown-field")
+            else:
+                yield from _check(inner, inner_field, item, (*path, key), f"{label}.{key}")
+    elif of.kind == "list" and of.item:
+        if not isinstance(value, list):
+            yield _misfit(path, label, "expected list, got")
+            return
+        yield from _check_items(of.item, _list_keys(field), value, path, label)
+    else:
+        wanted = _wanted(of, value)
+        if wanted:
+            yield _misfit(path, label, f"expected {wanted}, got")
+
+
+def _wanted(of: Type, value: Any) -> str:
+    """The scalar that should stand here, empty when it does."""
+    if of.kind in ("int32", "int64", "float64"):
+        return "" if isinstance(value, (int, float)) and not isinstance(value, bool) else "numeric (int or float)"
+    if of.kind == "bool":
+        return "" if isinstance(value, bool) else "boolean"
+    if of.kind in ("quantity", "intorstring"):
+        return "any scalar" if isinstance(value, (dict, list)) else ""
+    if of.kind in ("time", "microtime") or isinstance(value, str):
+        return ""
+    return "string"
+
+
+def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, label: str) -> Iterator[Cause]:
+    seen = set()
+    for index, entry in enumerate(value):
+        where = (*path, index)
+        if keys is None:
+            yield from _check(item, None, entry, where, f"{label}[{index}]")
+            continue
+        if not keys.keys and (entry is None or isinstance(entry, (dict, list))):
+            yield _misfit(where, label, f"element {index}: {_name_wrong_member(entry)}")
+            continue
+        if isinstance(entry, dict) and keys.keys and _is_anonymous(item, keys, entry):
+            listed = " ".join(f'"{key}"' for key in keys.keys)
+            text = f"associative list with keys has an element that omits all key fields [{listed}]"
+            text += " (and doesn't have default values for any key fields)"
+            yield _misfit(where, label, f"element {index}: {text}")
+            continue
+        if keys.keys and not isinstance(entry, dict):
+            what = "a null element" if entry is None else "non-map elements"
+            yield _misfit(where, label, f"element {index}: associative list with keys may not have {what}")
+            continue
+        name = keys.of(entry)
+        if name in seen:
+            yield _misfit(where, label, f"duplicate entries for key {_spell_item(keys, entry)}", "unique-key")
+        seen.add(name)
+        yield from _check(item, None, entry, where, label + _spell_item(keys, entry))
+
+
+def _is_anonymous(item: Type, keys: _Keys, entry: dict[str, Any]) -> bool:
+    """Whether an item has no key, not even by default. Of built-in kinds all have, but for references to objects."""
+    if item.go not in ("", "v1.ObjectReference"):
+        return False
+    return not any(key in entry or item.fields[key].default is not None for key in keys.keys)
+
+
+def _name_wrong_member(entry: Any) -> str:
+    """Why something cannot be in a set."""
+    if isinstance(entry, list):
+        return "not supported: associative list with lists as elements"
+    what = "a map type" if isinstance(entry, dict) else "an explicit null"
+    return f"associative list without keys has an element that's {what}"
+
+
+def _spell_item(keys: _Keys, entry: Any) -> str:
+    """An item of a list in a path: `[name="a"]`, or `[="x"]` in a list of plain values."""
+    if not keys.keys:
+        return f"[={write_json(entry)}]"
+    pairs = zip(keys.keys, keys.unset, strict=True)
+    return "[" + ",".join(f"{key}={_spell_key(entry.get(key, unset))}" for key, unset in pairs) + "]"
+
+
+def _spell_key(value: Any) -> str:
+    """A key's value, also one that is no text: the server names it before it refuses it."""
+    if isinstance(value, dict):
+        return "".join(f"{key}={_spell_key(value[key])}" for key in sorted(value))
+    if isinstance(value, list):
+        return "[" + ",".join(map(_spell_key, value)) + "]"
+    return write_json(value)
+
+
+def _as_integers(of: Type, value: Any, path: Path, problems: list[Cause]) -> Any:
+    """Numbers as the server converts them: a whole number is an integer however it is spelled, too large ones wrap."""
+    if of.kind in ("int32", "int64") and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, float):
+            if not value.is_integer():
+                problems.append(Cause("Decode", path, f"cannot convert float64 to {of.kind}", "wrong-type"))
+                return value
+            value = int(value)
+        if not -(2**63) <= value < 2**63:
+            value = -(2**63)
+        half = 2**31 if of.kind == "int32" else 2**63
+        return (value + half) % (2 * half) - half
+    if of.kind == "list" and of.item and isinstance(value, list):
+        return [_as_integers(of.item, item, (*path, index), problems) for index, item in enumerate(value)]
+    if of.kind == "struct" and not of.fields and isinstance(value, dict):
+        return {}
+    if of.kind in ("struct", "map") and isinstance(value, dict):
+        out = {}
+        for key, item in value.items():
+            inner, _ = field_of(of, key)
+            out[key] = _as_integers(inner, item, (*path, key), problems) if inner else item
+        return out
+    return value

@@ -1,0 +1,445 @@
+"""Rules of CustomResourceDefinitions (x-kubernetes-validations), evaluated: the part of CEL that such rules use.
+
+What is not here (quantities, URLs, timestamps, sets, optionals) is Unsupported: nothing is said of such a rule. Source:
+the language definition of CEL, and k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel.
+
+Why not a library: cel-python 0.5.0 was measured (`python -m conformance.celpython`) on 692 recorded evaluations of 34
+rules. It agrees with the servers in 690 (a failure in `all` counts as false, and a number compared with texts fails),
+takes 100 to 150 ms to import, more than a whole run of `krmfn validate`, and 1.2 ms for an evaluation instead of 0.03.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+Scope: TypeAlias = 'Mapping[str, "Any"]'
+Evaluate: TypeAlias = 'Callable[["Scope"], "Any"]'
+
+_TOKEN: Final = re.compile(
+    r"""\s+|(?P<text>r?"(?:[^"\\\n]|\\.)*"|r?'(?:[^'\\\n]|\\.)*')|(?P<number>\d+(?![\w.]))"""
+    r"|(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
+    r"|(?P<sign>&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()\[\]])"
+)
+_LITERALS: Final = {"true": True, "false": False, "null": None}
+#: Names that a rule cannot write as they are.
+_ESCAPED: Final = {"dot": ".", "dash": "-", "slash": "/", "underscores": "__"}
+_OVERLOAD: Final = ": call arguments did not match a supported operator, function or macro signature for rule: "
+_MACROS: Final = ("all", "exists", "exists_one", "filter", "map")
+
+
+class Unsupported(Exception):
+    """The rule uses something that is not here."""
+
+
+class EvaluationFailed(Exception):
+    """The rule cannot be evaluated for this value; the message is what the server says before it names the rule."""
+
+    def __init__(self, message: str, behind: str = " evaluating rule: ") -> None:
+        super().__init__(message + behind)
+
+
+@cache
+def compile_rule(rule: str) -> Evaluate:
+    """A function from the values of `self` and `oldSelf` to the rule's value.
+
+    It raises EvaluationFailed. Both raise Unsupported.
+    """
+    parser = _Parser(rule)
+    found = parser.choice()
+    if parser.here():
+        raise Unsupported(parser.here())
+    return found
+
+
+def _split(rule: str) -> list[tuple[str, str]]:
+    tokens = []
+    at = 0
+    while at < len(rule):
+        match = _TOKEN.match(rule, at)
+        if match is None:
+            raise Unsupported(rule[at])
+        if match.lastgroup:
+            tokens.append((match.lastgroup, match[0]))
+        at = match.end()
+    return tokens
+
+
+class _Parser:
+    """A descent through the grammar: each method reads one level of it and gives a function that evaluates it."""
+
+    def __init__(self, rule: str) -> None:
+        self.tokens = _split(rule)
+        self.at = 0
+
+    def here(self) -> str:
+        """The sign or word that comes next; empty at the end and for literals."""
+        if self.at == len(self.tokens):
+            return ""
+        return self.tokens[self.at][1]
+
+    def take(self, *wanted: str) -> str:
+        """The next token where it is one of these, else nothing."""
+        if self.here() in wanted and self.tokens[self.at][0] in ("sign", "name"):
+            self.at += 1
+            return self.tokens[self.at - 1][1]
+        return ""
+
+    def need(self, sign: str) -> None:
+        if not self.take(sign):
+            raise Unsupported(self.here())
+
+    def choice(self) -> Evaluate:
+        test = self.either()
+        if not self.take("?"):
+            return test
+        first = self.either()
+        self.need(":")
+        second = self.choice()
+        return lambda scope: first(scope) if _truth(test(scope)) else second(scope)
+
+    def either(self) -> Evaluate:
+        found = self.both()
+        while self.take("||"):
+            found = _decide(found, self.both(), True)
+        return found
+
+    def both(self) -> Evaluate:
+        found = self.relation()
+        while self.take("&&"):
+            found = _decide(found, self.relation(), False)
+        return found
+
+    def relation(self) -> Evaluate:
+        found = self.sum()
+        while sign := self.take("==", "!=", "<", "<=", ">", ">=", "in"):
+            found = _apply(_RELATIONS[sign], found, self.sum())
+        return found
+
+    def sum(self) -> Evaluate:
+        found = self.product()
+        while sign := self.take("+", "-"):
+            found = _apply(_SUMS[sign], found, self.product())
+        return found
+
+    def product(self) -> Evaluate:
+        found = self.unary()
+        if self.here() in ("*", "/", "%"):
+            raise Unsupported(self.here())
+        return found
+
+    def unary(self) -> Evaluate:
+        if self.take("!"):
+            inner = self.unary()
+            return lambda scope: not _truth(inner(scope))
+        if self.take("-"):
+            number = self.unary()
+            return lambda scope: -_number(number(scope))
+        return self.member()
+
+    def member(self) -> Evaluate:
+        found = self.primary()
+        while True:
+            if self.take("."):
+                name = self.name()
+                found = self.method(found, name) if self.take("(") else _select(found, name)
+            elif self.take("["):
+                found = _apply(_index, found, self.choice())
+                self.need("]")
+            else:
+                return found
+
+    def name(self) -> str:
+        kind, text = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+        if kind != "name":
+            raise Unsupported(text)
+        self.at += 1
+        return text
+
+    def primary(self) -> Evaluate:
+        if self.take("("):
+            found = self.choice()
+            self.need(")")
+            return found
+        if self.take("["):
+            items = self.arguments("]")
+            return lambda scope: [item(scope) for item in items]
+        kind, text = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+        if kind in ("number", "float", "text"):
+            self.at += 1
+            value = _unquote(text) if kind == "text" else json.loads(text)
+            return lambda scope: value
+        name = self.name()
+        if name in _LITERALS:
+            return lambda scope: _LITERALS[name]
+        if self.take("("):
+            return self.function(name)
+        return _look_up(name)
+
+    def arguments(self, end: str) -> list[Evaluate]:
+        found: list[Evaluate] = []
+        while not self.take(end):
+            found.append(self.choice())
+            if self.here() != end:
+                self.need(",")
+        return found
+
+    def function(self, name: str) -> Evaluate:
+        if name == "has":
+            found = self.member_of_has()
+            self.need(")")
+            return found
+        (argument,) = self.only(self.arguments(")"), 1)
+        if name not in ("size", "string", "int"):
+            raise Unsupported(name)
+        return lambda scope: _FUNCTIONS[name](argument(scope))
+
+    def member_of_has(self) -> Evaluate:
+        """What `has(a.b)` asks of: everything before the last name."""
+        found, last = self.primary(), ""
+        while self.take("."):
+            found = _select(found, last) if last else found
+            last = self.name()
+            if self.here() in ("(", "["):
+                raise Unsupported("has")
+        if not last:
+            raise Unsupported("has")
+        return lambda scope: _field(found(scope), last)[0]
+
+    def method(self, target: Evaluate, name: str) -> Evaluate:
+        if name in _MACROS:
+            return self.macro(target, name)
+        arguments = self.arguments(")")
+        if name == "size" and not arguments:
+            return lambda scope: _size(target(scope))
+        if name not in _METHODS:
+            raise Unsupported(name)
+        (argument,) = self.only(arguments, 1)
+        return _apply(_METHODS[name], target, argument)
+
+    def macro(self, target: Evaluate, name: str) -> Evaluate:
+        variable = self.name()
+        self.need(",")
+        (body,) = self.only(self.arguments(")"), 1)
+        run = _RUNS[name]
+        return lambda scope: run(_entries(target(scope)), lambda item: body({**scope, variable: item}))
+
+    def only(self, arguments: list[Evaluate], count: int) -> list[Evaluate]:
+        if len(arguments) != count:
+            raise Unsupported("arguments")
+        return arguments
+
+
+def _unquote(text: str) -> str:
+    if text.startswith("r"):
+        return text[2:-1]
+    if re.search(r"\\[^\\'\"nt]", text):
+        raise Unsupported(text)
+    return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), text[1:-1])
+
+
+def _look_up(name: str) -> Evaluate:
+    def found(scope: Scope) -> Any:
+        if name not in scope:
+            raise Unsupported(name)
+        return scope[name]
+
+    return found
+
+
+def _apply(operate: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
+    return lambda scope: operate(left(scope), right(scope))
+
+
+def _decide(left: Evaluate, right: Evaluate, decisive: bool) -> Evaluate:
+    """`||` and `&&`: the side that decides does so although the other one fails."""
+
+    def found(scope: Scope) -> bool:
+        try:
+            first = _truth(left(scope))
+        except EvaluationFailed:
+            if _truth(right(scope)) == decisive:
+                return decisive
+            raise
+        return first if first == decisive else _truth(right(scope))
+
+    return found
+
+
+def _field(value: Any, name: str) -> tuple[bool, Any]:
+    """Whether an object has a field, and its value."""
+    if not isinstance(value, dict):
+        raise Unsupported(name)
+    plain = re.sub(r"__(\w+?)__", lambda match: _ESCAPED.get(match[1], match[1]), name)
+    for spelled in (name, plain):
+        if value.get(spelled) is not None:
+            return True, value[spelled]
+    return False, None
+
+
+def _select(target: Evaluate, name: str) -> Evaluate:
+    def found(scope: Scope) -> Any:
+        there, value = _field(target(scope), name)
+        if not there:
+            raise EvaluationFailed(f"no such key: {name}")
+        return value
+
+    return found
+
+
+def _index(value: Any, key: Any) -> Any:
+    if isinstance(value, list) and isinstance(key, int):
+        if not 0 <= key < len(value):
+            raise EvaluationFailed(f"index out of bounds: {key}")
+        return value[key]
+    if isinstance(value, dict) and isinstance(key, str):
+        if key not in value:
+            raise EvaluationFailed(f"no such key: {key}")
+        return value[key]
+    raise Unsupported("[")
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Unsupported("a condition that is not a bool")
+    return value
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Unsupported("a number")
+    return value
+
+
+def _add(left: Any, right: Any) -> Any:
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    if isinstance(left, list) and isinstance(right, list):
+        return [*left, *right]
+    return _number(left) + _number(right)
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Lists whose order does not count are not known here: nothing is said where only the order differs."""
+    if not isinstance(left, (dict, list)) or not isinstance(right, (dict, list)):
+        return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+    if left == right and _spell(left) == _spell(right):
+        return True
+    if _spell(_sort(left)) == _spell(_sort(right)):
+        raise Unsupported("lists in another order")
+    return False
+
+
+def _spell(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _sort(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sort(item) for key, item in value.items()}
+    return sorted(map(_sort, value), key=_spell) if isinstance(value, list) else value
+
+
+def _in(item: Any, items: Any) -> bool:
+    if isinstance(items, (list, dict)):
+        return any(_equal(item, each) for each in items)
+    raise Unsupported("in")
+
+
+def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def found(left: Any, right: Any) -> bool:
+        if isinstance(left, str) and isinstance(right, str):
+            return compare(left, right)
+        if isinstance(left, str) or isinstance(right, str):
+            raise EvaluationFailed("'no such overload'", _OVERLOAD)
+        return compare(_number(left), _number(right))
+
+    return found
+
+
+def _size(value: Any) -> int:
+    if not isinstance(value, (str, list, dict)):
+        raise Unsupported("size")
+    return len(value)
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, (bool, float)) or not isinstance(value, (str, int)):
+        raise Unsupported("string")
+    return str(value)
+
+
+def _to_int(value: Any) -> int:
+    if isinstance(value, str) and not re.fullmatch(r"[+-]?\d+", value):
+        raise Unsupported("int")
+    return int(value if isinstance(value, str) else _number(value))
+
+
+def _text_method(method: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+    def found(value: Any, argument: Any) -> bool:
+        if not isinstance(value, str) or not isinstance(argument, str):
+            raise Unsupported("a text")
+        return method(value, argument)
+
+    return found
+
+
+def _matches(value: str, pattern: str) -> bool:
+    from krmfn.server.patterns import compile_pattern
+
+    compiled = compile_pattern(pattern)
+    if compiled is None:
+        raise Unsupported(pattern)
+    return compiled.search(value) is not None
+
+
+def _entries(value: Any) -> list[Any]:
+    if not isinstance(value, (list, dict)):
+        raise Unsupported("entries")
+    return list(value)
+
+
+def _any(items: Iterable[Any], test: Callable[[Any], Any], decisive: bool) -> bool:
+    """Whether an entry decides; what fails counts only where none does."""
+    failed: EvaluationFailed | None = None
+    for item in items:
+        try:
+            if _truth(test(item)) == decisive:
+                return decisive
+        except EvaluationFailed as failure:
+            failed = failed or failure
+    if failed:
+        raise failed
+    return not decisive
+
+
+_RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "==": _equal,
+    "!=": lambda left, right: not _equal(left, right),
+    "<": _order(lambda left, right: left < right),
+    "<=": _order(lambda left, right: left <= right),
+    ">": _order(lambda left, right: left > right),
+    ">=": _order(lambda left, right: left >= right),
+    "in": _in,
+}
+_SUMS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": _add,
+    "-": lambda left, right: _number(left) - _number(right),
+}
+_FUNCTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {"size": _size, "string": _to_text, "int": _to_int}
+_METHODS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "startsWith": _text_method(str.startswith),
+    "endsWith": _text_method(str.endswith),
+    "contains": _text_method(str.__contains__),
+    "matches": _text_method(_matches),
+}
+_RUNS: Final[Mapping[str, Callable[[list[Any], Callable[[Any], Any]], Any]]] = {
+    "all": lambda items, test: _any(items, test, False),
+    "exists": lambda items, test: _any(items, test, True),
+    "exists_one": lambda items, test: sum(_truth(test(item)) for item in items) == 1,
+    "filter": lambda items, test: [item for item in items if _truth(test(item))],
+    "map": lambda items, change: [change(item) for item in items],
+}

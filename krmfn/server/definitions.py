@@ -1,0 +1,225 @@
+"""CustomResourceDefinitions: what a server refuses beyond their fields and types.
+
+Not checked: selectableFields, CA bundles. Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from krmfn.krm.paths import Path, dig
+from krmfn.server.custom import find_wrong_keywords
+from krmfn.server.formats import check_dns_1035, check_long_name
+from krmfn.server.plain.values import RULE, check_choice, check_immutable
+from krmfn.server.plain.webhooks import check_client, check_versions
+from krmfn.server.spell import Key, spell
+from krmfn.server.structural import check_structural
+from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid, invalid_text, required
+
+_SPEC: Path = ("spec",)
+_COLUMNS = ("boolean", "date", "integer", "number", "string")
+_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_APPROVED = "api-approved.kubernetes.io"
+#: The paths of the subresource scale, and what they begin with.
+_PATHS = {
+    "specReplicasPath": (".spec.",),
+    "statusReplicasPath": (".status.",),
+    "labelSelectorPath": (".spec.", ".status."),
+}
+#: What the root of a schema may not have where the status is written on its own.
+_NOT_AT_ROOT = (
+    "default", "enum", "nullable", "allOf", "anyOf", "oneOf", "not", "additionalProperties",
+    "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-type", "x-kubernetes-map-type",
+)  # fmt: skip
+
+
+def check_definition(
+    value: Mapping[str, Any], old: Mapping[str, Any] | None, integers: bool, update: str
+) -> tuple[Cause, ...]:
+    """The refusals of a definition whose fields and types are right. What was wrong before may stay."""
+    if old is None:
+        return (*_check_name(value), *_check(value, integers))
+    value = _prune(value) if update == "apply" else value
+    found = tuple(_check(value, integers))
+    were = set(_check(old, integers)) if found else set()
+    return (*(cause for cause in found if cause not in were), *_check_change(value.get("spec") or {}, old))
+
+
+def _prune(value: Any) -> Any:
+    """What a merge patch makes of a value: nulls go, also those in lists of objects."""
+    if isinstance(value, list):
+        return list(map(_prune, value))
+    return {key: _prune(each) for key, each in value.items() if each is not None} if isinstance(value, dict) else value
+
+
+def _check_name(value: Mapping[str, Any]) -> Iterator[Cause]:
+    spec, name = value.get("spec") or {}, dig(value, "metadata", "name")
+    wanted = f"{dig(spec, 'names', 'plural')}.{spec.get('group')}"
+    if name and name != wanted:
+        yield invalid(("metadata", "name"), RULE, name, 'must be spec.names.plural+"."+spec.group')
+    group = spec.get("group") or ""
+    if group.endswith((".k8s.io", ".kubernetes.io")):
+        path: Path = ("metadata", "annotations", Key(_APPROVED))
+        text = (dig(value, "metadata", "annotations") or {}).get(_APPROVED) or ""
+        detail = f'protected groups must have approval annotation "{_APPROVED}"'
+        if not text:
+            yield required(path, "required", detail)
+        elif not text.startswith("unapproved") and "://" not in text:
+            yield invalid(path, RULE, text, f'{detail} with either a URL or a reason starting with "unapproved"')
+
+
+def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
+    spec = value.get("spec") or {}
+    group = spec.get("group") or ""
+    if group and (wrong := check_long_name(group)):
+        yield invalid((*_SPEC, "group"), RULE, group, ",".join(wrong))
+    elif group and "." not in group:
+        yield invalid((*_SPEC, "group"), RULE, group, "should be a domain with at least one dot")
+    if spec.get("scope"):
+        yield from check_choice(spec["scope"], (*_SPEC, "scope"), ("Cluster", "Namespaced"))
+    if spec.get("preserveUnknownFields"):
+        detail = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        )
+        yield invalid((*_SPEC, "preserveUnknownFields"), RULE, True, detail)
+    yield from _check_names(spec.get("names") or {}, (*_SPEC, "names"))
+    versions = [version or {} for version in spec.get("versions") or ()]
+    path: Path = (*_SPEC, "versions")
+    for index, version in enumerate(versions):
+        yield from _check_version(version, (*path, index), integers)
+    if find_repeated(version.get("name") for version in versions):
+        yield invalid_text(path, RULE, "{…}", "must contain unique version names")
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        shown, rule = ("{…}", RULE) if versions else (spell(spec.get("versions")), "required")
+        yield invalid_text(path, rule, shown, "must have exactly one version marked as storage version")
+    if spec.get("conversion"):
+        yield from _check_conversion(spec["conversion"], (*_SPEC, "conversion"))
+
+
+def _check_names(names: Mapping[str, Any], at: Path) -> Iterator[Cause]:
+    for name in ("plural", "kind"):
+        if not names.get(name):
+            yield required((*at, name), "required")
+    single = [(name, names.get(name) or "", (*at, name)) for name in ("plural", "singular", "kind", "listKind")]
+    listed = [
+        (name, text, (*at, name, index))
+        for name in ("shortNames", "categories")
+        for index, text in enumerate(names.get(name) or ())
+    ]
+    for name, text, path in (*single, *listed):
+        mixed = name in ("kind", "listKind")
+        wrong = check_dns_1035(text.lower() if mixed else text)
+        if wrong and (text or len(path) > len(at) + 1):
+            prefix = "may have mixed case, but should otherwise match: " if mixed else ""
+            yield invalid(path, RULE, text, prefix + ",".join(wrong))
+    if names.get("kind") and names.get("kind") == names.get("listKind"):
+        yield invalid((*at, "listKind"), RULE, names["kind"], "kind and listKind may not be the same")
+
+
+def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iterator[Cause]:
+    name, warning = version.get("name") or "", version.get("deprecationWarning")
+    if wrong := check_dns_1035(name):
+        yield invalid((*at, "name"), RULE, name, ",".join(wrong))
+    if warning is not None and not version.get("deprecated"):
+        yield invalid((*at, "deprecationWarning"), RULE, warning, "can only be set for deprecated versions")
+    subresources = version.get("subresources") or {}
+    schema = _drop_nulls(dig(version, "schema", "openAPIV3Schema"))
+    path: Path = (*at, "schema", "openAPIV3Schema")
+    unread = find_wrong_keywords(schema) if isinstance(schema, dict) else []
+    yield from _tell_wrong_keywords(unread, path)
+    if schema is None:
+        yield required(path, "required")
+    if isinstance(schema, dict) and not unread:
+        yield from check_structural(schema, path, integers)
+        if subresources.get("status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):
+            detail = f"{', '.join(_NOT_AT_ROOT)} are not allowed at the root if the status subresource is enabled"
+            yield invalid_text(path, RULE, "{…}", detail)
+    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        yield from _check_column(column or {}, (*at, "additionalPrinterColumns", index))
+    scale = subresources.get("scale")
+    for field, starts in _PATHS.items() if scale is not None else ():
+        text, where = (scale or {}).get(field) or "", (*at, "subresources", "scale", field)
+        if text and not text.startswith(starts):
+            yield invalid(where, RULE, text, f"should be a json path under {' or '.join(each[:-1] for each in starts)}")
+
+
+def _drop_nulls(schema: Any) -> Any:
+    """A schema without the keywords that have no value; values that it speaks of stay as they are."""
+    if isinstance(schema, list):
+        return [_drop_nulls(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {}
+    for key, each in schema.items():
+        if key == "properties" and isinstance(each, dict):
+            found[key] = {name: _drop_nulls(field or {}) for name, field in each.items()}
+        elif each is not None:
+            found[key] = each if key in ("default", "enum", "example") else _drop_nulls(each)
+    return found
+
+
+def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
+    """What keeps a schema from being read. Passed over: nulls in lists, which are empty texts, and a wrong
+    additionalProperties, which may be two things."""
+    for cause in wrong:
+        path = list(at)
+        for part in cause.path:  # the names of fields are keys of a map
+            keyed = path[-1] == "properties" and (path[-2] == "openAPIV3Schema" or path[-2] != "properties")
+            path.append(Key(part) if keyed and isinstance(part, str) else part)
+        if path[-1] == "$ref":
+            yield forbidden(tuple(path), RULE, "$ref is not supported")
+        elif cause.type in ("FieldValueTypeInvalid", "Required") and not cause.message.endswith('"null"'):
+            yield cause._replace(path=tuple(path))
+
+
+def _check_column(column: Mapping[str, Any], at: Path) -> Iterator[Cause]:
+    kind, path, form = column.get("type") or "", column.get("jsonPath") or "", column.get("format")
+    if kind and kind not in _COLUMNS:
+        yield invalid((*at, "type"), RULE, kind, f"must be one of {','.join(_COLUMNS)}")
+    if form and form not in _FORMATS:
+        yield invalid((*at, "format"), RULE, form, f"must be one of {','.join(_FORMATS)}")
+    if path and path[0] != ".":
+        yield invalid((*at, "jsonPath"), RULE, path, "must be a simple json path starting with .")
+
+
+def _check_conversion(conversion: Mapping[str, Any], at: Path) -> Iterator[Cause]:
+    strategy, webhook = conversion.get("strategy"), conversion.get("webhook") or {}
+    if strategy:
+        yield from check_choice(strategy, (*at, "strategy"), ("None", "Webhook"))
+    client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
+    path: Path = (*at, "webhook")
+    if strategy == "Webhook":
+        if client is None:
+            yield required((*path, "clientConfig"), "required", "required when strategy is set to Webhook")
+        else:
+            yield from check_client(None, client, (*path, "clientConfig"))
+        yield from check_versions(versions, (*path, "conversionReviewVersions"), reviewed=True)
+        return
+    for field, given in (("clientConfig", client), ("conversionReviewVersions", versions)):
+        if given:
+            yield forbidden((*path, field), RULE, "should not be set when strategy is not set to Webhook")
+
+
+def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[Cause]:
+    """What cannot change, nor leave: a version in which objects may be stored."""
+    before = old.get("spec") or {}
+    names, were = spec.get("names") or {}, before.get("names") or {}
+    yield from check_immutable(spec, before, "group", _SPEC)
+    yield from check_immutable(names, were, "plural", (*_SPEC, "names"))
+    standing = {each.get("type"): each.get("status") for each in dig(old, "status", "conditions") or ()}
+    if standing.get("Established", "True") == "True":
+        yield from check_immutable(spec, before, "scope", _SPEC)
+        yield from check_immutable(names, were, "kind", (*_SPEC, "names"))
+    named = {version.get("name") for version in spec.get("versions") or ()}
+    stored = dig(old, "status", "storedVersions") or [
+        version.get("name") for version in before.get("versions") or () if version.get("storage")
+    ]
+    for index, name in enumerate(stored):
+        if named and name not in named:
+            detail = (
+                f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions"
+                f" until a storage migration ensures no data remains persisted in {name} and removes {name} from"
+                " status.storedVersions"
+            )
+            yield invalid(("status", "storedVersions", index), RULE, name, detail)

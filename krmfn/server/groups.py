@@ -1,0 +1,278 @@
+"""The rules that the server's authors wrote by hand for the scheduling kinds; schemas call them by name.
+
+Each is one pure function (root type, new object, old object or None, the schema's argument) that yields causes. They
+see the whole object, on creates and on every update, without the declarative rules' "unchanged is not looked at again".
+
+Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C12, C17, C20-C22, A2-A21, B40-B43.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
+from krmfn.releases.spelling import TEMPLATES, find_word
+from krmfn.server.formats import (
+    STATUSES,
+    check_label_key,
+    check_long_name,
+    check_path_segment,
+    check_short_name,
+    count_bytes,
+)
+from krmfn.server.schema import Kind, Type
+from krmfn.server.spell import read_written, to_internal, write_json
+from krmfn.server.verdict import (
+    Cause,
+    duplicate,
+    find_repeated,
+    invalid,
+    invalid_text,
+    not_supported,
+    refuse_text,
+    required,
+    too_long,
+    too_many,
+)
+
+if TYPE_CHECKING:
+    from krmfn.server.pods.setting import Object
+
+_COMPOSITES = "compositePodGroupTemplates"
+_LEAVES = "podGroupTemplates"
+
+
+def check_unique_names(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
+    spec = new.get("spec", {})
+    field, composites = _find(spec, _COMPOSITES)
+    if composites:
+        seen = {leaf.get("name", "") for leaf in _find(spec, _LEAVES)[1]}
+        yield from _names_below(composites, ("spec", field), seen)
+
+
+def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[Cause]:
+    for index, composite in enumerate(composites):
+        if composite.get("name", "") in seen:
+            yield duplicate((*path, index, "name"), "unique-template-names", quote(composite.get("name", "")))
+    seen.update(composite.get("name", "") for composite in composites)
+    for index, composite in enumerate(composites):
+        field, leaves = _find(composite, _LEAVES)
+        for place, leaf in enumerate(leaves):
+            if leaf.get("name", "") in seen:
+                where = (*path, index, field, place, "name")
+                yield duplicate(where, "unique-template-names", quote(leaf.get("name", "")))
+        seen.update(leaf.get("name", "") for leaf in leaves)
+        field, below = _find(composite, _COMPOSITES)
+        yield from _names_below(below, (*path, index, field), seen)
+
+
+def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C21: at most `argument` levels, a flat list being one."""
+    field, composites = _find(new.get("spec", {}), _COMPOSITES)
+    for index, composite in enumerate(composites):
+        if _is_deeper(composite, argument - 1):
+            of = kind.root.fields["spec"].type.fields[field].type
+            written = read_written(new, "spec", field, index, field)
+            text = write_json(to_internal(of, composite.get(field, []), written))
+            detail = f"maximum template hierarchy depth is {argument}"
+            yield invalid_text(("spec", field, index), "max-tree-depth", text, detail)
+
+
+def _is_deeper(composite: Object, levels: int) -> bool:
+    return levels == 0 or any(_is_deeper(child, levels - 1) for child in _find(composite, _COMPOSITES)[1])
+
+
+def check_single_priority(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C22: all templates have the same class and the same priority; an absent one differs from 0."""
+    spec = new.get("spec", {})
+    flat = {_priority(leaf) for leaf in _find(spec, _LEAVES)[1]}
+    if len(flat) > 1:
+        yield invalid(("spec",), "single-priority", None, "detected multiple priority configurations")
+        return
+    _, composites = _find(spec, _COMPOSITES)
+    if composites and len(flat.union(*map(_priorities, composites))) > 1:
+        detail = "all priority and priorityClassName values must be identical, detected multiple values"
+        yield invalid(("spec",), "single-priority", None, detail)
+
+
+def _find(fields: Object, name: str) -> tuple[str, Any]:
+    """A field by its word in the release, and its value: a list, unless `name` is that of a plain field."""
+    word = find_word(fields, name)
+    return word, fields.get(word, () if name.endswith("s") else None)
+
+
+def _priority(template: Object) -> tuple[str, int | None]:
+    return _find(template, "priorityClassName")[1] or "", _find(template, "priority")[1]
+
+
+def _priorities(composite: Object) -> set[tuple[str, int | None]]:
+    found = {_priority(composite)}
+    found.update(_priority(leaf) for leaf in _find(composite, _LEAVES)[1])
+    return found.union(*map(_priorities, _find(composite, _COMPOSITES)[1]))
+
+
+def check_children(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C12: a composite has a child in one of its lists."""
+    field, composites = _find(new.get("spec", {}), _COMPOSITES)
+    yield from _childless(composites, ("spec", field))
+
+
+def _childless(composites: list[Any], path: Path) -> Iterator[Cause]:
+    detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
+    for index, composite in enumerate(composites):
+        field, below = _find(composite, _COMPOSITES)
+        if not below and not _find(composite, _LEAVES)[1]:
+            yield invalid((*path, index), "composite-has-children", composite.get("name", ""), detail)
+        yield from _childless(below, (*path, index, field))
+
+
+def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """C17: a group below a composite one names its Workload."""
+    spec = new.get("spec", {})
+    field = find_word(spec, "parentCompositePodGroupName")
+    if field not in spec:
+        return
+    known = kind.root.fields["spec"].type.fields
+    reference = next((path[0] for path in reversed(TEMPLATES) if path[0] in known), "")
+    if reference and reference not in spec:
+        detail = f"must be set when {field} is set"
+        yield required(("spec", reference), "parent-needs-workload-ref", detail)
+
+
+def check_claim_statuses(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """B40: a claim's status belongs to a claim of the spec."""
+    claims = {claim.get("name", "") for claim in _find(new.get("spec", {}), "resourceClaims")[1]}
+    for index, status in enumerate(new.get("status", {}).get("resourceClaimStatuses", ())):
+        if status.get("name", "") not in claims:
+            path = ("status", "resourceClaimStatuses", index, "name")
+            detail = "must match the name of an entry in `spec.resourceClaims`"
+            yield invalid(path, "claim-status-name", status.get("name", ""), detail)
+
+
+_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_NO_REASON = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric"
+    " characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME', "
+    " or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB',"
+    f" regex used for validation is '{_REASON}')"
+)
+
+
+def check_conditions(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """B43. `argument` is `item` where a second condition of a type is reported at the item, `type` where at its
+    type."""
+    conditions = new.get("status", {}).get("conditions", ())
+    again = find_repeated(condition.get("type", "") for condition in conditions)
+    for index, condition in enumerate(conditions):
+        path: Path = ("status", "conditions", index)
+        if index in again:
+            at = path if argument == "item" else (*path, "type")
+            yield duplicate(at, "conditions", quote(condition.get("type", "")))
+        yield from _check_condition(condition, path, argument)
+
+
+def _check_condition(condition: Object, path: Path, argument: str) -> Iterator[Cause]:
+    kind = condition.get("type", "")
+    status = condition.get("status", "")
+    if not kind and argument == "item":
+        yield required((*path, "type"), "conditions", "is required")
+    else:
+        yield from refuse_text((*path, "type"), "conditions", kind, check_label_key(kind))
+    if not status and argument == "item":
+        yield required((*path, "status"), "conditions")
+    elif status not in STATUSES:
+        yield not_supported((*path, "status"), "conditions", write_json(status), STATUSES)
+    generation = condition.get("observedGeneration", 0)
+    if generation < 0:
+        detail = "must be greater than or equal to zero"
+        yield invalid((*path, "observedGeneration"), "conditions", generation, detail)
+    if condition.get("lastTransitionTime", "0001-01-01T00:00:00Z") == "0001-01-01T00:00:00Z":
+        yield required((*path, "lastTransitionTime"), "conditions")
+    reason = condition.get("reason", "")
+    if not reason:
+        yield required((*path, "reason"), "conditions")
+    else:
+        if not _is_reason(reason):
+            yield invalid((*path, "reason"), "conditions", reason, _NO_REASON)
+        if count_bytes(reason) > 1024:
+            yield too_long((*path, "reason"), "conditions", 1024)
+    if count_bytes(condition.get("message", "")) > 32768:
+        yield too_long((*path, "message"), "conditions", 32768)
+
+
+def _is_reason(text: str) -> bool:
+    """Whether the text is a condition's reason: a letter, then letters, digits and `_,:`, no comma or colon at
+    the end."""
+    return (
+        text.isascii()
+        and text[0].isalpha()
+        and text[-1] not in ",:"
+        and all(character.isalnum() or character in "_,:" for character in text)
+    )
+
+
+def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """A2-A12: the whole spec of the Workload of 1.35. `argument` is the highest number of groups."""
+    spec = new.get("spec", {})
+    controller = spec.get("controllerRef")
+    if controller is not None:
+        yield from _check_v1alpha1_controller(controller)
+    groups = spec.get("podGroups", ())
+    if not groups:
+        yield required(("spec", "podGroups"), "pod-groups", "must have at least one item")
+    elif len(groups) > argument:
+        yield too_many(("spec", "podGroups"), "pod-groups", len(groups), argument)
+    else:
+        again = find_repeated(group.get("name", "") for group in groups)
+        for index, group in enumerate(groups):
+            if index in again:
+                yield duplicate(("spec", "podGroups", index, "name"), "pod-groups", quote(group.get("name", "")))
+            yield from _check_v1alpha1_group(group, ("spec", "podGroups", index))
+
+
+def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
+    path: Path = ("spec", "controllerRef")
+    group = controller.get("apiGroup")
+    if group:
+        yield from refuse_text((*path, "apiGroup"), "controller-ref", group, check_long_name(group))
+    for name in ("kind", "name"):
+        value = controller.get(name)
+        if not value:
+            yield required((*path, name), "controller-ref")
+        else:
+            yield from refuse_text((*path, name), "controller-ref", value, check_path_segment(value))
+
+
+def _check_v1alpha1_group(group: Object, path: Path) -> Iterator[Cause]:
+    name = group.get("name", "")
+    yield from refuse_text((*path, "name"), "pod-groups", name, check_short_name(name))
+    policy = group.get("policy", {})
+    if len(policy) == 2:
+        detail = "exactly one of `basic`, `gang` is required, but multiple fields are set"
+        yield invalid((*path, "policy"), "pod-groups", "{`basic`, `gang`}", detail)
+    elif not policy:
+        yield required((*path, "policy"), "pod-groups", "exactly one of `basic`, `gang` is required")
+    elif "gang" in policy and policy["gang"].get("minCount", 0) <= 0:
+        count = policy["gang"].get("minCount", 0)
+        yield invalid((*path, "policy", "gang", "minCount"), "pod-groups", count, "must be greater than zero")
+
+
+def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
+    spec, before = new.get("spec", {}), (old or {}).get("spec", {})
+    fields = kind.root.fields["spec"].type.fields
+    if "controllerRef" in before and spec.get("controllerRef") != before["controllerRef"]:
+        text = _internal(fields["controllerRef"].type, spec.get("controllerRef"), None)
+        yield invalid_text(("controllerRef",), "immutable", text, "field is immutable")
+    if spec.get("podGroups") != before.get("podGroups"):
+        text = _internal(fields["podGroups"].type, spec.get("podGroups"), read_written(new, "spec", "podGroups"))
+        yield invalid_text(("podGroups",), "immutable", text, "field is immutable")
+
+
+def _internal(of: Type, value: Any, written: Any) -> str:
+    if value is None:
+        return "[]" if written == [] else "null"
+    return write_json(to_internal(of, value, written))

@@ -1,0 +1,302 @@
+"""The rules of Job and of a CronJob's job template: counts, `scheduling`, what cannot change.
+
+Of a Job's other rules those are here that a group depends on; the content of pod templates is left to schema
+validators.
+
+Source: k8s.io/kubernetes/pkg/apis/batch/{v1/defaults.go,validation/validation.go}, pkg/registry/batch/job/strategy.go;
+rules J1-J25 of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.selectors import match_labels
+from krmfn.server.formats import check_short_name
+from krmfn.server.jobpolicies import check_policies
+from krmfn.server.plain.values import check_counts, check_label_selector
+from krmfn.server.pods.changes import list_template_causes
+from krmfn.server.pods.defaults import fill_template
+from krmfn.server.pods.setting import Object
+from krmfn.server.replicated import check_kept, is_wrong_selector, spell_labels
+from krmfn.server.schema import Kind
+from krmfn.server.spell import write_json
+from krmfn.server.strategy import STORED_UID
+from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, required
+
+_UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
+_COUNTS = (
+    "parallelism",
+    "completions",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex",
+    "maxFailedIndexes",
+)
+
+
+def fill_job(kind: Kind, new: dict[str, Any]) -> None:
+    """The defaults that depend on other fields. Static ones are in the schema."""
+    spec = new.setdefault("spec", {})
+    if "parallelism" not in spec:
+        spec["parallelism"] = 1
+        spec.setdefault("completions", 1)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    spec.setdefault("manualSelector", False)
+    spec.setdefault("backoffLimit", 2**31 - 1 if "backoffLimitPerIndex" in spec else 6)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    fill_template(spec.setdefault("template", {}))
+    labels = spec.get("template", {}).get("metadata", {}).get("labels")
+    meta = new.setdefault("metadata", {})
+    if labels and not meta.get("labels"):
+        meta["labels"] = labels  # the server shares the map, so the generated labels show up here as well
+
+
+def select_own_pods(kind: Kind, new: dict[str, Any]) -> None:
+    """The selector and the labels of the template that a create generates."""
+    spec = new["spec"]
+    if spec.get("manualSelector"):
+        return
+    labels = spec.setdefault("template", {}).setdefault("metadata", {}).setdefault("labels", {})
+    for label in _NAME_LABELS:
+        labels.setdefault(label, new["metadata"].get("name", ""))
+    for label in _UID_LABELS:
+        labels.setdefault(label, STORED_UID)
+    selector = spec.setdefault("selector", {}).setdefault("matchLabels", {})
+    selector.setdefault(_UID_LABELS[1], STORED_UID)
+
+
+def check_new_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """A create: also the generated selector and labels."""
+    spec = new.get("spec", {})
+    if not spec.get("manualSelector") and "selector" in spec:
+        yield from _check_generated(new)
+    yield from check_job(kind, new, old, argument)
+
+
+def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """What holds on every write of a Job."""
+    spec = new.get("spec", {})
+    path: Path = ("spec",)
+    yield from check_job_spec(kind, new, spec, (old or {}).get("spec"), path)
+    selector = spec.get("selector")
+    is_wrong = is_wrong_selector(selector)
+    if selector is None:
+        yield required((*path, "selector"), "job-selector")
+    elif is_wrong:
+        yield from check_label_selector(kind, selector, (*path, "selector"), rule="job-selector")
+    labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
+    if not is_wrong and not match_labels(selector, labels):
+        where = (*path, "template", "metadata", "labels")
+        detail = "`selector` does not match template `labels`"
+        yield invalid_text(where, "job-selector", spell_labels(labels, new, where), detail)
+    yield from _check_hostname(new, spec)
+
+
+def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
+    """The spec of a Job at `path` of a new object, also the one in a CronJob."""
+    yield from check_counts(spec, path, "job-counts", *_COUNTS)
+    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
+        yield required((*path, "backoffLimitPerIndex"), "job-counts", "when maxFailedIndexes is specified")
+    mode = spec.get("completionMode", "NonIndexed")
+    if mode == "Indexed":
+        yield from _check_indexed(spec, path)
+    elif mode != "NonIndexed":
+        values = ("NonIndexed", "Indexed")
+        yield not_supported((*path, "completionMode"), "job-completion-mode", write_json(mode), values)
+    else:
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
+            if name in spec:
+                detail = "requires indexed completion mode"
+                yield invalid((*path, name), "job-completion-mode", spec[name], detail)
+    yield from check_policies(spec, new, path)
+    yield from _check_scheduling(spec, (*path, "scheduling"))
+    template = spec.get("template", {})
+    yield from list_template_causes(kind, template, (before or {}).get("template"), (*path, "template"))
+    restart = template.get("spec", {}).get("restartPolicy", "Always")
+    where = (*path, "template", "spec", "restartPolicy")
+    if restart == "Always":
+        yield required(where, "job-restart-policy", 'valid values: "OnFailure", "Never"')
+    elif restart not in ("OnFailure", "Never"):
+        yield not_supported(where, "job-restart-policy", write_json(restart), ("OnFailure", "Never"))
+    elif "podFailurePolicy" in spec and restart != "Never":
+        detail = 'only "Never" is supported when podFailurePolicy is specified'
+        yield invalid_text(where, "job-restart-policy", write_json(restart), detail)
+
+
+def _check_indexed(spec: Object, path: Path) -> Iterator[Cause]:
+    parallelism = spec.get("parallelism")
+    completions = spec.get("completions")
+    failed = spec.get("maxFailedIndexes")
+    rule = "job-completion-mode"
+    if completions is None:
+        yield required((*path, "completions"), rule, "when completion mode is Indexed")
+    if parallelism is not None and parallelism > 100000:
+        detail = "must be less than or equal to 100000 when completion mode is Indexed"
+        yield invalid((*path, "parallelism"), rule, parallelism, detail)
+    if failed is not None:
+        if completions is not None and failed > completions:
+            yield invalid((*path, "maxFailedIndexes"), rule, failed, "must be less than or equal to completions")
+        if failed > 100000:
+            yield invalid((*path, "maxFailedIndexes"), rule, failed, "must be less than or equal to 100000")
+    if completions is None or completions <= 100000 or "backoffLimitPerIndex" not in spec:
+        return
+    detail = (
+        "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
+    )
+    if failed is None:
+        yield required((*path, "maxFailedIndexes"), rule, "must be specified when completions is above 100000")
+    if parallelism is not None and parallelism > 10000:
+        yield invalid((*path, "parallelism"), rule, parallelism, detail)
+    if failed is not None and failed > 10000:
+        yield invalid((*path, "maxFailedIndexes"), rule, failed, detail)
+
+
+def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
+    """J4 and J8: a gang is no larger than the Job, and `all` needs a gang."""
+    scheduling = spec.get("scheduling")
+    if scheduling is None:
+        return
+    policy = scheduling.get("schedulingPolicy", {})
+    count = policy.get("gang", {}).get("minCount")
+    parallelism = spec.get("parallelism", 1)
+    if count is not None and count > parallelism:
+        where = (*path, "schedulingPolicy", "gang", "minCount")
+        yield invalid(where, "gang-within-parallelism", count, f"must not be greater than parallelism ({parallelism})")
+    mode = scheduling.get("disruptionMode", {})
+    if "all" in mode and "single" not in mode and ("basic" in policy or "gang" not in policy):
+        detail = "the disruptionMode `all` is not supported with the Basic scheduling policy"
+        yield invalid((*path, "disruptionMode"), "all-needs-gang", "", detail)
+
+
+def _check_hostname(new: Object, spec: Object) -> Iterator[Cause]:
+    completions = spec.get("completions", 0)
+    if spec.get("completionMode") != "Indexed" or completions <= 0:
+        return
+    name = new.get("metadata", {}).get("name", "")
+    host = f"{name}-{completions - 1}"
+    if check_short_name(host):
+        detail = f"will not able to create pod with invalid DNS label: {host}"
+        yield invalid(("metadata", "name"), "job-hostname", name, detail)
+
+
+def _check_generated(new: Object) -> Iterator[Cause]:
+    """Labels that the user wrote in place of the generated ones."""
+    name = new.get("metadata", {}).get("name", "")
+    labels = new["spec"].get("template", {}).get("metadata", {}).get("labels", {})
+    uid = new.get("metadata", {}).get("uid", STORED_UID)
+    expected = {_UID_LABELS[0]: uid, _NAME_LABELS[0]: name, _UID_LABELS[1]: uid, _NAME_LABELS[1]: name}
+    for label, value in expected.items():
+        if labels.get(label) == value:
+            continue
+        path = ("spec", "template", "metadata", f"labels[{label}]")
+        if label not in labels:
+            yield required(path, "job-selector", f"must be '{value}'")
+        else:
+            text = write_json(dict(sorted(labels.items())))
+            yield invalid_text(path, "job-selector", text, f"must be '{value}'")
+    selector = new["spec"].get("selector", {})
+    if not is_wrong_selector(selector) and not match_labels(selector, expected):
+        yield invalid_text(("spec", "selector"), "job-selector", write_json(selector), "`selector` not auto-generated")
+
+
+def check_job_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """What cannot change. A suspended Job may change a little more of its template."""
+    spec, before = new.get("spec", {}), (old or {}).get("spec", {})
+    yield from _check_completions(spec, before)
+    kept = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+    yield from check_kept(kind, spec, before, *kept, rule="job-immutable")
+    yield from _check_template_change(kind, spec, old or {})
+    scheduling, previous = spec.get("scheduling"), before.get("scheduling")
+    if scheduling is not None and previous is not None:
+        policy, was = scheduling.get("schedulingPolicy"), previous.get("schedulingPolicy")
+        if policy is not None and was is not None and ("basic" in policy) != ("basic" in was):
+            detail = (
+                "the basic/gang policy variant is immutable after creation; only schedulingPolicy.gang.minCount may be"
+                " updated"
+            )
+            yield invalid(("spec", "scheduling", "schedulingPolicy"), "policy-variant", None, detail)
+
+
+def _check_completions(spec: Object, before: Object) -> Iterator[Cause]:
+    completions, was = spec.get("completions"), before.get("completions")
+    if completions == was:
+        return
+    if spec.get("completionMode") != "Indexed":
+        yield invalid(("spec", "completions"), "job-immutable", completions, "field is immutable")
+    elif completions is not None and completions != spec.get("parallelism"):
+        detail = "can only be modified in tandem with spec.parallelism"
+        yield invalid(("spec", "completions"), "job-immutable", completions, detail)
+
+
+def _check_template_change(kind: Kind, spec: Object, old: Object) -> Iterator[Cause]:
+    """The template stays, but for what a suspended Job may change. Its value is long and holds a uid, so it is not
+    spelled here: `{…}`."""
+    before = old.get("spec", {})
+    template, was = spec.get("template", {}), before.get("template", {})
+    if template == was:
+        return
+    status = old.get("status", {})
+    idle = before.get("suspend", False) and "startTime" not in status
+    held = before.get("suspend", False) and (idle or _is_suspended(status)) and not status.get("active")
+    meta, pods = template.get("metadata", {}), template.get("spec", {})
+    meta_was, pods_were = was.get("metadata", {}), was.get("spec", {})
+    if held if kind.gates.get("MutableSchedulingDirectivesForSuspendedJobs", False) else idle:
+        meta_was = {**meta_was, "labels": meta.get("labels", {}), "annotations": meta.get("annotations", {})}
+        meta_was = {key: value for key, value in meta_was.items() if value}
+        pods_were = _with_directives(pods, pods_were)
+    if before.get("suspend", False) and held and kind.gates.get("MutablePodResourcesForSuspendedJobs", False):
+        if pods != _with_resources(pods, pods_were):
+            yield invalid_text(("spec", "template.spec"), "job-immutable", "{…}", "field is immutable")
+    elif meta != meta_was or pods != pods_were:
+        yield invalid_text(("spec", "template"), "job-immutable", "{…}", "field is immutable")
+
+
+def _is_suspended(status: Object) -> bool:
+    return any(
+        condition.get("type") == "Suspended" and condition.get("status") == "True"
+        for condition in status.get("conditions", ())
+    )
+
+
+def _with_directives(new: Object, old: Object) -> dict[str, Any]:
+    """The old spec with the scheduling directives of the new one, which a suspended Job may change."""
+    out = dict(old)
+    for name in ("nodeSelector", "tolerations", "schedulingGates"):
+        if name in new:
+            out[name] = new[name]
+        else:
+            out.pop(name, None)
+    affinity = {key: value for key, value in old.get("affinity", {}).items() if key != "nodeAffinity"}
+    if "affinity" in new:
+        if "nodeAffinity" in new["affinity"]:
+            affinity["nodeAffinity"] = new["affinity"]["nodeAffinity"]
+        out["affinity"] = affinity
+    elif "affinity" in old:
+        out["affinity"] = affinity
+        if not affinity:
+            del out["affinity"]
+    return out
+
+
+def _with_resources(new: Object, old: Object) -> dict[str, Any]:
+    out = dict(old)
+    for name in ("containers", "initContainers"):
+        mine, theirs = new.get(name, ()), old.get(name, ())
+        if len(mine) == len(theirs):
+            out[name] = [_take_resources(theirs[index], container) for index, container in enumerate(mine)] or theirs
+            if not out[name]:
+                del out[name]
+    return out
+
+
+def _take_resources(old: Object, new: Object) -> Object:
+    if old.get("name") != new.get("name"):
+        return old
+    out = {key: value for key, value in old.items() if key != "resources"}
+    return {**out, "resources": new["resources"]} if "resources" in new else out

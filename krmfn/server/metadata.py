@@ -1,0 +1,202 @@
+"""The rules of `metadata`, the same for every kind: names, labels, annotations, owners, finalizers, managed fields.
+
+Values are normal (see decode). What differs between releases is an argument that the schema of ObjectMeta carries.
+
+Source: k8s.io/apimachinery/pkg/api/validation/objectmeta.go and pkg/apis/meta/v1/validation, plus the finalizer rule of
+k8s.io/kubernetes/pkg/apis/core/validation; section 2.2 of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
+from krmfn.server.formats import (
+    check_label_key,
+    check_label_value,
+    check_long_name,
+    check_path_segment,
+    check_short_name,
+    count_bytes,
+)
+from krmfn.server.schema import Kind, Type
+from krmfn.server.spell import to_api, write_json
+from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required, too_long
+
+Check: TypeAlias = "Callable[[str], tuple[str, ...]]"
+
+_ANNOTATIONS = 256 * 1024
+_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_NOTHING: Mapping[str, str] = {}
+_OWNERS = ("metadata", "ownerReferences")
+_FINALIZERS = ("metadata", "finalizers")
+_MANAGED = ("metadata", "managedFields")
+
+
+def check_new_metadata(
+    of: Type,
+    meta: Mapping[str, Any],
+    check: Check = check_long_name,
+    kind: Kind | None = None,
+    any_finalizer: bool = False,
+) -> Iterator[Cause]:
+    """What a create refuses. Name and namespace have been filled in before. `check`: what names are."""
+    yield from _check_names(meta, check, kind)
+    yield from _check_common(of, meta)
+    if "finalizers" in meta and not any_finalizer:
+        yield from _check_kube_finalizers(meta, kind)
+
+
+def check_shared_metadata(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
+    """What a create of any kind refuses. Kinds differ in what names they take and whether they have a namespace."""
+    if not meta.get("name") and not meta.get("generateName"):
+        yield required(("metadata", "name"), "metadata-name", "name or generateName is required")
+    yield from _check_common(of, meta)
+
+
+def check_changed_metadata(
+    of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], kind: Kind | None = None
+) -> Iterator[Cause]:
+    """What an update refuses. Both have the system's fields filled in."""
+    if meta == old:
+        return
+    names = kind is not None and kind.names_on_update
+    yield from _check_names(meta, check_long_name if names else check_path_segment, kind, changed=True)
+    yield from _check_common(of, meta)
+    if "deletionTimestamp" in old:
+        added = sorted(set(meta.get("finalizers", ())) - set(old.get("finalizers", ())))
+        if added:
+            listed = ", ".join(quote(name) for name in added)
+            detail = "no new finalizers can be added if the object is being deleted, found new finalizers"
+            yield forbidden(_FINALIZERS, "metadata-finalizer", f"{detail} []string{{{listed}}}")
+    for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if meta.get(name) != old.get(name):
+            text = write_json(meta.get(name))
+            yield invalid_text(("metadata", name), "metadata-immutable", text, "field is immutable")
+    yield from _check_kube_finalizers(meta, kind)
+
+
+def _check_names(meta: Mapping[str, Any], check: Check, kind: Kind | None, changed: bool = False) -> Iterator[Cause]:
+    prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
+    if prefix:
+        wrong = check(prefix if check is check_path_segment else _mask_dash(prefix))
+        yield from refuse_text(("metadata", "generateName"), "metadata-name", prefix, wrong)
+    name = meta.get("name")
+    if not name:
+        yield required(("metadata", "name"), "metadata-name", "name or generateName is required")
+    elif wrong := check(name):
+        yield from refuse_text(("metadata", "name"), "metadata-name", name, wrong)
+    namespace = meta.get("namespace")
+    if kind is not None and kind.cluster:
+        return
+    if not namespace:
+        yield required(("metadata", "namespace"), "metadata-namespace")
+    elif wrong := check_short_name(namespace):
+        yield from refuse_text(("metadata", "namespace"), "metadata-namespace", namespace, wrong)
+
+
+def _mask_dash(prefix: str) -> str:
+    """A trailing dash and the byte before it become `a`, because five characters will follow."""
+    text = prefix.encode("utf-8", "surrogatepass")
+    return (text[:-2] + b"a").decode("utf-8", "replace") if len(text) > 1 and text[-1:] == b"-" else prefix
+
+
+def _check_common(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
+    generation = meta.get("generation", 0)
+    if generation < 0:
+        yield invalid(
+            ("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0"
+        )
+    if "labels" in meta or "annotations" in meta:
+        yield from check_template_metadata(meta, ("metadata",))
+    if "ownerReferences" in meta:
+        yield from _check_owners(of, meta["ownerReferences"])
+    if "finalizers" in meta:
+        yield from _check_finalizers(meta["finalizers"])
+    if "managedFields" in meta:
+        yield from _check_managed_fields(meta["managedFields"])
+
+
+def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cause]:
+    """The labels and annotations at a path: those of an object, or of a template."""
+    labels, annotations, size = (*path, "labels"), (*path, "annotations"), 0
+    for key, value in meta.get("labels", _NOTHING).items():
+        if wrong := check_label_key(key):
+            yield from refuse_text(labels, "metadata-label", key, wrong)
+        if wrong := check_label_value(value):
+            yield from refuse_text(labels, "metadata-label", value, wrong)
+    for key, value in meta.get("annotations", _NOTHING).items():
+        yield from refuse_text(annotations, "metadata-annotation", key, check_label_key(key.lower()))
+        size += count_bytes(key) + count_bytes(value)
+    if size > _ANNOTATIONS:
+        yield too_long(annotations, "metadata-annotation", _ANNOTATIONS)
+
+
+def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
+    indexed = of.keywords.get("x-kubernetes-owner-references") == "indexed"
+    controller = whole = ""
+    for index, owner in enumerate(owners):
+        if indexed:
+            yield from _check_owner(owner, (*_OWNERS, index))
+        else:
+            yield from _check_owner_plainly(owner)
+        api_version = owner.get("apiVersion", "")
+        if api_version == "v1" and owner.get("kind") == "Event":
+            where = (*_OWNERS, index) if indexed else _OWNERS
+            item = of.fields["ownerReferences"].type.item
+            text = write_json(to_api(item, owner)) if item else ""
+            yield invalid_text(where, "metadata-owner", text, "/v1, Kind=Event is disallowed from being an owner")
+        if owner.get("controller"):
+            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                whole = whole or write_json(to_api(of.fields["ownerReferences"].type, owners))
+                detail = 'Only one reference can have Controller set to true. Found "true" in references for'
+                yield invalid_text(_OWNERS, "metadata-owner", whole, f"{detail} {controller} and {name}")
+            else:
+                controller = name
+
+
+def _check_owner(owner: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[Cause]:
+    api_version = owner.get("apiVersion", "")
+    if not api_version:
+        yield required((*path, "apiVersion"), "metadata-owner", "must not be empty")
+    elif api_version.count("/") > 1 or api_version.endswith("/"):
+        yield invalid((*path, "apiVersion"), "metadata-owner", api_version, "must be <group>/<version> or <version>")
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            yield required((*path, name), "metadata-owner", "must not be empty")
+
+
+def _check_owner_plainly(owner: Mapping[str, Any]) -> Iterator[Cause]:
+    """The spelling of 1.35 and 1.36: no index, Invalid instead of Required."""
+    api_version = owner.get("apiVersion", "")
+    if not api_version or api_version == "/" or api_version.count("/") > 1 or api_version.endswith("/"):
+        yield invalid((*_OWNERS, "apiVersion"), "metadata-owner", api_version, "version must not be empty")
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            yield invalid((*_OWNERS, name), "metadata-owner", "", "must not be empty")
+
+
+def _check_finalizers(finalizers: list[str]) -> Iterator[Cause]:
+    for name in finalizers:
+        yield from refuse_text(_FINALIZERS, "metadata-finalizer", name, check_label_key(name))
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        detail = "finalizer orphan and foregroundDeletion cannot be both set"
+        yield invalid_text(_FINALIZERS, "metadata-finalizer", write_json(finalizers), detail)
+
+
+def _check_kube_finalizers(meta: Mapping[str, Any], kind: Kind | None) -> Iterator[Cause]:
+    for index, name in enumerate(meta.get("finalizers", ())):
+        if "/" not in name and name not in _STANDARD_FINALIZERS and not (kind is not None and kind.any_finalizer):
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            yield invalid((*_FINALIZERS, index), "metadata-finalizer", name, detail)
+
+
+def _check_managed_fields(entries: list[Any]) -> Iterator[Cause]:
+    """Entries that the server cannot read never get here: see strategy.forget_unreadable_managers."""
+    for index, entry in enumerate(entries):
+        for name, limit in (("manager", 128), ("subresource", 256)):
+            if count_bytes(entry.get(name, "")) > limit:
+                yield too_long((*_MANAGED, index, name), "metadata-managed-fields", limit)

@@ -1,0 +1,67 @@
+"""Kinds that no rules here speak of: whether an object has the shape of its kind.
+
+A built-in kind is decoded as the server decodes it (unknown fields, types), and its labels, annotations and owners are
+judged; what its validation says beyond that is not known here. The shapes are read from the Go types; they are data
+that is read when such an object is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.releases import schemastore
+from krmfn.releases.served import read_kinds
+from krmfn.server.decode import Unclean, decode
+from krmfn.server.fields import find_missing
+from krmfn.server.formats import check_long_name
+from krmfn.server.metadata import check_shared_metadata
+from krmfn.server.schema import Type, compile_schemas
+from krmfn.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
+from krmfn.server.verdict import Cause, invalid
+
+#: Kinds whose names are DNS subdomains.
+_NAMED = "kubernetes/named.json"
+
+
+def find_shape(api_version: str, kind: str, release: str) -> Type | None:
+    """The type of a built-in kind; None for those that are not known here."""
+    known = read_kinds(release)  # what the input calls a version may be no name of a file
+    return _compile(release, api_version, kind) if api_version in {**known["served"], **known["off"]} else None
+
+
+@lru_cache(1024)
+def _compile(release: str, api_version: str, kind: str) -> Type | None:
+    try:
+        return compile_schemas(release, {}).definition(f"others/{api_version.replace('/', '.')}.json", kind)
+    except (schemastore.SchemaMissing, KeyError):
+        return None
+
+
+def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[Path] = ()) -> tuple[Cause, ...]:
+    """What ends a request before the kind's own validation, or would be found there in any kind."""
+    try:
+        if duplicates:
+            raise Unclean
+        read = decode(root, value)
+    except Unclean:
+        from krmfn.server.explain import explain  # rare
+
+        found = explain(root, value, api_version.rpartition("/")[2], duplicates)
+        if found.problems:
+            return found.problems
+        read = found.value
+    given = read.get("metadata", {})
+    wipe_system_fields(given)
+    forget_unreadable_managers(given)
+    drop_repeated_owners(given)
+    given.pop("generation", None)  # most kinds count by themselves
+    causes = list(check_shared_metadata(root.fields["metadata"].type, given))
+    if given.get("name") and value["kind"] in schemastore.load(_NAMED)["subdomains"]:
+        wrong = check_long_name(given["name"])
+        causes += (invalid(("metadata", "name"), "metadata-name", given["name"], text) for text in wrong)
+    if f"{api_version.rpartition('/')[0]}/{value['kind']}" not in schemastore.load("kubernetes/plain.json"):
+        causes += find_missing(root, read)  # of those, more is known
+    return tuple(causes)

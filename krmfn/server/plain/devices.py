@@ -1,0 +1,233 @@
+"""ResourceClaim, ResourceClaimTemplate, DeviceClass. Whether an expression compiles is not checked.
+
+Source: k8s.io/kubernetes/pkg/apis/resource/validation and pkg/apis/resource/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from krmfn.krm.paths import Path, dig
+from krmfn.server.formats import (
+    NO_CASELESS_SUBDOMAIN,
+    NO_SUBDOMAIN,
+    check_label_key,
+    check_label_value,
+    check_long_name,
+    check_short_name,
+)
+from krmfn.server.plain.values import RULE, refuse
+from krmfn.server.pods.claims import check_metadata_of_claims
+from krmfn.server.pods.setting import Object
+from krmfn.server.schema import Kind
+from krmfn.server.spell import read_written, write_json
+from krmfn.server.verdict import (
+    Cause,
+    duplicate,
+    find_repeated,
+    invalid,
+    invalid_text,
+    required,
+    too_long,
+    too_many,
+)
+
+_MOST, _LONGEST = 32, 10 * 1024
+_REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+
+
+def _list_requests(spec: Object) -> Iterator[dict[str, Any]]:
+    """What names a class: requests and the choices in them."""
+    for request in spec.get("devices", {}).get("requests", ()):
+        if "exactly" in request:
+            yield request["exactly"]
+        yield from request.get("firstAvailable", ())
+
+
+def fill_claim(kind: Kind, new: dict[str, Any]) -> None:
+    _fill_spec(new.get("spec", {}))
+
+
+def fill_claim_template(kind: Kind, new: dict[str, Any]) -> None:
+    _fill_spec(new.get("spec", {}).get("spec", {}))
+
+
+def _fill_spec(spec: Object) -> None:
+    for request in _list_requests(spec):
+        if request["allocationMode"] == "ExactCount" and not request.get("count"):
+            request["count"] = 1
+
+
+def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    if not old:
+        yield from _check_devices(kind, new, ("spec",))
+
+
+def check_claim_template(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    yield from check_metadata_of_claims(dig(new, "spec", "metadata", default={}), ("spec", "metadata"))
+    yield from _check_devices(kind, new, ("spec", "spec"))
+
+
+def check_device_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    for index, config in enumerate(_list_few(spec.get("config", ()))):
+        yield from _check_config(new, config, ("spec", "config", index))
+    name = spec.get("extendedResourceName")
+    wrong = [] if name is None else list(_list_extended_misnomers(name))
+    if wrong and kind.gates.get("older-texts", False):
+        wrong = ["must be a valid extended resource name"]
+    yield from refuse(("spec", "extendedResourceName"), name, wrong)
+
+
+def _list_extended_misnomers(name: str) -> Iterator[str]:
+    """Why no device can be requested as a resource of this name."""
+    if "/" not in name:
+        yield "a name must be a domain-prefixed path, such as 'example.com/my-prop'"
+    elif "kubernetes.io/" in name:
+        yield 'must not have "kubernetes.io/" domain'
+    if name.startswith("requests."):
+        yield 'must not have "requests." prefix'
+    yield from check_label_key(f"requests.{name}")
+
+
+def _check_devices(kind: Kind, new: Object, at: Path) -> Iterator[Cause]:
+    at = (*at, "devices")
+    devices = dig(new, *at, default={})
+    requests, constraints, configs = (devices.get(name, []) for name in ("requests", "constraints", "config"))
+    names: set[str] = set()
+    for request in requests:
+        name = request.get("name", "")
+        names |= {name, *(f"{name}/{choice.get('name', '')}" for choice in request.get("firstAvailable", ()))}
+    for index, request in enumerate(_list_few(requests)):
+        yield from _check_request(request, (*at, "requests", index))
+    for index, constraint in enumerate(_list_few(constraints)):
+        yield from _check_constraint(kind, constraint, names, (*at, "constraints", index))
+    for index, config in enumerate(_list_few(configs)):
+        yield from _check_references(config.get("requests", []), names, (*at, "config", index, "requests"))
+        yield from _check_config(new, config, (*at, "config", index))
+
+
+def _list_few(items: Sequence[Object]) -> Sequence[Object]:
+    """What a server looks at: of too many nothing."""
+    return items if len(items) <= _MOST else ()
+
+
+def check_names(kind: Kind, items: list[Any], path: Path) -> Iterator[Cause]:
+    """The names of requests differ."""
+    names = [item.get("name", "") for item in items]
+    for index in sorted(find_repeated(names)):
+        shown = write_json(names[index]) if kind.gates.get("oldest-texts", False) else "{…}"
+        yield duplicate((*path, index), "unique-key", shown)
+
+
+def _check_request(request: Object, at: Path) -> Iterator[Cause]:
+    choices, exactly = request.get("firstAvailable", ()), request.get("exactly")
+    if not choices and exactly is None:
+        yield required(at, "required", "exactly one of `exactly` or `firstAvailable` is required")
+    elif choices and exactly is not None:
+        detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
+        yield invalid_text(at, RULE, "null", detail)
+
+
+def check_choice_of_devices(kind: Kind, request: Object, at: Path) -> Iterator[Cause]:
+    mode, count = request["allocationMode"], request.get("count", 0)
+    if mode == "All" and count:
+        detail = "must not be specified when allocationMode is 'All'"
+        yield invalid((*at, "count"), RULE, count, detail)
+    elif mode == "ExactCount" and count <= 0:
+        yield invalid((*at, "count"), RULE, count, "must be greater than zero")
+    for index, toleration in enumerate(request.get("tolerations", ())):
+        value, operator = (toleration.get(name, "") for name in ("value", "operator"))
+        path: Path = (*at, "tolerations", index, "value")
+        if operator == "Exists" and value:
+            yield invalid(path, RULE, value, "must be empty for operator `Exists`")
+        elif operator == "Equal":
+            yield from refuse(path, value, check_label_value(value))
+
+
+def check_expression(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    if not text.strip():
+        detail = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>'"
+        yield invalid(path, RULE, text, detail)
+    elif len(text.encode()) > _LONGEST:
+        yield too_long(path, RULE, _LONGEST)
+
+
+def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path) -> Iterator[Cause]:
+    yield from _check_references(constraint.get("requests", []), names, (*at, "requests"))
+    for name in ("matchAttribute", "distinctAttribute"):
+        if name in constraint:
+            yield from _check_attribute(kind, constraint[name], (*at, name))
+            return
+    if kind.gates.get("DRAConsumableCapacity", False):
+        detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        yield required(at, "required", detail)
+    else:
+        yield required((*at, "matchAttribute"), "required")
+
+
+def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    domain, slash, name = text.partition("/")
+    words = ("the domain", "the name") if kind.gates.get("older-texts", False) else ("prefix", "name")
+    if not slash:
+        yield from _check_identifier(text, path)
+        detail = "a fully qualified name must be a domain and a name separated by a slash"
+        yield invalid(path, RULE, text, detail)
+    elif "/" not in name:  # with several, the server says nothing
+        if not domain:
+            yield invalid(path, RULE, "", f"{words[0]} must not be empty")
+        else:
+            yield from check_driver(kind, domain, path)
+        if not name:
+            yield invalid(path, RULE, "", f"{words[1]} must not be empty")
+        else:
+            yield from _check_identifier(name, path)
+
+
+def _check_identifier(text: str, path: Path) -> Iterator[Cause]:
+    import re
+
+    if len(text) > 32:
+        yield too_long(path, RULE, 32)
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text, re.ASCII):
+        detail = (
+            "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
+            "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is "
+            "'[A-Za-z_][A-Za-z0-9_]*')"
+        )
+        yield invalid(path, RULE, text, detail)
+
+
+def check_driver(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    if len(name) > 63:
+        yield too_long(path, RULE, 63, "characters")
+    if check_long_name(name.lower()):
+        yield invalid(path, RULE, name, NO_SUBDOMAIN if kind.gates.get("older-texts", False) else NO_CASELESS_SUBDOMAIN)
+
+
+def _check_references(references: list[str], names: set[str], path: Path) -> Iterator[Cause]:
+    if len(references) > _MOST:
+        yield too_many(path, "max-items", len(references), _MOST)
+        return
+    for index, text in enumerate(references):
+        at, parts = (*path, index), text.split("/")
+        for part in parts if len(parts) <= 2 else ():
+            yield from refuse(at, part, check_short_name(part))
+        if text not in names:
+            yield invalid(at, RULE, text, _REFERENCE)
+        if text in references[:index]:
+            yield duplicate(at, "unique-key", write_json(text))
+
+
+def _check_config(new: Object, config: Object, at: Path) -> Iterator[Cause]:
+    path = (*at, "opaque", "parameters")
+    parameters = read_written(new, *path)  # of any type, and `{}` is not nothing
+    if "opaque" not in config:
+        return
+    if parameters is None:
+        yield required(path, "required")
+    elif not isinstance(parameters, dict):
+        yield invalid_text(path, RULE, '"<value omitted>"', "must be a valid JSON object")
+    elif len(write_json(parameters).encode()) > _LONGEST:
+        yield too_long(path, RULE, _LONGEST)

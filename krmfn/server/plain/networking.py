@@ -1,0 +1,266 @@
+"""Ingress, IngressClass, NetworkPolicy.
+
+Source: k8s.io/kubernetes/pkg/apis/networking/validation and pkg/apis/networking/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.server.formats import (
+    check_dns_1035,
+    check_long_name,
+    check_path_segment,
+    check_port_name,
+    check_short_name,
+    count_bytes,
+)
+from krmfn.server.plain.values import (
+    RULE,
+    check_choice,
+    check_domain_path,
+    check_label_selector,
+    check_network,
+    check_port,
+    check_text,
+    need_text,
+    read_address,
+    read_network,
+    refuse,
+    spell_empty,
+)
+from krmfn.server.pods.setting import Object
+from krmfn.server.replicated import is_wrong_selector
+from krmfn.server.schema import Kind
+from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
+
+_SPEC: Path = ("spec",)
+_CLASS = "kubernetes.io/ingress.class"
+_NOT_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
+_NOT_AT_END = ("/..", "/.")
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_WILDCARD = rf"\*\.{_LABEL}(\.{_LABEL})*"
+
+
+def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    before = old.get("spec", {}) if old else {}
+    if not spec.get("rules") and "defaultBackend" not in spec:
+        detail = "either `defaultBackend` or `rules` must be specified"
+        yield invalid_text(_SPEC, RULE, spell_empty(new, "rules"), detail)
+    relaxed = kind.gates.get("RelaxedServiceNameValidation", False) or _has_relaxed_name(before)
+    if "defaultBackend" in spec:
+        yield from _check_backend(spec["defaultBackend"], (*_SPEC, "defaultBackend"), relaxed)
+    wild = [rule for rule in before.get("rules", ()) if "*" in rule.get("host", "")]
+    any_rule = any(list(_check_paths(rule, (), False)) for rule in wild)
+    for index, rule in enumerate(spec.get("rules", ())):
+        yield from _check_rule(rule, (*_SPEC, "rules", index), relaxed, any_rule)
+    any_secret = any(check_long_name(one["secretName"]) for one in before.get("tls", ()) if one.get("secretName"))
+    for index, tls in enumerate(spec.get("tls", ())):
+        if not any_secret:
+            yield from check_text(tls, "secretName", (*_SPEC, "tls", index), check_long_name)
+    name = spec.get("ingressClassName")
+    if name is not None:
+        noted = new["metadata"].get("annotations", {}).get(_CLASS)
+        if not old and noted is not None and noted != name:
+            detail = "must match `ingressClassName` when both are specified"
+            yield invalid(("annotations", _CLASS), RULE, noted, detail)
+
+
+def check_host(kind: Kind, host: str, path: Path) -> Iterator[Cause]:
+    yield from refuse(path, host, _list_faults(host))
+
+
+def _list_faults(host: str) -> tuple[str, ...]:
+    if "*" not in host:
+        return check_long_name(host)
+    wrong = ("must be no more than 253 characters",) if count_bytes(host) > 253 else ()
+    if re.fullmatch(_WILDCARD, host):
+        return wrong
+    text = (
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of"
+        " lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com',"
+        f" regex used for validation is '\\*\\.{_LABEL}(\\.{_LABEL})*')"
+    )
+    return (*wrong, text)
+
+
+def _check_rule(rule: Object, path: Path, relaxed: bool, any_rule: bool) -> Iterator[Cause]:
+    host = rule.get("host", "")
+    if host:
+        if read_address(host) is not None:
+            yield invalid((*path, "host"), RULE, host, "must be a DNS name, not an IP address")
+        yield from refuse((*path, "host"), host, _list_faults(host))
+    if "*" not in host or not any_rule:
+        yield from _check_paths(rule, path, relaxed)
+
+
+def _check_paths(rule: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
+    if "http" not in rule:
+        return
+    where: Path = (*path, "http", "paths")
+    for index, one in enumerate(rule["http"].get("paths", ())):
+        yield from _check_path(one, (*where, index), relaxed)
+
+
+def _check_path(one: Object, at: Path, relaxed: bool) -> Iterator[Cause]:
+    kind, text, path = one.get("pathType"), one.get("path", ""), (*at, "path")
+    if kind is None:
+        yield required((*at, "pathType"), "required", "pathType must be specified")
+        return
+    if kind in ("Exact", "Prefix"):
+        if text[:1] != "/":
+            yield invalid(path, RULE, text, "must be an absolute path")
+        yield from refuse(path, text, [f"must not contain '{part}'" for part in _NOT_IN_PATH if part in text])
+        yield from refuse(path, text, [f"cannot end with '{end}'" for end in _NOT_AT_END if text.endswith(end)])
+    elif kind == "ImplementationSpecific":
+        if text and text[0] != "/":
+            yield invalid(path, RULE, text, "must be an absolute path")
+    else:
+        yield from check_choice(kind, (*at, "pathType"), ("Exact", "ImplementationSpecific", "Prefix"))
+    yield from _check_backend(one.get("backend", {}), (*at, "backend"), relaxed)
+
+
+def _check_backend(backend: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
+    service, resource = backend.get("service"), backend.get("resource")
+    if service is not None and resource is not None:
+        yield invalid(path, RULE, "", "cannot set both resource and service backends")
+    elif resource is not None:
+        yield from _check_reference(resource, (*path, "resource"))
+    elif service is None:
+        yield invalid(path, RULE, "", "resource or service backend is required")
+    else:
+        yield from _check_service(service, path, relaxed)
+
+
+def _check_service(service: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
+    at = (*path, "service")
+    yield from need_text(service, "name", at, check_short_name if relaxed else check_dns_1035)
+    word, number = service.get("port", {}).get("name", ""), service.get("port", {}).get("number", 0)
+    if word and number:
+        yield invalid(path, RULE, "", "cannot set both port name & port number")
+    elif word:
+        yield from refuse((*at, "port", "name"), word, check_port_name(word))
+    elif number:
+        yield from check_port(number, (*at, "port", "number"))
+    else:
+        yield required(path, "required", "port name or number is required")
+
+
+def _has_relaxed_name(spec: Object) -> bool:
+    """Whether a stored Ingress has a name of a Service that only newer rules take."""
+    backends = [spec.get("defaultBackend", {})]
+    for rule in spec.get("rules", ()):
+        backends += (path.get("backend", {}) for path in rule.get("http", {}).get("paths", ()))
+    names = [backend["service"].get("name", "") for backend in backends if "service" in backend]
+    return any(not check_short_name(name) and check_dns_1035(name) for name in names)
+
+
+def _check_reference(params: Object, path: Path) -> Iterator[Cause]:
+    if "apiGroup" in params:
+        yield from refuse((*path, "apiGroup"), params["apiGroup"], check_long_name(params["apiGroup"]))
+    for name in ("kind", "name"):
+        yield from need_text(params, name, path, check_path_segment)
+
+
+def check_controller(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    if count_bytes(name) > 250:
+        yield too_long(path, RULE, 250)
+    yield from check_domain_path(name, path)
+
+
+def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cause]:
+    scope, namespace = parameters.get("scope"), parameters.get("namespace")
+    at = (*path, "namespace")
+    if scope == "Namespace":
+        if namespace is None:
+            yield required(at, "required", "`parameters.scope` is set to 'Namespace'")
+        else:
+            yield from refuse(at, namespace, check_short_name(namespace))
+    elif scope == "Cluster":
+        if namespace is not None:
+            yield forbidden(at, RULE, "`parameters.scope` is set to 'Cluster'")
+    else:
+        yield from check_choice(scope, (*path, "scope"), ("Cluster", "Namespace"))
+
+
+def fill_network_policy(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new.setdefault("spec", {})
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+def check_network_policy(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    before = old.get("spec", {}) if old else {}
+    any_value = is_wrong_selector(before.get("podSelector"))
+    known = {text for block in _list_blocks(before) for text in (block.get("cidr", ""), *block.get("except", ()))}
+    yield from check_label_selector(kind, spec.get("podSelector"), (*_SPEC, "podSelector"), any_value)
+    for way, side in (("ingress", "from"), ("egress", "to")):
+        for index, rule in enumerate(spec.get(way, ())):
+            at: Path = (*_SPEC, way, index)
+            for place, peer in enumerate(rule.get(side, ())):
+                yield from _check_peer(kind, peer, (*at, side, place), any_value, known)
+    types = spec.get("policyTypes", ())
+    if len(types) > 2:
+        yield invalid_text((*_SPEC, "policyTypes"), RULE, "{…}", "may not specify more than two policyTypes")
+        return
+    for index, name in enumerate(types):
+        yield from check_choice(name, (*_SPEC, "policyTypes", index), ("Ingress", "Egress"))
+
+
+def _list_blocks(spec: Object) -> Iterator[Object]:
+    for way, side in (("ingress", "from"), ("egress", "to")):
+        for rule in spec.get(way, ()):
+            yield from (peer["ipBlock"] for peer in rule.get(side, ()) if "ipBlock" in peer)
+
+
+def check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
+    port, end = one.get("port"), one.get("endPort")
+    if end is None:
+        return
+    path = (*at, "endPort")
+    if port is None:
+        yield invalid(path, RULE, end, "may not be specified when `port` is not specified")
+    elif isinstance(port, str):
+        yield invalid(path, RULE, end, "may not be specified when `port` is non-numeric")
+    else:
+        if end < port:
+            shown = port if kind.gates.get("older-texts", False) else end
+            yield invalid(path, RULE, shown, "must be greater than or equal to `port`")
+        yield from check_port(end, path)
+
+
+def _check_peer(kind: Kind, peer: Object, at: Path, any_value: bool, known: set[str]) -> Iterator[Cause]:
+    for name in ("podSelector", "namespaceSelector"):
+        yield from check_label_selector(kind, peer.get(name), (*at, name), any_value)
+    block = peer.get("ipBlock")
+    if block is not None:
+        yield from _check_block(kind, block, (*at, "ipBlock"), known)
+    if not any(name in peer for name in ("podSelector", "namespaceSelector", "ipBlock")):
+        yield required(at, "required", "must specify a peer")
+    elif block is not None and len(peer) > 1:
+        yield forbidden(at, RULE, "may not specify both ipBlock and another peer")
+
+
+def _check_block(kind: Kind, block: Object, path: Path, known: set[str]) -> Iterator[Cause]:
+    text = block.get("cidr", "")
+    if not text:
+        yield required((*path, "cidr"), "required")
+        return
+    if text not in known:
+        yield from check_network(kind, text, (*path, "cidr"))
+    network = read_network(text)
+    for index, part in enumerate(block.get("except", ()) if network is not None else ()):
+        at = (*path, "except", index)
+        if part not in known:
+            yield from check_network(kind, part, at)
+        inner = read_network(part)
+        if inner is None:
+            continue
+        inside = inner.version == network.version and inner.network_address in network
+        if not inside or network.prefixlen >= inner.prefixlen:
+            yield invalid(at, RULE, part, "must be a strict subset of `cidr`")

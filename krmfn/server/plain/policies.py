@@ -1,0 +1,138 @@
+"""ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings. Whether an expression compiles is not checked.
+
+Source: k8s.io/kubernetes/pkg/apis/admissionregistration/validation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
+from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
+from krmfn.server.plain.values import RULE, check_choice, refuse
+from krmfn.server.plain.webhooks import check_conditions
+from krmfn.server.pods.setting import Object
+from krmfn.server.schema import Kind
+from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
+
+_TO_MUTATE = ("*", "CONNECT", "CREATE", "UPDATE")
+#: The field of a mutation by its type.
+_PATCHES = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+_RESERVED = re.compile(
+    "true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void"
+    "|while"
+)
+_NO_ITEM = "validations or auditAnnotations must contain at least one item"
+_MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
+
+
+def check_policy(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec, before = new["spec"], old["spec"] if old else {}
+    at: Path = ("spec",)
+    mutating = kind.name.startswith("Mutating")
+    match, path = spec.get("matchConstraints"), (*at, "matchConstraints")
+    if match is not None and not match.get("resourceRules"):
+        yield required((*path, "resourceRules"), "required")
+    if not old or any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
+        yield from check_conditions(spec.get("matchConditions", []), (*at, "matchConditions"))
+    yield from _check_operations(match, path) if mutating else _check_validations(new, spec, at)
+
+
+def check_param_kind(kind: Kind, param: Object, at: Path) -> Iterator[Cause]:
+    path = (*at, "apiVersion")
+    text = param.get("apiVersion", "")
+    group, _, version = text.rpartition("/")
+    if not text:
+        yield required(path, "required")
+    elif text.count("/") > 1:
+        yield invalid(path, RULE, text, f"unexpected GroupVersion string: {text}")
+    else:
+        if group and (wrong := check_long_name(group)):
+            yield invalid(path, RULE, group, ",".join(wrong))
+        if not version:
+            yield invalid(path, RULE, text, "version must be specified")
+        elif wrong := check_dns_1035(version):
+            yield invalid(path, RULE, version, ",".join(wrong))
+    name = param.get("kind", "")
+    if not name:
+        yield required((*at, "kind"), "required")
+    elif wrong := check_dns_1035(name.lower()):
+        detail = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+        yield invalid((*at, "kind"), RULE, name, detail)
+
+
+def _check_operations(match: Object | None, at: Path) -> Iterator[Cause]:
+    for rule in (match or {}).get("resourceRules", ()):
+        for operation in rule.get("operations", ()):
+            yield from check_choice(operation, (*at, "resourceRules", "operations"), _TO_MUTATE)
+
+
+def check_variable_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    if not re.fullmatch("[_a-zA-Z][_a-zA-Z0-9]*", name) or _RESERVED.fullmatch(name):
+        yield invalid(path, RULE, name, "must be a valid CEL identifier")
+
+
+def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
+    annotations = spec.get("auditAnnotations", [])
+    if not spec.get("validations") and not annotations:
+        yield required((*at, "validations"), "required", _NO_ITEM)
+        yield required((*at, "auditAnnotations"), "required", _NO_ITEM)
+    if len(annotations) > _MOST_ANNOTATIONS:
+        detail = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
+        yield invalid_text((*at, "auditAnnotations"), RULE, "{…}", detail)
+    again = find_repeated([each.get("key", "") for each in annotations])
+    for index, each in enumerate(annotations):
+        place: Path = (*at, "auditAnnotations", index)
+        key, text = each.get("key", ""), each.get("valueExpression", "").strip()
+        name = f"{new['metadata'].get('name', '')}/{key}"
+        yield from refuse((*place, "key"), name, check_label_key(name))
+        if not text:
+            yield required((*place, "valueExpression"), "required", "valueExpression is not specified")
+        elif len(text.encode()) > _LONGEST_EXPRESSION:
+            detail = f"must not exceed {_LONGEST_EXPRESSION} bytes in length"
+            yield required((*place, "valueExpression"), "required", detail)
+        if index in again:
+            yield duplicate((*place, "key"), "unique-key", quote(key))
+
+
+def check_message(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    """What a validation says of an object that it refuses, itself or as an expression."""
+    if text and not text.strip():
+        yield invalid(path, RULE, text, "must be non-empty if specified")
+    elif path[-1] == "message" and re.search("[\n\r]", text.strip()):
+        yield invalid(path, RULE, text, "must not contain line breaks")
+
+
+def check_mutation(kind: Kind, mutation: Object, path: Path) -> Iterator[Cause]:
+    wanted = mutation.get("patchType", "")
+    for name, field in _PATCHES.items() if wanted in _PATCHES else ():
+        if name != wanted and field in mutation:
+            detail = f"must not be specified when patchType is {wanted}"
+            yield invalid((*path, field), RULE, f"{{{field}}}", detail)
+        elif name == wanted and field not in mutation:
+            yield required((*path, field), "required", f"must be specified when patchType is {wanted}")
+        elif name == wanted and not mutation[field].get("expression", "").strip():
+            yield required((*path, field, "expression"), "required")
+
+
+def check_policy_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new["spec"]
+    if kind.name.startswith("Mutating"):
+        yield from _check_operations(spec.get("matchResources"), ("spec", "matchResources"))
+    elif {"Deny", "Warn"} <= set(spec.get("validationActions", ())):
+        detail = (
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API response"
+            " and headers serves no purpose)"
+        )
+        yield invalid_text(("spec", "validationActions"), RULE, "{…}", detail)
+
+
+def check_param(kind: Kind, param: Object, path: Path) -> Iterator[Cause]:
+    if param.get("name") and "selector" in param:
+        for each in ("name", "selector"):
+            yield forbidden((*path, each), RULE, "name and selector are mutually exclusive")
+    if not param.get("name") and "selector" not in param:
+        yield required(path, "required", "one of name or selector must be specified")

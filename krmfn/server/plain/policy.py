@@ -1,0 +1,86 @@
+"""PodDisruptionBudget, PriorityClass, RuntimeClass, Lease.
+
+Source: k8s.io/kubernetes/pkg/apis/{policy,scheduling,node,coordination}/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.server.admission import SYSTEM_CLASSES
+from krmfn.server.formats import check_short_name
+from krmfn.server.plain.values import RULE, check_choice, check_label_selector, check_part, check_share, refuse
+from krmfn.server.pods.placement import check_tolerations
+from krmfn.server.pods.resources import check_resources
+from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.replicated import is_wrong_selector
+from krmfn.server.schema import Kind
+from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
+
+_SPEC = ("spec",)
+_MOST = 1_000_000_000
+
+
+def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+    if least is not None and most is not None:
+        yield invalid_text(_SPEC, RULE, "{…}", "minAvailable and maxUnavailable cannot be both set")
+    any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
+    yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
+
+
+def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
+    yield from check_share(value, path)
+    yield from check_part(value, path)
+
+
+def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    value, name = new.get("value", 0), new["metadata"].get("name", "")
+    if old:
+        if value != old.get("value", 0):
+            yield forbidden(("value",), "immutable", "may not be changed in an update.")
+        return
+    if name.startswith("system-"):
+        why = ""
+        if name not in SYSTEM_CLASSES:
+            why = f"{name} is not a known system priority class"
+        elif value != SYSTEM_CLASSES[name]:
+            why = f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
+        elif new.get("globalDefault"):
+            why = f"globalDefault of {name} PriorityClass must be false"
+        if why:
+            detail = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+            yield forbidden(("metadata", "name"), RULE, detail)
+    elif value > _MOST:
+        yield forbidden(("value",), "maximum", f"maximum allowed value of a user defined priority is {_MOST}")
+    if not new["preemptionPolicy"]:
+        yield required(("preemptionPolicy",), "required")
+    else:
+        yield from check_choice(new["preemptionPolicy"], ("preemptionPolicy",), ("PreemptLowerPriority", "Never"))
+
+
+def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    handler = new.get("handler", "")
+    if not handler and not kind.gates.get("oldest-texts", False):
+        yield required(("handler",), "required")
+    else:
+        yield from refuse(("handler",), handler, check_short_name(handler))
+    out: list[Cause] = []
+    pod = Setting({}, kind.gates, out)
+    if "overhead" in new:
+        check_resources({"limits": new["overhead"].get("podFixed", {})}, ("overhead",), pod)
+    scheduling = new.get("scheduling", {})
+    tolerations = scheduling.get("tolerations", ())
+    check_tolerations(tolerations, ("scheduling", "tolerations"), pod)
+    yield from out
+    keys = [tuple(one.get(name, "") for name in ("key", "operator", "value", "effect")) for one in tolerations]
+    for index in sorted(find_repeated(keys)):
+        yield duplicate(("scheduling", "tolerations", index), "unique-key", "{…}")
+
+
+def check_duration(kind: Kind, seconds: int, path: Path) -> Iterator[Cause]:
+    if seconds <= 0:
+        yield invalid(path, "minimum", seconds, "must be greater than 0")

@@ -1,0 +1,191 @@
+"""LimitRange, ResourceQuota.
+
+Source: ValidateLimitRange, ValidateResourceQuota of k8s.io/kubernetes/pkg/apis/core/validation; defaults.go there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
+from krmfn.server.amounts import BILLION, is_integer, write_amount
+from krmfn.server.formats import check_label_key
+from krmfn.server.plain.values import RULE, refuse
+from krmfn.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
+from krmfn.server.pods.setting import Object
+from krmfn.server.schema import Kind
+from krmfn.server.spell import Key, write_json
+from krmfn.server.strategy import STORED_UID
+from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
+
+_SPEC: Path = ("spec",)
+_LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
+_OF_PODS = ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity")
+_SCOPES = (*_OF_PODS, "BestEffort", "VolumeAttributesClass")
+_COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+_CLAIMS = ("persistentvolumeclaims", "requests.storage")
+_COUNTED = (
+    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
+    "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas",
+    "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps", "services.nodeports",
+    "services.loadbalancers",
+)  # fmt: skip
+
+
+def fill_limit_range(kind: Kind, new: dict[str, Any]) -> None:
+    for limit in new.get("spec", {}).get("limits", ()):
+        if limit.get("type") != "Container":
+            continue
+        default = {**limit.get("max", {}), **limit.get("default", {})}
+        requests = {**limit.get("min", {}), **default, **limit.get("defaultRequest", {})}
+        for name, amounts in (("default", default), ("defaultRequest", requests)):
+            if amounts:
+                limit[name] = amounts
+
+
+def prepare_limit_range(kind: Kind, new: dict[str, Any]) -> None:
+    """A server makes a name where there is none."""
+    new["metadata"].setdefault("name", STORED_UID)
+
+
+def check_limit_range(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    limits = new.get("spec", {}).get("limits", ())
+    again = find_repeated(limit.get("type", "") for limit in limits)
+    for index, limit in enumerate(limits):
+        at: Path = (*_SPEC, "limits", index)
+        name = limit.get("type", "")
+        wrong = check_label_key(name)
+        yield from refuse((*at, "type"), name, wrong)
+        if not wrong and "/" not in name and name not in _TYPES:
+            yield invalid((*at, "type"), RULE, name, "must be a standard limit type or fully qualified")
+        if index in again:
+            yield duplicate((*at, "type"), "unique-key", quote(name))
+        yield from _check_limit(limit, name, at)
+
+
+def _check_limit(limit: Object, kind: str, at: Path) -> Iterator[Cause]:
+    names: dict[str, None] = {}
+    for field in _LIMITS:
+        if kind == "Pod" and field in ("default", "defaultRequest"):
+            if limit.get(field):
+                yield forbidden((*at, field), RULE, "may not be specified when `type` is 'Pod'")
+            continue
+        for name in limit.get(field, {}):
+            names[name] = None
+            wrong = list_container_misnomers(name) if kind in ("Pod", "Container") else list_misnomers(name)
+            yield from refuse((*at, field, Key(name)), name, wrong)
+    if kind == "PersistentVolumeClaim" and not any("storage" in limit.get(field, {}) for field in ("min", "max")):
+        detail = "either minimum or maximum storage value is required, but neither was provided"
+        yield required((*at, "limits"), "required", detail)
+    for name in names:
+        yield from _compare(limit, name, at, kind == "Pod")
+
+
+def _compare(limit: Object, name: str, at: Path, of_pod: bool) -> Iterator[Cause]:
+    most, least, ratio = (limit.get(field, {}).get(name) for field in ("max", "min", "maxLimitRequestRatio"))
+    default, request = (None if of_pod else limit.get(field, {}).get(name) for field in ("default", "defaultRequest"))
+    words = {"max": "max", "min": "min", "default": "default", "defaultRequest": "default request"}
+
+    def exceeds(low: Any, high: Any, lower: str, higher: str, field: str, shown: Any) -> Iterator[Cause]:
+        if low is not None and high is not None and low > high:
+            detail = f"{lower} value {write_amount(low)} is greater than {higher} value {write_amount(high)}"
+            yield invalid((*at, field, Key(name)), RULE, write_amount(shown), detail)
+
+    yield from exceeds(least, most, "min", "max", "min", least)
+    yield from exceeds(least, request, "min", words["defaultRequest"], "defaultRequest", request)
+    yield from exceeds(request, most, words["defaultRequest"], "max", "defaultRequest", request)
+    yield from exceeds(request, default, words["defaultRequest"], "default limit", "defaultRequest", request)
+    yield from exceeds(least, default, "min", "default", "default", least)
+    yield from exceeds(default, most, "default", "max", "default", most)
+    if ratio is not None:
+        path = (*at, "maxLimitRequestRatio", Key(name))
+        if ratio < BILLION:
+            yield invalid(path, RULE, write_amount(ratio), f"ratio {write_amount(ratio)} is less than 1")
+        if least is not None and most is not None:
+            yield from _check_ratio(ratio, most, least, path)
+    if not may_overcommit(name) and default is not None and request is not None and default != request:
+        detail = f"default value {write_amount(default)} must equal to defaultRequest value {write_amount(request)}"
+        yield invalid((*at, "defaultRequest", Key(name)), RULE, write_amount(request), f"{detail} in {name}")
+
+
+def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Iterator[Cause]:
+    unit = BILLION // 1000 if max(ratio, most, least) < (2**63 // 1000) * BILLION else BILLION
+    high, low, wanted = -(-most // unit), -(-least // unit), -(-ratio // unit)
+    found = wanted / (BILLION // unit)
+    limit = high / low if low else (float("inf") if high > 0 else float("nan"))
+    if found > limit:
+        detail = f"ratio {write_amount(ratio)} is greater than max/min = {limit:f}"
+        yield invalid(path, RULE, write_amount(ratio), detail)
+
+
+def check_quota(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    hard, scopes = spec.get("hard", {}), spec.get("scopes", [])
+    for name, amount in hard.items():
+        at = (*_SPEC, "hard", Key(name))
+        yield from refuse(at, name, list_misnomers(name))
+        if "/" not in name and not _is_counted(name):
+            yield invalid(at, RULE, name, "must be a standard resource for quota")
+        if amount < 0:
+            yield invalid(at, RULE, write_amount(amount), "must be greater than or equal to 0")
+        if is_whole(name) and not is_integer(amount):
+            yield invalid_text(at, RULE, quote(write_amount(amount)), "must be an integer")
+    path: Path = (*_SPEC, "scopes")
+    for scope in scopes:
+        if scope not in _SCOPES:
+            yield invalid_text(path, RULE, "{…}", "unsupported scope")
+        if any(_is_counted(name) and not _fits(scope, name) for name in hard):
+            yield invalid_text(path, RULE, "{…}", "unsupported scope applied to resource")
+    if _conflict(scopes):
+        yield invalid_text(path, RULE, "{…}", "conflicting scopes")
+    if "scopeSelector" in spec:
+        yield from _check_scope_selector(spec, hard)
+    if old and set(scopes) != set(old.get("spec", {}).get("scopes", ())):
+        yield invalid_text(path, "immutable", "{…}" if scopes else "null", "field is immutable")
+
+
+def _is_counted(name: str) -> bool:
+    return name in _COUNTED or name.startswith(("hugepages-", "requests.hugepages-"))
+
+
+def _fits(scope: str, name: str) -> bool:
+    if scope in _OF_PODS:
+        return name == "pods" or name in _COMPUTE
+    return {"BestEffort": name == "pods", "VolumeAttributesClass": name in _CLAIMS}.get(scope, True)
+
+
+def _conflict(scopes: list[str]) -> bool:
+    return {"BestEffort", "NotBestEffort"} <= set(scopes) or {"Terminating", "NotTerminating"} <= set(scopes)
+
+
+def _check_scope_selector(spec: Object, hard: Object) -> Iterator[Cause]:
+    path: Path = (*_SPEC, "scopeSelector", "matchExpressions")
+    needs = spec["scopeSelector"].get("matchExpressions", [])
+    for need in needs:
+        scope, operator, values = need.get("scopeName", ""), need.get("operator", ""), need.get("values", [])
+        if scope not in _SCOPES:
+            yield invalid((*path, "scopeName"), RULE, scope, "unsupported scope")
+        if any(_is_counted(name) and not _fits(scope, name) for name in hard):
+            yield invalid_text(path, RULE, "{…}", "unsupported scope applied to resource")
+        if scope in _SCOPES and scope not in ("PriorityClass", "VolumeAttributesClass") and operator != "Exists":
+            detail = (
+                "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
+                " ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or"
+                " ResourceQuotaScopeCrossNamespacePodAffinity"
+            )
+            yield invalid((*path, "operator"), RULE, operator, detail)
+        if operator in ("In", "NotIn"):
+            if not values:
+                detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                yield required((*path, "values"), "required", detail)
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                yield invalid_text((*path, "values"), RULE, write_json(values), detail)
+        else:
+            yield invalid((*path, "operator"), RULE, operator, "not a valid selector operator")
+    if _conflict([need.get("scopeName", "") for need in needs]):
+        yield invalid_text(path, RULE, "{…}" if spec.get("scopes") else "null", "conflicting scopes")

@@ -1,0 +1,323 @@
+"""Service.
+
+Which addresses and ports are free, and which families of addresses there are, is known to a cluster alone: what a
+server would refuse for that is not said.
+
+Source: ValidateServiceCreate and ValidateServiceUpdate of k8s.io/kubernetes/pkg/apis/core/validation;
+pkg/registry/core/service (strategy.go, storage/alloc.go, storage/storage.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
+from krmfn.server.formats import check_label_key, check_long_name
+from krmfn.server.plain.values import (
+    RULE,
+    check_address,
+    check_choice,
+    check_endpoint_address,
+    check_network,
+    check_port,
+    read_address,
+    refuse,
+)
+from krmfn.server.pods.setting import Object
+from krmfn.server.schema import Kind
+from krmfn.server.spell import Key, write_json
+from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
+
+_SPEC: Path = ("spec",)
+_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
+_ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'"
+_ONCE = "may not change once set"
+#: Stands for an address that the server chooses.
+_CHOSEN = "192.0.2.254"
+_DAY = 86400
+
+
+def _is_external(spec: Object) -> bool:
+    kind = spec.get("type")
+    return kind in ("LoadBalancer", "NodePort") or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
+
+
+def _needs_health_port(spec: Object) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def _is_headless(spec: Object) -> bool:
+    return spec.get("clusterIPs") == ["None"]
+
+
+def fill_service(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new.setdefault("spec", {})
+    affinity = spec["sessionAffinity"]
+    if affinity == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif affinity == "ClientIP" and "timeoutSeconds" not in spec.get("sessionAffinityConfig", {}).get("clientIP", {}):
+        spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": 10800}}
+    for port in spec.get("ports", ()):
+        if port.get("targetPort", 0) in (0, ""):
+            port["targetPort"] = port.get("port", 0)
+    if _is_external(spec):
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    if spec["type"] in ("ClusterIP", "NodePort", "LoadBalancer"):
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+    if spec["type"] == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+
+
+def _pair_addresses(spec: dict[str, Any], before: Object | None) -> None:
+    """One address and the list of addresses say the same, where one of the two was written."""
+    one, several = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
+    if before is None:
+        if one and not several:
+            spec["clusterIPs"] = [one]
+        return
+    was, were = before.get("clusterIP", ""), before.get("clusterIPs", [])
+    if were and not several and one == was:
+        spec["clusterIPs"] = were
+    elif one != was and several == were:
+        spec["clusterIPs"] = [one] if one else []
+
+
+def prepare_service(kind: Kind, new: dict[str, Any]) -> None:
+    _pair_addresses(new["spec"], None)
+
+
+def settle_service(kind: Kind, new: dict[str, Any]) -> None:
+    """What a server fills in when a Service is stored."""
+    spec = new["spec"]
+    if spec["type"] == "ExternalName":
+        return
+    spec.setdefault("clusterIP", _CHOSEN)
+    spec.setdefault("clusterIPs", [spec["clusterIP"]])
+
+
+def prepare_service_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+    """What an update takes over, and what it forgets because the new type has no use for it."""
+    spec, before = new["spec"], old.get("spec", {})
+    if spec["type"] != "ExternalName" and before.get("type") != "ExternalName":
+        for name in ("clusterIP", "clusterIPs"):
+            if not spec.get(name) and before.get(name):
+                spec[name] = before[name]
+        if _needs_health_port(spec) and _needs_health_port(before) and "healthCheckNodePort" in before:
+            spec.setdefault("healthCheckNodePort", before["healthCheckNodePort"])
+    _pair_addresses(spec, before)
+    if spec["type"] == "ExternalName" and before.get("type") != "ExternalName":
+        if all(spec.get(name) == before.get(name) for name in ("clusterIP", "clusterIPs")):
+            spec.pop("clusterIP", None)
+            spec.pop("clusterIPs", None)
+        _forget(spec, before, "ipFamilies", "ipFamilyPolicy")
+    with_ports = ("NodePort", "LoadBalancer")
+    if before.get("type") in with_ports and spec["type"] not in with_ports:
+        numbers = [{port.get("nodePort", 0) for port in each.get("ports", ())} - {0} for each in (spec, before)]
+        if numbers[0] <= numbers[1]:
+            for port in spec.get("ports", ()):
+                port.pop("nodePort", None)
+    if _needs_health_port(before) and not _needs_health_port(spec):
+        _forget(spec, before, "healthCheckNodePort")
+    if before.get("type") == "LoadBalancer" and spec["type"] != "LoadBalancer":
+        _forget(spec, before, "allocateLoadBalancerNodePorts", "loadBalancerClass")
+    if _is_external(before) and not _is_external(spec):
+        _forget(spec, before, "externalTrafficPolicy")
+
+
+def _forget(spec: dict[str, Any], before: Object, *names: str) -> None:
+    for name in names:
+        if spec.get(name) == before.get(name):
+            spec.pop(name, None)
+
+
+def check_first(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    """What is refused before the rest is looked at, because addresses are chosen then."""
+    spec = new["spec"]
+    if spec["type"] == "ExternalName":
+        return
+    before = old["spec"] if old else {}
+    wrong = list(_check_addresses(kind, spec, before))
+    yield from wrong
+    policy = spec.get("ipFamilyPolicy", before.get("ipFamilyPolicy"))
+    decisive = before if before.get("type", "ExternalName") != "ExternalName" else spec
+    if policy is None and (decisive.get("clusterIP") != "None" or decisive.get("selector")):
+        policy = "SingleStack"
+    for name, word in (("clusterIPs", "cluster IPs are"), ("ipFamilies", "IP families are")):
+        added = len(spec.get(name, ())) == 2 and spec[name] != before.get(name)
+        if added and not wrong and policy == "SingleStack":
+            detail = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {word} specified"
+            yield invalid((*_SPEC, "ipFamilyPolicy"), RULE, policy, detail)
+
+
+def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec, notes = new["spec"], new["metadata"].get("annotations", {})
+    before = old["spec"] if old else {}
+    if old:
+        yield from _check_changed(spec, before)
+    if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
+        detail = f"must match annotations[{_HINTS}] when both are specified"
+        yield invalid(("metadata", "annotations", Key(_MODE)), RULE, notes[_MODE], detail)
+    yield from _check_type(spec)
+    yield from _check_ports(spec)
+    yield from _check_affinity(spec)
+    for index, text in enumerate(spec.get("externalIPs", ())):
+        at = (*_SPEC, "externalIPs", index)
+        wrong = () if text in before.get("externalIPs", ()) else tuple(check_address(kind, text, at))
+        yield from wrong or check_endpoint_address(text, at)
+    yield from _check_balancing(kind, spec, notes, before, old["metadata"].get("annotations", {}) if old else {})
+    yield from _check_traffic(spec)
+
+
+def _check_type(spec: Object) -> Iterator[Cause]:
+    kind = spec["type"]
+    if not spec.get("ports") and not _is_headless(spec) and kind != "ExternalName":
+        yield required((*_SPEC, "ports"), "required")
+    if kind in ("LoadBalancer", "NodePort") and _is_headless(spec):
+        yield invalid((*_SPEC, "clusterIPs", 0), RULE, "None", f"may not be set to 'None' for {kind} services")
+    if kind != "ExternalName":
+        return
+    for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if name in spec:
+            yield forbidden((*_SPEC, name), RULE, "may not be set for ExternalName services")
+    host = spec.get("externalName", "").removesuffix(".")
+    path = (*_SPEC, "externalName")
+    if not host:
+        yield required(path, "required")
+    else:
+        yield from refuse(path, host, check_long_name(host))
+
+
+def _check_ports(spec: Object) -> Iterator[Cause]:
+    ports = spec.get("ports", ())
+    names, on_nodes = set(), set()
+    again = find_repeated((port.get("protocol", ""), port.get("port", 0)) for port in ports)
+    for index, port in enumerate(ports):
+        at = (*_SPEC, "ports", index)
+        name, protocol, on_node = port.get("name", ""), port.get("protocol", ""), port.get("nodePort", 0)
+        if name:
+            if name in names:
+                yield duplicate((*at, "name"), "unique-key", quote(name))
+            names.add(name)
+        elif len(ports) > 1:
+            yield required((*at, "name"), "required")
+        if on_node and spec["type"] == "ClusterIP":
+            yield forbidden((*at, "nodePort"), RULE, "may not be used when `type` is 'ClusterIP'")
+        if on_node and (protocol, on_node) in on_nodes:
+            yield duplicate((*at, "nodePort"), "unique-key", str(on_node))
+        on_nodes.add((protocol, on_node))
+        if index in again:
+            yield duplicate(at, "unique-key", "{…}")
+
+
+def _check_affinity(spec: Object) -> Iterator[Cause]:
+    if spec["sessionAffinity"] == "ClientIP":
+        seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
+        if not 0 < seconds <= _DAY:
+            path = (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
+            yield invalid(path, RULE, seconds, f"must be greater than 0 and less than {_DAY}")
+
+
+def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
+    one, several, families = spec.get("clusterIP", ""), spec.get("clusterIPs", []), spec.get("ipFamilies", [])
+    path = (*_SPEC, "clusterIPs")
+    if one and several and several[0] != one:
+        yield invalid_text(path, RULE, "{…}", "first value must match `clusterIP`")
+    elif one and not several:
+        yield required(path, "required")
+    elif several and not one:
+        yield invalid_text(path, RULE, "{…}", "must be empty when `clusterIP` is not specified")
+    for index, family in enumerate(families):
+        at = (*_SPEC, "ipFamilies", index)
+        yield from check_choice(family, at, ("IPv4", "IPv6"))
+        if family in families[:index]:
+            yield duplicate(at, "unique-key", quote(family))
+    if "ipFamilyPolicy" in spec:
+        values = ("PreferDualStack", "RequireDualStack", "SingleStack")
+        yield from check_choice(spec["ipFamilyPolicy"], (*_SPEC, "ipFamilyPolicy"), values)
+    wrong: list[Cause] = []
+    if several[:1] == ["None"] and len(several) > 1:
+        wrong.append(invalid_text(path, RULE, "{…}", "'None' must be the first and only value"))
+    for index, text in enumerate(several):
+        if (index, text) != (0, "None") and text not in before.get("clusterIPs", ()):
+            wrong += check_address(kind, text, (*path, index))
+    yield from wrong
+    if len(several) > 2:
+        yield invalid_text(path, RULE, "{…}", "may only hold up to 2 values")
+    if wrong or several[:1] == ["None"]:
+        return
+    versions = [read_address(text).version if read_address(text) else 0 for text in several]
+    if len(several) > 1 and sorted(versions) != [4, 6]:
+        yield invalid_text(path, RULE, "{…}", "may specify no more than one IP for each IP family")
+    for index, (text, family) in enumerate(zip(several, families, strict=False)):
+        if family in ("IPv4", "IPv6") and (":" in text) != (family == "IPv6") and text != _CHOSEN:
+            detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            yield invalid((*path, index), RULE, text, detail)
+
+
+def _check_balancing(kind: Kind, spec: Object, notes: Object, before: Object, noted: Object) -> Iterator[Cause]:
+    balanced = spec["type"] == "LoadBalancer"
+    ranges = spec.get("loadBalancerSourceRanges", ())
+    path: Path = (*_SPEC, "LoadBalancerSourceRanges")
+    if not ranges and _RANGES in notes:
+        path = ("metadata", "annotations", Key(_RANGES))
+    if (ranges or _RANGES in notes) and not balanced:
+        yield forbidden(path, RULE, _ONLY_BALANCED)
+    if ranges:
+        known = [text.strip() for text in before.get("loadBalancerSourceRanges", ())]
+        for index, text in enumerate(ranges):
+            if text.strip() not in known:
+                yield from check_network(kind, text.strip(), (*path, index))
+    elif notes.get(_RANGES, "").strip() and noted.get(_RANGES) != notes[_RANGES]:
+        for text in notes[_RANGES].split(","):
+            yield from check_network(kind, text.strip(), path)
+    if not balanced:
+        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
+            if name in spec:
+                yield forbidden((*_SPEC, name), RULE, _ONLY_BALANCED)
+    elif "loadBalancerClass" in spec:
+        name = spec["loadBalancerClass"]
+        yield from refuse((*_SPEC, "loadBalancerClass"), name, check_label_key(name))
+
+
+def _check_traffic(spec: Object) -> Iterator[Cause]:
+    policy, path = spec.get("externalTrafficPolicy", ""), (*_SPEC, "externalTrafficPolicy")
+    if _is_external(spec):
+        yield from check_choice(policy, path, ("Cluster", "Local"))
+    elif policy:
+        yield invalid(path, RULE, policy, "may only be set for externally-accessible services")
+    port, path = spec.get("healthCheckNodePort", 0), (*_SPEC, "healthCheckNodePort")
+    if port and not _needs_health_port(spec):
+        detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        yield invalid(path, RULE, port, detail)
+    elif port:
+        yield from check_port(port, path)
+
+
+def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:
+    if "ExternalName" not in (spec["type"], before["type"]) and not (_is_headless(spec) and _is_headless(before)):
+        yield from _check_kept(before.get("clusterIPs", []), spec.get("clusterIPs", []), spec)
+    name = spec.get("loadBalancerClass")
+    if spec["type"] == before["type"] == "LoadBalancer" and name != before.get("loadBalancerClass"):
+        yield invalid_text((*_SPEC, "loadBalancerClass"), "immutable", write_json(name), _ONCE)
+    health = [each.get("healthCheckNodePort", 0) for each in (before, spec)]
+    if _needs_health_port(before) and _needs_health_port(spec) and health[0] and health[0] != health[1]:
+        yield forbidden((*_SPEC, "healthCheckNodePort"), "immutable", "field is immutable")
+
+
+def _check_kept(were: list[str], now: list[str], spec: Object) -> Iterator[Cause]:
+    path = (*_SPEC, "clusterIPs")
+    if len(were) == len(now):
+        for index, text in enumerate(were):
+            if text != now[index]:
+                yield invalid_text((*path, index), "immutable", "{…}", _ONCE)
+        return
+    if not now:
+        yield invalid_text((*path, 0), "immutable", "null", "primary clusterIP can not be unset")
+    elif were and now[0] != were[0]:
+        yield invalid_text((*path, 0), "immutable", "{…}", _ONCE)
+    if len(were) > len(now) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
+        detail = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        yield invalid_text((*_SPEC, "ipFamilyPolicy"), RULE, write_json(spec.get("ipFamilyPolicy")), detail)

@@ -1,0 +1,308 @@
+"""PersistentVolumeClaim, PersistentVolume, StorageClass, CSIDriver, VolumeAttributesClass.
+
+Source: k8s.io/kubernetes/pkg/apis/core/validation (ValidatePersistentVolume*) and pkg/apis/storage/validation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from posixpath import normpath
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.server.amounts import write_amount
+from krmfn.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
+from krmfn.server.plain.values import RULE, check_choice, check_immutable, need_text, refuse, spell_empty
+from krmfn.server.pods.claims import MODES, check_claim_spec
+from krmfn.server.pods.paths import check_no_backsteps
+from krmfn.server.pods.placement import check_node_selector
+from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.volumes import check_driver_name, check_kind
+from krmfn.server.schema import Kind
+from krmfn.server.spell import Key, read_written, write_json
+from krmfn.server.verdict import (
+    Cause,
+    duplicate,
+    find_repeated,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_supported,
+    required,
+    too_long,
+)
+
+_SPEC: Path = ("spec",)
+#: The server says of a term how often it was there before; of many alike that would be millions of findings.
+_MOST_ALIKE = 10
+_BETA = "volume.beta.kubernetes.io/storage-class"
+_OLD_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
+_FIXED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+#: The members in the order in which the server looks at them.
+_SOURCES = (
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
+    "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
+    "azureDisk", "scaleIO", "local", "storageos", "csi",
+)  # fmt: skip
+_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
+
+
+def fill_claim(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new.setdefault("spec", {})
+    spec.setdefault("volumeMode", "Filesystem")
+    new.setdefault("status", {}).setdefault("phase", "Pending")
+
+
+def prepare_claim(kind: Kind, new: dict[str, Any]) -> None:
+    new["status"] = {"phase": "Pending"}
+    _pair_sources(new["spec"], {})
+
+
+def _pair_sources(spec: dict[str, Any], before: Object) -> None:
+    """One of the two sources of data stands for both where they can; what cannot be a source is dropped."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if reference is not None and reference.get("namespace") and "dataSourceRef" not in before:
+        del spec["dataSourceRef"]
+        reference = None
+    kept = reference is not None or "dataSource" in before or "dataSourceRef" in before
+    if source is not None and not kept and (source.get("kind", ""), source.get("apiGroup", "")) not in _OLD_SOURCES:
+        del spec["dataSource"]
+        source = None
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = {name: value for name, value in reference.items() if name != "namespace"}
+
+
+def prepare_claim_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+    _pair_sources(new["spec"], old["spec"])
+
+
+def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    out: list[Cause] = []
+    spec = new["spec"]
+    check_claim_spec(spec, _SPEC, Setting({}, kind.gates, out))
+    yield from out
+    if old:
+        yield from _check_changed_claim(new, old)
+
+
+def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
+    spec, before = dict(new["spec"]), dict(old["spec"])
+    notes, noted = (each["metadata"].get("annotations", {}) for each in (new, old))
+    status = old.get("status", {})
+    if not before.get("volumeName"):
+        before["volumeName"] = spec["volumeName"] = ""
+    name, was = spec.get("storageClassName"), before.get("storageClassName")
+    if _BETA in noted and was is None and name == noted[_BETA] and notes.get(_BETA, name) == name:
+        spec.pop("storageClassName", None)
+    else:
+        if notes.get(_BETA, "") != noted.get(_BETA, ""):
+            yield invalid(("metadata", "annotations", _BETA), "immutable", notes.get(_BETA, ""), "field is immutable")
+        if name is not None and was is None and noted.get(_BETA, name) == name:
+            before["storageClassName"] = name
+    size, least = (each.get("resources", {}).get("requests", {}).get("storage", 0) for each in (spec, before))
+    if status.get("phase") == "Bound":
+        resources = spec.get("resources", {})
+        if "requests" in resources:
+            spec["resources"] = {**resources, "requests": {**resources["requests"], "storage": least}}
+        spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+    if {key: value for key, value in spec.items() if value is not None} != {
+        key: value for key, value in before.items() if value is not None
+    }:
+        yield forbidden(_SPEC, "immutable", _FIXED)
+    if size < least and size <= status.get("capacity", {}).get("storage", 0):
+        path = (*_SPEC, "resources", "requests", "storage")
+        yield forbidden(path, "immutable", "field can not be less than status.capacity")
+    if new["spec"].get("volumeMode") != old["spec"].get("volumeMode"):
+        yield from check_immutable(new["spec"], old["spec"], "volumeMode", ())
+    current = status.get("currentVolumeAttributesClassName")
+    name = new["spec"].get("volumeAttributesClassName")
+    if current is not None and not name and name != old["spec"].get("volumeAttributesClassName"):
+        word = "nil" if name is None else "empty string"
+        detail = f"update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil"
+        yield forbidden((*_SPEC, "volumeAttributesClassName"), "immutable", detail)
+
+
+def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    out: list[Cause] = []
+    spec, pod = new["spec"], Setting({}, kind.gates, out)
+    modes = spec.get("accessModes", ())
+    path = (*_SPEC, "accessModes")
+    for mode in modes:
+        yield from check_choice(mode, path, MODES)
+    if "ReadWriteOncePod" in modes and any(mode in MODES and mode != "ReadWriteOncePod" for mode in modes):
+        yield forbidden(path, RULE, "may not use ReadWriteOncePod with other access modes")
+    yield from _check_capacity(new, spec.get("capacity", {}))
+    name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
+    if spec[name] == "Recycle" and normpath(host) in ("/", "//"):
+        yield forbidden((*_SPEC, name), RULE, "may not be 'recycle' for a hostPath mount of '/'")
+    affinity = spec.get("nodeAffinity")
+    if affinity is not None:
+        at = (*_SPEC, "nodeAffinity", "required")
+        if "required" not in affinity:
+            yield required(at, "required", "must specify required node constraints")
+        else:
+            check_node_selector(affinity["required"], at, False, pod)
+    _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
+    name = "volumeAttributesClassName"
+    if name in spec and kind.gates.get("VolumeAttributesClass", False):
+        yield from need_text(spec, name, _SPEC, check_long_name, "an empty string is disallowed")
+        if "csi" not in spec:
+            yield required((*_SPEC, "csi"), "required", "has to be specified when using volumeAttributesClassName")
+    yield from out
+    if old:
+        yield from _check_changed_volume(kind, spec, old["spec"])
+
+
+def _check_capacity(new: Object, capacity: Object) -> Iterator[Cause]:
+    path = (*_SPEC, "capacity")
+    if not capacity:
+        yield required(path, "required")
+    if "storage" not in capacity or len(capacity) > 1:
+        yield not_supported(path, "enum", "{…}" if capacity else spell_empty(new, "capacity"), ("storage",))
+    for name, amount in capacity.items():
+        at = (*path, Key(name))
+        if amount < 0:
+            yield invalid(at, RULE, amount // 10**9, "must be a valid resource quantity")
+        if amount <= 0:
+            yield invalid(at, RULE, write_amount(amount), "must be greater than zero")
+
+
+def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
+    secret = "controllerExpandSecretRef"
+    mine = {name: spec.get(name) for name in _SOURCES}
+    if "csi" in spec and "csi" in before and secret not in before["csi"]:
+        mine["csi"] = {key: value for key, value in spec["csi"].items() if key != secret}
+    if mine != {name: before.get(name) for name in _SOURCES}:
+        yield forbidden(
+            (*_SPEC, "persistentvolumesource"), "immutable", "spec.persistentvolumesource is immutable after creation"
+        )
+    yield from check_immutable(spec, before, "volumeMode", ())
+    fixed = not kind.gates.get("MutablePVNodeAffinity", False) and "nodeAffinity" in before
+    if fixed and spec.get("nodeAffinity") != before["nodeAffinity"]:
+        text = "{…}" if "nodeAffinity" in spec else "null"
+        yield invalid_text(
+            ("nodeAffinity",), "immutable", text, "field is immutable, except for updating from beta label to GA"
+        )
+    if "volumeAttributesClassName" in before and "volumeAttributesClassName" not in spec:
+        detail = "update from non-nil value to nil is forbidden"
+        yield forbidden((*_SPEC, "volumeAttributesClassName"), "immutable", detail)
+
+
+def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    for name in ("parameters", "provisioner", "reclaimPolicy") if old else ():
+        if not kind.gates.get("oldest-texts", False):
+            yield from check_immutable(new, old or {}, name, ())
+            continue
+        emptied = read_written(new, name) == {}  # which is not the same as none
+        if emptied or new.get(name) != (old or {}).get(name):
+            yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
+
+
+def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Iterator[Cause]:
+    alike: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter({frozenset(): len(terms)})
+    for index, term in enumerate(terms):
+        at = (*path, index, "matchLabelExpressions")
+        found: dict[str, frozenset[str]] = {}
+        for place, need in enumerate(term.get("matchLabelExpressions", ())):
+            key, values = need.get("key", ""), need.get("values", [])
+            if not values:
+                yield required((*at, place, "values"), "required")
+            for number in sorted(find_repeated(values)):
+                yield duplicate((*at, place, "values", number), "unique-key", write_json(values[number]))
+            yield from refuse((*at, place, "key"), key, check_label_key(key))
+            if key in found:
+                yield duplicate((*at, place, "key"), "unique-key", write_json(key))
+            found[key] = frozenset(values)
+        whole = frozenset(found.items())
+        for _ in range(min(alike[whole], _MOST_ALIKE)):
+            yield duplicate(at, "unique-key", '""')
+        alike[whole] += 1
+
+
+def check_provisioner(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    yield from refuse(path, name.lower(), check_label_key(name.lower()))
+
+
+def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cause]:
+    if len(parameters) > 512:
+        yield too_long(path, RULE, 512)
+        return
+    if "" in parameters:
+        yield invalid(path, RULE, "", "field can not be empty.")
+    if sum(count_bytes(key) + count_bytes(value) for key, value in parameters.items()) > 256 * 1024:
+        yield too_long(path, RULE, 256 * 1024)
+
+
+def check_attributes_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    for name in ("driverName", "parameters") if old else ():
+        if new.get(name) != (old or {}).get(name):
+            yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
+
+
+def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:
+    found = [source for source in _SOURCES if source in spec]
+    if not found:
+        pod.required(path, "required", "must specify a volume type")
+    for index, source in enumerate(found):
+        if index and source != "flexVolume":
+            at = (*path, {"cephfs": "cephFS"}.get(source, source))
+            pod.forbidden(at, RULE, "may not specify more than 1 volume type")
+        elif source == "csi":
+            _check_csi(spec["csi"], (*path, "csi"), pod)
+        elif source == "local":
+            _check_local(spec, path, pod)
+        else:
+            check_kind(source, spec[source], name, path, pod)
+
+
+def _check_local(spec: Object, path: Path, pod: Setting) -> None:
+    text, at = spec["local"].get("path", ""), (*path, "local", "path")
+    if not text:
+        pod.required(at, "required")
+    check_no_backsteps(text, at, RULE, pod)
+    if "nodeAffinity" not in spec:
+        pod.required((*path, "nodeAffinity"), "required", "Local volume requires node affinity")
+
+
+def _check_csi(source: Object, path: Path, pod: Setting) -> None:
+    check_driver_name(source.get("driver", ""), (*path, "driver"), RULE, pod, "required")
+    if not source.get("volumeHandle"):
+        pod.required((*path, "volumeHandle"), "required")
+    for field in _SECRETS:
+        secret = source.get(field)
+        if secret is None:
+            continue
+        for part, check in (("name", check_long_name), ("namespace", check_short_name)):
+            text = secret.get(part, "")
+            at = (*path, field, part)
+            if not text:
+                pod.required(at, "required")
+            else:
+                pod.refuse(at, RULE, text, check(text))
+
+
+def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """CSIDriver."""
+    spec = new["spec"]
+    requests = spec.get("tokenRequests", [])
+    again = find_repeated([each.get("audience", "") for each in requests])
+    for index, each in enumerate(requests):
+        path = (*_SPEC, "tokenRequests", index)
+        seconds = each.get("expirationSeconds", 600)
+        if index in again:
+            yield duplicate((*path, "audience"), "unique-key", write_json(each.get("audience", "")))
+        elif seconds < 600:
+            yield invalid(
+                (*path, "expirationSeconds"), RULE, seconds, "may not specify a duration less than 10 minutes"
+            )
+        elif seconds > 1 << 32:
+            detail = "may not specify a duration larger than 2^32 seconds"
+            yield invalid((*path, "expirationSeconds"), RULE, seconds, detail)
+    for mode in spec["volumeLifecycleModes"]:
+        yield from check_choice(mode, (*_SPEC, "volumeLifecycleModes"), ("Persistent", "Ephemeral"))
+    if "serviceAccountTokenInSecrets" in spec and not requests:
+        detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        yield invalid((*_SPEC, "serviceAccountTokenInSecrets"), RULE, spec["serviceAccountTokenInSecrets"], detail)

@@ -1,0 +1,196 @@
+"""What the rules of several kinds share: choices, counts, ports, addresses, selectors, fields that cannot change.
+
+Source: k8s.io/apimachinery/pkg/util/validation, k8s.io/kubernetes/pkg/apis/{core,apps}/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import clamp_int, read_digits
+from krmfn.server.formats import (
+    check_ip,
+    check_label_key,
+    check_label_value,
+    check_long_name,
+    check_percent,
+    check_port_name,
+    is_percent,
+    trim_address,
+)
+from krmfn.server.pods.placement import check_selector
+from krmfn.server.pods.setting import Form, Object, Setting
+from krmfn.server.schema import Kind
+from krmfn.server.spell import read_written, spell, write_json
+from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
+
+RULE = "invalid-value"
+
+
+def refuse(path: Path, value: Any, messages: Collection[str]) -> Collection[Cause]:
+    return refuse_text(path, RULE, value, messages)
+
+
+def check_text(holder: Object, field: str, at: Path, check: Form) -> Iterator[Cause]:
+    """A field of the object at a path is a text of a form, where it is not empty."""
+    if text := holder.get(field):
+        yield from refuse((*at, field), text, check(text))
+
+
+def need_text(holder: Object, field: str, at: Path, check: Form, detail: str = "") -> Iterator[Cause]:
+    """As check_text; an empty text is missing, with these words."""
+    if not holder.get(field):
+        yield required((*at, field), "required", detail)
+    yield from check_text(holder, field, at, check)
+
+
+def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Cause]:
+    if value not in values:
+        yield not_supported(path, "enum", write_json(value), values)
+
+
+def check_counts(spec: Object, path: Path, rule: str, *names: str) -> Iterator[Cause]:
+    """Fields of a spec that are no less than nothing."""
+    for name in names:
+        if spec.get(name, 0) < 0:
+            yield invalid((*path, name), rule, spec[name], "must be greater than or equal to 0")
+
+
+def check_domain_path(text: str, path: Path, rule: str = RULE) -> Iterator[Cause]:
+    """A path with a domain in front: `acme.io/foo`."""
+    domain, _, rest = text.partition("/")
+    if not domain or not rest:
+        yield invalid(path, rule, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    yield from refuse_text(path, rule, domain, check_long_name(domain))
+    if not all(letter.isascii() and (letter.isalnum() or letter in "/-._~%!$&'()*+,;=:") for letter in rest):
+        pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+        yield invalid(path, rule, rest, f"Invalid path (regex used for validation is '{pattern}')")
+
+
+def check_least(value: int | None, least: int, path: Path) -> Iterator[Cause]:
+    if value is not None and value < least:
+        yield invalid(path, "minimum", value, f"must be greater than or equal to {least}")
+
+
+def check_port(number: int, path: Path) -> Iterator[Cause]:
+    if not 1 <= number <= 65535:
+        yield invalid(path, RULE, number, "must be between 1 and 65535, inclusive")
+
+
+def check_port_or_name(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
+    yield from check_port(value, path) if isinstance(value, int) else refuse(path, value, check_port_name(value))
+
+
+def check_labels(kind: Kind, labels: Object, path: Path) -> Iterator[Cause]:
+    for key, value in labels.items():
+        yield from refuse(path, key, check_label_key(key))
+        yield from refuse(path, value, check_label_value(value))
+
+
+def check_label_selector(
+    kind: Kind, selector: Object | None, path: Path, any_value: bool = False, rule: str = RULE
+) -> list[Cause]:
+    out: list[Cause] = []
+    check_selector(selector, path, rule, Setting({}, kind.gates, out), any_value)
+    return out
+
+
+def check_address(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    """An IP address in a field that is older than strict rules."""
+    yield from refuse(path, text, check_ip(text, kind.gates.get("StrictIPCIDRValidation", False)))
+
+
+def check_endpoint_address(text: str, path: Path) -> Iterator[Cause]:
+    """A right address that is one of a place in a network."""
+    address = read_address(text)
+    if address is None:
+        return
+    if address.is_unspecified:
+        yield invalid(path, RULE, text, f"may not be unspecified ({text})")
+    if address.is_loopback:
+        yield invalid(path, RULE, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if address.is_link_local:
+        yield invalid(path, RULE, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+    if address.is_multicast and (address.packed[:3] == b"\xe0\0\0" or address.packed[:2] == b"\xff\x02"):
+        detail = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+        yield invalid(path, RULE, text, detail)
+
+
+def read_address(text: str) -> Any:
+    """The address that Go reads, which is lenient about zeros in front; None where it is none."""
+    import ipaddress  # rare
+
+    if check_ip(text, strict=False):
+        return None
+    address = ipaddress.ip_address(trim_address(text))
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def read_network(text: str) -> Any:
+    """The network that Go reads; None where it is none."""
+    import ipaddress  # rare
+
+    host, slash, bits = text.partition("/")
+    address = read_address(host)
+    length = read_digits(bits, most=3)
+    most = 128 if ":" in host else 32
+    if not slash or address is None or length is None or length > most:
+        return None
+    length -= 96 if most == 128 and address.version == 4 else 0
+    return ipaddress.ip_network((address.packed, max(length, 0)), strict=False)
+
+
+def check_network(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    """A CIDR in a field that is older than strict rules."""
+    network = read_network(text)
+    if network is None:
+        yield invalid(path, RULE, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+    elif kind.gates.get("StrictIPCIDRValidation", False):
+        host, _, bits = text.partition("/")
+        if "must not have leading 0s" in check_ip(host, strict=True) or (bits[0] == "0" and bits != "0"):
+            yield invalid(path, RULE, text, "must not have leading 0s in IP or prefix length")
+        elif check_ip(host, strict=True):
+            yield invalid(path, RULE, text, "must not have an IPv4-mapped IPv6 address")
+        elif read_address(host) != network.network_address:
+            yield invalid(path, RULE, text, "must not have bits set beyond the prefix length")
+
+
+def check_immutable(new: Object, old: Object, name: str, path: Path) -> Iterator[Cause]:
+    if new.get(name) != old.get(name):
+        yield invalid_text((*path, name), "immutable", spell_any(new.get(name)), "field is immutable")
+
+
+def spell_any(value: Any) -> str:
+    """A value as an error prints it; what is in an object is not shown."""
+    return "{…}" if isinstance(value, (dict, list)) else spell(value)
+
+
+def spell_empty(new: Object, name: str) -> str:
+    """How an error prints a field of the spec in which nothing is: an empty list or map is none in the normal form."""
+    return "{…}" if read_written(new, "spec", name) in ([], {}) else "null"
+
+
+def count_share(value: int | str) -> int:
+    """The number in a count or a percentage, 0 where there is none."""
+    if isinstance(value, int):
+        return value
+    return clamp_int(value.removesuffix("%") if is_percent(value) else value)
+
+
+def check_share(value: int | str, path: Path, rule: str = "") -> Iterator[Cause]:
+    """A count, or a percentage."""
+    if not isinstance(value, int):
+        for detail in check_percent(value):
+            yield invalid_text(path, rule or RULE, write_json(value), detail)
+    elif value < 0:
+        yield invalid(path, rule or "minimum", value, "must be greater than or equal to 0")
+
+
+def check_part(value: int | str, path: Path, rule: str = RULE) -> Iterator[Cause]:
+    """A percentage that is no more than all."""
+    if isinstance(value, str) and is_percent(value) and count_share(value) > 100:
+        yield invalid_text(path, rule, write_json(value), "must not be greater than 100%")

@@ -1,0 +1,171 @@
+"""ValidatingWebhookConfiguration, MutatingWebhookConfiguration. Whether an expression compiles is not checked.
+
+Source: k8s.io/kubernetes/pkg/apis/admissionregistration/validation; k8s.io/apiserver/pkg/util/webhook/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
+from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
+from krmfn.server.plain.values import RULE, check_choice, check_label_selector, refuse
+from krmfn.server.pods.setting import Object
+from krmfn.server.replicated import is_wrong_selector
+from krmfn.server.schema import Kind
+from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required, too_many
+
+_REVIEWS = ("v1", "v1beta1")
+_NO_EFFECTS = ("None", "NoneOnDryRun")
+SELECTORS = ("namespaceSelector", "objectSelector")
+_FORM = "; desired format: https://host[/path]"
+
+
+def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
+    names = [hook.get("name", "") for hook in hooks]
+    again = find_repeated(names)
+    were = [hook.get("name", "") for hook in before]
+    unique = len(set(were)) == len(were)
+    strict = all(hook.get("sideEffects") in _NO_EFFECTS for hook in before)
+    reviewed = all(set(_REVIEWS) & set(hook.get("admissionReviewVersions", ())) for hook in before)
+    any_value = any(is_wrong_selector(hook.get(name)) for hook in before for name in SELECTORS)
+    conditions = [[hook.get("matchConditions") for hook in each] for each in (hooks, before)]
+    for index, hook in enumerate(hooks):
+        at: Path = ("webhooks", index)
+        if unique and names[index] and index in again:
+            yield duplicate((*at, "name"), "unique-key", quote(names[index]))
+        yield from _check_effects(hook, (*at, "sideEffects"), strict)
+        yield from check_versions(hook.get("admissionReviewVersions", []), (*at, "admissionReviewVersions"), reviewed)
+        for name in SELECTORS:
+            yield from check_label_selector(kind, hook.get(name), (*at, name), any_value)
+        if conditions[0] != conditions[1]:
+            yield from check_conditions(hook.get("matchConditions", ()), (*at, "matchConditions"))
+
+
+def check_webhook_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    wrong = check_long_name(name)
+    if wrong:
+        yield invalid(path, RULE, name, ",".join(wrong))
+    elif name.count(".") < 2:
+        yield invalid(path, RULE, name, "should be a domain with at least three segments separated by dots")
+
+
+def check_resources(kind: Kind, resources: list[str], path: Path) -> Iterator[Cause]:
+    whole: set[str] = set()
+    every: set[str] = set()
+    for index, text in enumerate(resources):
+        resource, slash, inner = text.partition("/")
+        if not slash:
+            continue
+        for known, part, shown in ((whole, resource, f"{resource}/*"), (every, inner, f"*/{inner}")):
+            if part in known:
+                detail = f"if '{shown}' is present, must not specify {text}"
+                yield invalid((*path, index), RULE, text, detail)
+        if inner == "*":
+            whole.add(resource)
+        if resource == "*":
+            every.add(inner)
+    if len(resources) > 1 and "*/*" in resources:
+        yield invalid_text(path, RULE, "{…}", "if '*/*' is present, must not specify other resources")
+    alone = [text for text in resources if text and "/" not in text]
+    if "*" in alone and alone[-1] != "*":
+        detail = "if '*' is present, must not specify other resources without subresources"
+        yield invalid_text(path, RULE, "{…}", detail)
+
+
+def _check_effects(hook: Object, path: Path, strict: bool) -> Iterator[Cause]:
+    allowed = _NO_EFFECTS if strict else ("None", "NoneOnDryRun", "Some", "Unknown")
+    if "sideEffects" not in hook:
+        yield required(path, "required", f"must specify one of {', '.join(allowed)}")
+    else:
+        yield from check_choice(hook["sideEffects"], path, allowed)
+
+
+def check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[Cause]:
+    if not versions:
+        yield required(path, "required", "must specify one of v1, v1beta1")
+        return
+    again = find_repeated(versions)
+    for index, version in enumerate(versions):
+        if index in again:
+            yield invalid((*path, index), RULE, version, "duplicate version")
+        else:
+            yield from refuse((*path, index), version, check_dns_1035(version))
+    if reviewed and not set(_REVIEWS) & set(versions):
+        yield invalid_text(path, RULE, "{…}", "must include at least one of v1, v1beta1")
+
+
+def check_client(kind: Kind | None, client: Object, path: Path) -> Iterator[Cause]:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        yield required(path, "required", "exactly one of url or service is required")
+    elif service is None:
+        yield from _check_url(str(url), (*path, "url"))
+    else:
+        at = (*path, "service")
+        # The server mixes up the two.
+        for name, told in (("namespace", "name"), ("name", "namespace")):
+            if not service.get(name):
+                yield required((*at, told), "required")
+        port = service.get("port", 443)
+        if not 1 <= port <= 65535:
+            detail = "port is not valid: must be between 1 and 65535, inclusive"
+            yield invalid((*at, "port"), RULE, port, detail)
+        yield from _check_path(service.get("path", ""), (*at, "path"))
+
+
+def _check_path(text: str, path: Path) -> Iterator[Cause]:
+    if text in ("", "/"):
+        return
+    if text == "//":
+        yield invalid(path, RULE, text, "segment[0] may not be empty")
+        return
+    if text[0] != "/":
+        yield invalid(path, RULE, text, "must start with a '/'")
+    for index, step in enumerate(text[1:].removesuffix("/").split("/")):
+        wrong = check_long_name(step)
+        if not step:
+            yield invalid(path, RULE, text, f"segment[{index}] may not be empty")
+        else:
+            yield from refuse(path, text, [f"segment[{index}]: {message}" for message in wrong])
+
+
+def _check_url(text: str, path: Path) -> Iterator[Cause]:
+    from urllib.parse import urlsplit
+
+    try:
+        url = urlsplit(text)
+    except ValueError:
+        yield required(path, "required", f"url must be a valid URL{_FORM}")
+        return
+    user, _, host = url.netloc.rpartition("@")
+    if url.scheme != "https":
+        yield invalid(path, RULE, url.scheme, f"'https' is the only allowed URL scheme{_FORM}")
+    if not host:
+        yield invalid(path, RULE, host, f"host must be specified{_FORM}")
+    if user:
+        yield invalid(path, RULE, user, "user information is not permitted in the URL")
+    if url.fragment:
+        yield invalid(path, RULE, url.fragment, "fragments are not permitted in the URL")
+    if url.query:
+        yield invalid(path, RULE, url.query, "query parameters are not permitted in the URL")
+
+
+def check_conditions(conditions: list[Any], path: Path) -> Iterator[Cause]:
+    if len(conditions) > 64:
+        yield too_many(path, "max-items", len(conditions), 64)
+    names = [condition.get("name", "") for condition in conditions]
+    again = find_repeated(names)
+    for index, condition in enumerate(conditions):
+        at = (*path, index)
+        if not condition.get("expression", "").strip():
+            yield required((*at, "expression"), "required")
+        if not names[index]:
+            yield required((*at, "name"), "required")
+            continue
+        yield from refuse((*at, "name"), names[index], check_label_key(names[index]))
+        if index in again:
+            yield duplicate((*at, "name"), "unique-key", quote(names[index]))

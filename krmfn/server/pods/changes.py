@@ -1,0 +1,237 @@
+"""What can change in a pod that exists, and what a change may keep that a new object could not have.
+
+Source: k8s.io/kubernetes/pkg/apis/core/validation (ValidatePodUpdate, ValidatePodSpecificAnnotationUpdates) and
+pkg/api/pod/util.go (GetValidationOptionsFromPodSpecAndMeta); rule P6 of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.server.pods.annotations import MIRROR, is_cost
+from krmfn.server.pods.containers import check_image_of_pod
+from krmfn.server.pods.placement import check_tolerations
+from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
+from krmfn.server.pods.spec import check_new_pod, check_pod, check_template
+from krmfn.server.schema import Kind
+from krmfn.server.spell import Key, write_json
+from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text
+
+_RULE = "pod-immutable"
+_UPDATABLE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+#: What a stored spec may keep, by a part of the text that a new one would be refused with.
+_KEPT = {
+    "is not positive integer multiple of": "indivisible-huge-pages",
+    "when `hostUsers` is false": "user-namespace-devices",
+    "CAP_SYS_ADMIN": "sys-admin",
+    "may not be specified when 'host": "host-sysctls",
+    "exists in both matchLabelKeys": "spread-keys",
+    "must not be specified when labelSelector is not set": "spread-keys",
+    "must not be set to 'RestartContainer' for non-sidecar": "restart-of-init-container",
+    'supported values: "Restart"': "RestartAllContainersOnContainerExits",
+    'supported values: "Equal", "Exists", "Lt", "Gt"': "TaintTolerationComparisonOperators",
+}
+
+
+def list_allowed(meta: Object, spec: Object, gates: Mapping[str, bool]) -> frozenset[str]:
+    """What is wrong or out of order in a stored spec, and may therefore stay. Almost always nothing."""
+    wrong: list[Cause] = []
+    check_template({"spec": spec}, (), gates, wrong)
+    found: set[str] = set()
+    for cause in wrong:
+        names = [part for part in cause.path if isinstance(part, str)]
+        found.update(name for text, name in _KEPT.items() if text in cause.message)
+        if names[-1:] == ["values"] and "a valid label" in cause.message:
+            found.add("node-affinity-values" if "nodeAffinity" in names else "affinity-values")
+        if "topologySpreadConstraints" in names and "labelSelector" in names:
+            found.add("spread-selector")
+        if names[-2:] == ["projected", "path"]:
+            found.add("projected-token-path")
+        if names[-2:] == ["image", "reference"]:
+            found.add("empty-image-reference")
+    for container, _ in visit_containers(spec, ()):
+        if any("fileKeyRef" in variable.get("valueFrom", {}) for variable in container.get("env", ())):
+            found.add("EnvFiles")
+        if "restartPolicyRules" in container:
+            found.add("ContainerRestartRules")
+    if spec.get("hostUsers") is False and spec.get("hostNetwork"):
+        found.add("UserNamespacesHostNetworkSupport")
+    cost = meta.get("annotations", {}).get("controller.kubernetes.io/pod-deletion-cost", "0")
+    if not is_cost(cost):
+        found.add("deletion-cost")
+    return frozenset(found)
+
+
+def check_created_pod(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """A new Pod."""
+    out: list[Cause] = []
+    check_new_pod(new["metadata"], new["spec"], kind.gates, out)
+    yield from out
+
+
+def check_pod_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """P6: what a live pod may change. The server's text goes on with a diff, which is left out here."""
+    assert old is not None
+    spec, before = new["spec"], old["spec"]
+    allowed = list_allowed(old["metadata"], before, kind.gates)
+    out: list[Cause] = []
+    check_pod(new["metadata"], spec, kind.gates, out, allowed)
+    _check_annotations(new["metadata"].get("annotations", {}), old["metadata"].get("annotations", {}), out)
+    _check_spec_change(spec, before, Setting(spec, kind.gates, out, new["metadata"], allowed))
+    yield from out
+
+
+def _check_annotations(new: Object, old: Object, out: list[Cause]) -> None:
+    path = ("metadata", "annotations")
+    for key in old.keys() | new.keys():
+        if new.get(key) == old.get(key) or not (key == MIRROR or key.startswith(ARMOR)):
+            continue
+        what = "mirror pod annotation" if key == MIRROR else "AppArmor annotations"
+        verb = "remove or update" if key in old else "add"
+        out.append(forbidden((*path, Key(key)), "pod-annotations", f"may not {verb} {what}"))
+
+
+def _check_spec_change(spec: Object, before: Object, pod: Setting) -> None:
+    out = pod.out
+    for name in ("containers", "initContainers"):
+        mine, theirs = spec.get(name, ()), before.get(name, ())
+        if len(mine) != len(theirs):
+            pod.forbidden(("spec", name), _RULE, "pod updates may not add or remove containers")
+            return
+        for index, container in enumerate(mine):
+            if not container.get("image"):
+                pod.required(("spec", name, index, "image"), "pod-containers")
+            check_image_of_pod(container, ("spec", name, index), pod)
+    if not _check_deadline(spec, before, out):
+        return
+    _check_added_tolerations(spec.get("tolerations", ()), before.get("tolerations", ()), pod)
+    _check_gates(spec.get("schedulingGates", ()), before.get("schedulingGates", ()), out)
+    if spec == before:
+        return
+    rest = {name: value for name, value in spec.items() if name not in ("containers", "initContainers")}
+    for name in ("containers", "initContainers"):
+        if name in spec:
+            theirs = before.get(name, ())
+            rest[name] = [_with_image(one, theirs[index].get("image")) for index, one in enumerate(spec[name])]
+    for name in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
+        _take(rest, before, name)
+    if before.get("terminationGracePeriodSeconds", 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
+        _take(rest, before, "terminationGracePeriodSeconds")
+    if before.get("schedulingGates"):
+        _check_gated_placement(rest, before, out)
+    if rest != before:
+        pod.forbidden(("spec",), _RULE, _UPDATABLE)
+
+
+def _with_image(container: Object, image: str | None) -> Object:
+    rest = {key: value for key, value in container.items() if key != "image"}
+    return {**rest, "image": image} if image else rest
+
+
+def _take(rest: dict[str, Any], before: Object, name: str) -> None:
+    rest.pop(name, None)
+    if name in before:
+        rest[name] = before[name]
+
+
+def _check_deadline(spec: Object, before: Object, out: list[Cause]) -> bool:
+    """False ends the comparison."""
+    path: Path = ("spec", "activeDeadlineSeconds")
+    deadline, was = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
+    if deadline is None:
+        if was is not None:
+            out.append(invalid(path, _RULE, None, "must not update from a positive integer to nil value"))
+        return True
+    if not 0 <= deadline < 2**31:
+        out.append(invalid(path, _RULE, deadline, "must be between 0 and 2147483647, inclusive"))
+        return False
+    if was is not None and was < deadline:
+        out.append(invalid(path, _RULE, deadline, "must be less than or equal to previous value"))
+        return False
+    return True
+
+
+def _check_added_tolerations(new: Any, old: Any, pod: Setting) -> None:
+    kept = [{key: value for key, value in one.items() if key != "tolerationSeconds"} for one in new]
+    path = ("spec", "tolerations")
+    for one in old:
+        if {key: value for key, value in one.items() if key != "tolerationSeconds"} not in kept:
+            pod.forbidden(path, _RULE, "existing toleration can not be modified except its tolerationSeconds")
+            return
+    check_tolerations(new, path, pod)
+
+
+def _check_gates(new: Any, old: Any, out: list[Cause]) -> None:
+    known = {gate.get("name", "") for gate in old}
+    # Of several gates with one name the last one is told.
+    for name, index in {gate.get("name", ""): index for index, gate in enumerate(new)}.items():
+        if name not in known:
+            detail = f"only deletion is allowed, but found new scheduling gate '{name}'"
+            out.append(forbidden(("spec", "schedulingGates", index, "name"), _RULE, detail))
+
+
+def _check_gated_placement(rest: dict[str, Any], before: Object, out: list[Cause]) -> None:
+    """A pod that waits at a gate may narrow down its nodes."""
+    mine, theirs = rest.get("nodeSelector", {}), before.get("nodeSelector", {})
+    if any(mine.get(key) != value for key, value in theirs.items()):
+        detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        text = write_json(dict(sorted(mine.items()))) if mine else "null"
+        out.append(invalid_text(("spec", "nodeSelector"), _RULE, text, detail))
+    _take(rest, before, "nodeSelector")
+    affinity, was = rest.get("affinity"), before.get("affinity")
+    nodes = (affinity or {}).get("nodeAffinity")
+    nodes_were = (was or {}).get("nodeAffinity")
+    if nodes == nodes_were:
+        return
+    _check_node_affinity(nodes, nodes_were, out)
+    others = {key: value for key, value in (affinity or {}).items() if key != "nodeAffinity"}
+    if nodes_were is not None:
+        rest["affinity"] = {**others, "nodeAffinity": nodes_were}
+    elif affinity is not None and was is None and not others:
+        del rest["affinity"]
+    elif affinity is not None:
+        rest["affinity"] = others
+
+
+def _check_node_affinity(new: Object | None, old: Object | None, out: list[Cause]) -> None:
+    terms_were = ((old or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms", [])
+    terms = ((new or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms", [])
+    path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
+    if terms_were and len(terms) != len(terms_were):
+        detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        out.append(invalid_text(path, _RULE, "{…}", detail))
+        return
+    for index, was in enumerate(terms_were):
+        if not _only_adds(terms[index], was):
+            detail = "only additions are allowed (no mutations or deletions)"
+            out.append(invalid_text((*path, index), _RULE, "{…}", detail))
+
+
+def _only_adds(new: Object, old: Object) -> bool:
+    names = ("matchExpressions", "matchFields")
+    if not any(old.get(name) for name in names) and any(new.get(name) for name in names):
+        return False
+    return all(new.get(name, [])[: len(old[name])] == old[name] for name in names if old.get(name))
+
+
+def check_pod_template(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """A PodTemplate, on every write."""
+    yield from list_template_causes(kind, new.get("template", {}), (old or {}).get("template"), ("template",))
+
+
+def list_template_causes(kind: Kind, template: Object, old: Object | None, path: Path) -> list[Cause]:
+    """What is wrong in the template of a kind that makes pods. `old` is the stored template on an update."""
+    out: list[Cause] = []
+    allowed: frozenset[str] = frozenset()
+    if old is not None:
+        allowed = list_allowed(old.get("metadata", {}), old.get("spec", {}), kind.gates)
+    check_template(template, path, kind.gates, out, allowed)
+    return out

@@ -1,0 +1,204 @@
+"""The rules of requests, limits and claims, of containers and of whole pods.
+
+Source: validateResourceRequirements, validatePodResources of k8s.io/kubernetes/pkg/apis/core/validation;
+k8s.io/component-helpers/resource (how the requests of containers add up).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
+from krmfn.model.quantity import parse_quantity
+from krmfn.server.amounts import BILLION, Amount, add, is_integer, write_amount
+from krmfn.server.formats import check_label_key, check_short_name
+from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.spell import Key, write_json
+
+_RULE = "pod-resources"
+_HUGE = "hugepages-"
+#: What a container can name without a domain in front.
+_OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
+_STANDARD = frozenset(
+    (
+        "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
+        "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas", "services",
+        "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims", "storage", "requests.storage",
+        "services.nodeports", "services.loadbalancers",
+    )
+)  # fmt: skip
+#: Resources that count whole things.
+_WHOLE = frozenset(
+    (
+        "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
+        "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+    )
+)  # fmt: skip
+
+
+def check_resources(resources: Object, path: Path, pod: Setting, of_pod: bool = False) -> None:
+    """Requests and limits. `of_pod`: those of a whole pod, which can name fewer resources."""
+    limits, requests = resources.get("limits", {}), resources.get("requests", {})
+    named = limits.keys() | requests.keys()
+    for name, amount in limits.items():
+        _check_amount(name, amount, (*path, "limits", Key(name)), pod, of_pod)
+    where: Path = (*path, "requests")
+    for name, amount in requests.items():
+        _check_amount(name, amount, (*where, Key(name)), pod, of_pod)
+        limit = limits.get(name)
+        if limit is None:
+            if not may_overcommit(name):
+                pod.required((*path, "limits"), _RULE, "Limit must be set for non overcommitable resources")
+        elif amount != limit and not may_overcommit(name):
+            pod.invalid(where, _RULE, write_amount(amount), f"must be equal to {name} limit of {write_amount(limit)}")
+        elif amount > limit:
+            detail = f"must be less than or equal to {name} limit of {write_amount(limit)}"
+            pod.invalid(where, _RULE, write_amount(amount), detail)
+    if "cpu" not in named and "memory" not in named and any(name.startswith(_HUGE) for name in named):
+        pod.forbidden(path, _RULE, "HugePages require cpu or memory")
+    if "claims" in resources:
+        _check_claims(resources["claims"], (*path, "claims"), pod)
+
+
+def _check_amount(name: str, amount: Amount, path: Path, pod: Setting, of_pod: bool) -> None:
+    wrong = list_misnomers(name) if of_pod else list_container_misnomers(name)
+    for message in wrong:
+        pod.invalid_text(path, _RULE, write_json(name), message)
+    if of_pod and not wrong and name not in ("cpu", "memory") and not name.startswith(_HUGE):
+        pod.not_supported(path, _RULE, write_json(name), ("cpu", "hugepages-", "memory"))
+    if amount < 0:
+        pod.invalid(path, _RULE, write_amount(amount), "must be greater than or equal to 0")
+    if is_whole(name) and not is_integer(amount):
+        pod.invalid_text(path, _RULE, quote(write_amount(amount)), "must be an integer")
+    if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
+        detail = f"{write_amount(amount)} is not positive integer multiple of {name}"
+        pod.invalid(path, _RULE, write_amount(amount), detail)
+
+
+def list_misnomers(name: str) -> tuple[str, ...]:
+    """Why a name is not one of a resource."""
+    wrong = check_label_key(name)
+    if wrong or "/" in name or name in _STANDARD or name.startswith((_HUGE, "requests." + _HUGE)):
+        return wrong
+    return ("must be a standard resource type or fully qualified",)
+
+
+@lru_cache(1024)  # the pods of an input name few
+def list_container_misnomers(name: str) -> tuple[str, ...]:
+    """Why a container cannot name a resource like this."""
+    wrong = list_misnomers(name)
+    if "/" not in name:
+        if name not in _OF_CONTAINERS and not name.startswith(_HUGE):
+            return (*wrong, "must be a standard resource for containers")
+    elif not _is_native(name) and (name.startswith("requests.") or check_label_key("requests." + name)):
+        return (*wrong, "doesn't follow extended resource name standard")
+    return wrong
+
+
+def is_whole(name: str) -> bool:
+    """Whether there is no half of a resource."""
+    return name in _WHOLE or not _is_native(name)
+
+
+def _is_divisible(name: str, amount: Amount) -> bool:
+    size = parse_quantity(name.removeprefix(_HUGE))
+    if size is None or size <= 0 or size % BILLION:
+        return False
+    return -(-amount // BILLION) % (size // BILLION) == 0
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def may_overcommit(name: str) -> bool:
+    return _is_native(name) and not name.startswith(_HUGE)
+
+
+def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        name, request = claim.get("name", ""), claim.get("request", "")
+        at = (*path, index)
+        if not name:
+            pod.required(at, "pod-claims")
+            continue
+        if name in seen:
+            pod.duplicate(at, "pod-claims", quote(name))
+        else:
+            key = name
+            if request:
+                key = f"{name}/{request}"
+                pod.refuse((*at, "request"), "pod-claims", request, check_short_name(request))
+            if key in seen:
+                pod.duplicate(at, "pod-claims", quote(key))
+            elif not request and any(other.partition("/")[0] == name for other in seen if "/" in other):
+                pod.duplicate(at, "pod-claims", quote(name))
+            seen.add(key)
+        if name not in pod.claims:
+            known = ": " + ", ".join(sorted(pod.claims)) if pod.claims else " which is empty"
+            pod.not_found(at, "pod-claims", quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
+
+
+def check_pod_resources(spec: Object, path: Path, pod: Setting) -> None:
+    """Requests and limits of the whole pod, which its containers share."""
+    resources = spec.get("resources")
+    if resources is None or not pod.is_on("PodLevelResources"):
+        return
+    where: Path = (*path, "resources")
+    if pod.os == "windows":
+        pod.forbidden(where, _RULE, "may not be set for a windows pod")
+        return
+    if "claims" in resources:
+        pod.forbidden((*where, "claims"), _RULE, "claims may not be set for Resources at pod-level")
+    check_resources(resources, where, pod, of_pod=True)
+    requests, limits = resources.get("requests", {}), resources.get("limits", {})
+    for name, amount in add_up(spec, "requests").items():
+        if name in requests and amount > requests[name]:
+            detail = f"must be greater than or equal to aggregate container requests of {write_amount(amount)}"
+            pod.invalid((*where, "requests", Key(name)), _RULE, write_amount(requests[name]), detail)
+    for name, amount in add_up(spec, "limits").items():
+        if name.startswith(_HUGE) and name in limits and amount > limits[name]:
+            detail = f"must be greater than or equal to aggregate container limits of {write_amount(amount)}"
+            pod.invalid((*where, "limits", Key(name)), _RULE, write_amount(limits[name]), detail)
+    for index, container in enumerate(spec.get("containers", ())):
+        for name, amount in container.get("resources", {}).get("limits", {}).items():
+            if name in limits and amount > limits[name]:
+                detail = f"must be less than or equal to pod limits of {write_amount(limits[name])}"
+                at = (*where, "containers", index, Key(name), "limits")
+                pod.invalid(at, _RULE, write_amount(amount), detail)
+
+
+def add_up(spec: Object, kind: str) -> dict[str, Amount]:
+    """What all containers need at once: those that run side by side together, or the greediest init container with the
+    sidecars before it."""
+    running: dict[str, Amount] = {}
+    for container in spec.get("containers", ()):
+        _add(running, container.get("resources", {}).get(kind, {}))
+    sidecars: dict[str, Amount] = {}
+    peak: dict[str, Amount] = {}
+    for container in spec.get("initContainers", ()):
+        mine = container.get("resources", {}).get(kind, {})
+        if container.get("restartPolicy") == "Always":
+            _add(running, mine)
+            _add(sidecars, mine)
+            mine = sidecars
+        else:
+            together = dict(mine)
+            _add(together, sidecars)
+            mine = together
+        for name, amount in mine.items():
+            if name not in peak or amount > peak[name]:
+                peak[name] = amount
+    for name, amount in peak.items():
+        if name not in running or amount > running[name]:
+            running[name] = amount
+    return running
+
+
+def _add(total: dict[str, Amount], more: Mapping[str, Amount]) -> None:
+    for name, amount in more.items():
+        total[name] = add(total[name], amount) if name in total else amount

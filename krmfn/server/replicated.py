@@ -1,0 +1,375 @@
+"""The rules of the kinds that keep pods running: Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController.
+
+Source: k8s.io/kubernetes/pkg/apis/apps/{v1/defaults.go,validation/validation.go} and the ReplicationController's part
+of pkg/apis/core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from krmfn.krm.paths import Path
+from krmfn.model.selectors import match_labels
+from krmfn.server.formats import check_label_key, check_label_value, check_short_name
+from krmfn.server.plain.values import check_counts, check_label_selector, check_part, check_share, count_share
+from krmfn.server.pods.changes import list_template_causes
+from krmfn.server.pods.claims import check_claim_spec
+from krmfn.server.pods.defaults import fill_template
+from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.schema import Kind
+from krmfn.server.spell import read_written, spell, to_api, write_json
+from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, refuse_text, required
+
+_STRATEGY = "update-strategy"
+_SELECTOR = "pod-selector"
+_COUNT = "replicas"
+_ROLLING = "RollingUpdate"
+_SPEC: Path = ("spec",)
+
+
+def fill_deployment(kind: Kind, new: dict[str, Any]) -> None:
+    """Defaults that depend on others, of a Deployment."""
+    spec = new["spec"]
+    fill_template(spec.setdefault("template", {}))
+    _fill_strategy(spec.setdefault("strategy", {}), "25%", "25%")
+
+
+def fill_daemon_set(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new["spec"]
+    fill_template(spec.setdefault("template", {}))
+    _fill_strategy(spec.setdefault("updateStrategy", {}), 1, 0)
+
+
+def _fill_strategy(strategy: dict[str, Any], least: int | str, most: int | str) -> None:
+    if strategy.setdefault("type", _ROLLING) == _ROLLING:
+        update = strategy.setdefault("rollingUpdate", {})
+        update.setdefault("maxUnavailable", least)
+        update.setdefault("maxSurge", most)
+
+
+def fill_stateful_set(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new["spec"]
+    fill_template(spec.setdefault("template", {}))
+    strategy = spec.setdefault("updateStrategy", {})
+    if "type" not in strategy:
+        strategy["type"] = _ROLLING
+        strategy.setdefault("rollingUpdate", {})
+    if strategy["type"] == _ROLLING and "rollingUpdate" in strategy:
+        strategy["rollingUpdate"].setdefault("partition", 0)
+        if kind.gates.get("MaxUnavailableStatefulSet", False):
+            strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
+    retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+    retention.setdefault("whenDeleted", "Retain")
+    retention.setdefault("whenScaled", "Retain")
+    for claim in spec.get("volumeClaimTemplates", ()):
+        claim.setdefault("apiVersion", "v1")
+        claim.setdefault("kind", "PersistentVolumeClaim")
+        claim.setdefault("status", {}).setdefault("phase", "Pending")
+
+
+def fill_replica_set(kind: Kind, new: dict[str, Any]) -> None:
+    fill_template(new["spec"].setdefault("template", {}))
+
+
+def fill_pod_template(kind: Kind, new: dict[str, Any]) -> None:
+    fill_template(new.setdefault("template", {}))
+
+
+def fill_replication_controller(kind: Kind, new: dict[str, Any]) -> None:
+    spec = new["spec"]
+    labels = spec.get("template", {}).get("metadata", {}).get("labels")
+    if "template" in spec:
+        fill_template(spec["template"])
+    if labels:
+        if not spec.get("selector"):
+            spec["selector"] = dict(labels)
+        if not new["metadata"].get("labels"):
+            new["metadata"]["labels"] = dict(labels)
+
+
+def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec, before = new["spec"], (old or {}).get("spec")
+    yield from check_counts(
+        spec, _SPEC, _COUNT, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"
+    )
+    yield from _check_selector(kind, spec, "deployment")
+    yield from _check_template(kind, new, before)
+    yield from _check_deployment_strategy(spec.get("strategy", {}), (*_SPEC, "strategy"))
+    deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds", 0)
+    if deadline is not None and deadline <= ready:
+        detail = "must be greater than minReadySeconds"
+        yield invalid((*_SPEC, "progressDeadlineSeconds"), _COUNT, deadline, detail)
+    yield from check_kept(kind, spec, before, "selector")
+
+
+def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec, before = new["spec"], (old or {}).get("spec")
+    yield from check_counts(spec, _SPEC, _COUNT, "replicas", "minReadySeconds")
+    yield from _check_selector(kind, spec, "deployment")
+    yield from _check_template(kind, new, before)
+    yield from check_kept(kind, spec, before, "selector")
+
+
+def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec, before = new["spec"], (old or {}).get("spec")
+    yield from check_counts(spec, _SPEC, _COUNT, "minReadySeconds", "revisionHistoryLimit")
+    selector = spec.get("selector")
+    yield from check_label_selector(kind, selector, (*_SPEC, "selector"), rule=_SELECTOR)
+    if not is_wrong_selector(selector) and not match_labels(selector, _labels(spec)):
+        yield _mismatch(new)
+    if selector is not None and not _needs(selector):
+        yield invalid_text((*_SPEC, "selector"), _SELECTOR, "{…}", "empty selector is invalid for daemonset")
+    yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
+    yield from _check_running(spec, "DaemonSet")
+    yield from _check_daemon_strategy(spec.get("updateStrategy", {}), (*_SPEC, "updateStrategy"))
+    yield from check_kept(kind, spec, before, "selector")
+
+
+def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """`argument` is the server's text for a change of anything that cannot change, empty where each field has its
+    own."""
+    spec, before = new["spec"], (old or {}).get("spec")
+    yield from _check_stateful_spec(kind, new, before)
+    if before is None:
+        return
+    if argument:
+        rest, rest_before = (
+            {key: value for key, value in one.items() if key not in _CHANGING} for one in (spec, before)
+        )
+        if rest != rest_before:
+            yield forbidden(_SPEC, "immutable", argument)
+    else:
+        fields = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
+        yield from check_kept(kind, spec, before, *fields)
+
+
+_CHANGING = (
+    "replicas", "template", "updateStrategy", "minReadySeconds", "ordinals", "persistentVolumeClaimRetentionPolicy",
+    "revisionHistoryLimit",
+)  # fmt: skip
+
+
+def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iterator[Cause]:
+    spec = new["spec"]
+    policy = spec.get("podManagementPolicy", "")
+    if policy not in ("OrderedReady", "Parallel"):
+        detail = "must be 'OrderedReady' or 'Parallel'"
+        yield invalid_text((*_SPEC, "podManagementPolicy"), _STRATEGY, write_json(policy), detail)
+    yield from _check_stateful_strategy(kind, spec.get("updateStrategy", {}), (*_SPEC, "updateStrategy"))
+    retention = spec.get("persistentVolumeClaimRetentionPolicy", {})
+    for name in ("whenDeleted", "whenScaled"):
+        value = retention.get(name, "")
+        if value not in ("Retain", "Delete"):
+            path = (*_SPEC, "persistentVolumeClaimRetentionPolicy", name)
+            yield not_supported(path, _STRATEGY, write_json(value), ("Retain", "Delete"))
+    out: list[Cause] = []
+    pod = Setting({}, kind.gates, out)
+    skip_template = False
+    if before is not None:
+        skip_template = any(_check_stateful_template(kind, before, None))
+    for index, claim in enumerate(spec.get("volumeClaimTemplates", ()) if before is None else ()):
+        check_claim_spec(claim.get("spec", {}), (*_SPEC, "volumeClaimTemplates", index, "spec"), pod)
+    yield from out
+    yield from check_counts(spec, _SPEC, _COUNT, "replicas", "minReadySeconds")
+    start = spec.get("ordinals", {}).get("start", 0)
+    if start < 0:
+        yield invalid((*_SPEC, "ordinals.start"), _COUNT, start, "must be greater than or equal to 0")
+    name = spec.get("serviceName", "")
+    if name and before is None:
+        yield from refuse_text((*_SPEC, "serviceName"), "pod-names", name, check_short_name(name))
+    yield from _check_selector(kind, spec, "statefulset", "")
+    selector = spec.get("selector")
+    if not is_wrong_selector(selector):
+        if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
+            yield _mismatch(new)
+        if not skip_template:
+            yield from _check_stateful_template(kind, spec, before)
+    yield from _check_running(spec, "StatefulSet")
+
+
+def _check_stateful_template(kind: Kind, spec: Object, before: Object | None) -> Iterator[Cause]:
+    """The template with the volumes that its claims bring, and without the names that each pod gets."""
+    template = spec["template"]
+    pods = {key: value for key, value in template.get("spec", {}).items() if key not in ("hostname", "subdomain")}
+    claims = spec.get("volumeClaimTemplates", ())
+    if claims:
+        names = dict.fromkeys(claim.get("metadata", {}).get("name", "") for claim in claims)
+        made = [
+            {"name": name, "persistentVolumeClaim": {"claimName": name}} if name else {"persistentVolumeClaim": {}}
+            for name in names
+        ]
+        pods["volumes"] = [*made, *(one for one in pods.get("volumes", ()) if one.get("name", "") not in names)]
+    old = (before or {}).get("template")
+    yield from list_template_causes(kind, {**template, "spec": pods}, old, (*_SPEC, "template"))
+
+
+def check_replication_controller(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec, before = new["spec"], (old or {}).get("spec")
+    yield from check_counts(spec, _SPEC, _COUNT, "minReadySeconds", "replicas")
+    selector = spec.get("selector", {})
+    if not selector:
+        yield required((*_SPEC, "selector"), _SELECTOR)
+    template = spec.get("template")
+    path = (*_SPEC, "template")
+    if template is None:
+        yield required(path, _SELECTOR)
+        return
+    labels = _labels(spec)
+    if any(labels.get(key) != value for key, value in selector.items()):
+        yield _mismatch(new)
+    yield from list_template_causes(kind, template, (before or {}).get("template"), path)
+    yield from _check_running(spec, "ReplicationController")
+
+
+def _labels(spec: Object) -> Object:
+    found: Object = spec.get("template", {}).get("metadata", {}).get("labels", {})
+    return found
+
+
+def _mismatch(new: Object) -> Cause:
+    path = (*_SPEC, "template", "metadata", "labels")
+    text = spell_labels(_labels(new["spec"]), new, path)
+    return invalid_text(path, _SELECTOR, text, "`selector` does not match template `labels`")
+
+
+def spell_labels(labels: Object, new: Object, path: Path) -> str:
+    """The labels at a path of a new object as a text of the server shows them: an empty map is not none."""
+    if labels:
+        return write_json(dict(sorted(labels.items())))
+    return "{}" if read_written(new, *path) == {} else "null"
+
+
+def _needs(selector: Object) -> int:
+    return len(selector.get("matchLabels", ())) + len(selector.get("matchExpressions", ()))
+
+
+def is_wrong_selector(selector: Object | None) -> bool:
+    """Whether the server cannot use a selector: a key, an operator or a value is none."""
+    if not selector:
+        return False
+    for key, value in selector.get("matchLabels", {}).items():
+        if check_label_key(key) or check_label_value(value):
+            return True
+    for need in selector.get("matchExpressions", ()):
+        values, operator = need.get("values", ()), need.get("operator", "")
+        if operator not in ("In", "NotIn", "Exists", "DoesNotExist") or check_label_key(need.get("key", "")):
+            return True
+        if bool(values) != (operator in ("In", "NotIn")) or any(map(check_label_value, values)):
+            return True
+    return False
+
+
+def _check_selector(kind: Kind, spec: Object, noun: str, wrong: str = "invalid label selector") -> Iterator[Cause]:
+    selector = spec.get("selector")
+    path = (*_SPEC, "selector")
+    if selector is None:
+        yield required(path, _SELECTOR)
+        return
+    yield from check_label_selector(kind, selector, path, rule=_SELECTOR)
+    if not _needs(selector):
+        yield invalid_text(path, _SELECTOR, "{…}", f"empty selector is invalid for {noun}")
+    if is_wrong_selector(selector):
+        yield invalid_text(path, _SELECTOR, "{…}", wrong)
+
+
+def _check_template(kind: Kind, new: Object, before: Object | None) -> Iterator[Cause]:
+    """A template that the selector has to fit; where the selector is no use, it is not looked at."""
+    spec = new["spec"]
+    selector = spec.get("selector")
+    if is_wrong_selector(selector):
+        return
+    if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
+        yield _mismatch(new)
+    yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
+    yield from _check_running(spec, "ReplicaSet")
+
+
+def _check_running(spec: Object, noun: str) -> Iterator[Cause]:
+    pods = spec.get("template", {}).get("spec", {})
+    path = (*_SPEC, "template", "spec")
+    restart = pods.get("restartPolicy", "")
+    if restart != "Always":
+        yield not_supported((*path, "restartPolicy"), "pod-restart", write_json(restart), ("Always",))
+    if "activeDeadlineSeconds" in pods:
+        detail = f"activeDeadlineSeconds in {noun} is not Supported"
+        yield forbidden((*path, "activeDeadlineSeconds"), "pod-deadline", detail)
+
+
+def check_kept(
+    kind: Kind, spec: Object, before: Object | None, *names: str, rule: str = "immutable"
+) -> Iterator[Cause]:
+    """Fields of the spec that an update does not change."""
+    for name in names if before is not None else ():
+        if spec.get(name) != (before or {}).get(name):
+            field = kind.root.fields["spec"].type.fields[name]
+            unset = '""' if field.type.kind == "string" and not field.pointer else "null"
+            text = write_json(to_api(field.type, spec[name])) if name in spec else unset
+            yield invalid_text((*_SPEC, name), rule, text, "field is immutable")
+
+
+def _check_deployment_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
+    kind, update = strategy.get("type", ""), strategy.get("rollingUpdate")
+    where = (*path, "rollingUpdate")
+    if kind == "Recreate":
+        if update is not None:
+            yield forbidden(where, _STRATEGY, "may not be specified when strategy `type` is 'Recreate'")
+    elif kind != _ROLLING:
+        yield not_supported(path, _STRATEGY, "{…}", ("Recreate", _ROLLING))
+    elif update is not None:
+        least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
+        yield from check_share(least, (*where, "maxUnavailable"), _STRATEGY)
+        yield from check_share(most, (*where, "maxSurge"), _STRATEGY)
+        if count_share(least) == 0 and count_share(most) == 0:
+            text = _spell_share(least)
+            yield invalid_text((*where, "maxUnavailable"), _STRATEGY, text, "may not be 0 when `maxSurge` is 0")
+        yield from check_part(least, (*where, "maxUnavailable"), _STRATEGY)
+
+
+def _check_daemon_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
+    kind, update = strategy.get("type", ""), strategy.get("rollingUpdate")
+    where = (*path, "rollingUpdate")
+    if kind == "OnDelete":
+        return
+    if kind != _ROLLING:
+        yield not_supported(path, _STRATEGY, "{…}", (_ROLLING, "OnDelete"))
+        return
+    assert update is not None
+    least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
+    for value, name in ((least, "maxUnavailable"), (most, "maxSurge")):
+        yield from check_share(value, (*where, name), _STRATEGY)
+        yield from check_part(value, (*where, name), _STRATEGY)
+    if count_share(least) and count_share(most):
+        text = _spell_share(most)
+        yield invalid_text((*where, "maxSurge"), _STRATEGY, text, "may not be set when maxUnavailable is non-zero")
+    elif not count_share(least) and not count_share(most):
+        yield required((*where, "maxUnavailable"), _STRATEGY, "cannot be 0 when maxSurge is 0")
+
+
+def _check_stateful_strategy(kind: Kind, strategy: Object, path: Path) -> Iterator[Cause]:
+    name, update = strategy.get("type", ""), strategy.get("rollingUpdate")
+    where = (*path, "rollingUpdate")
+    recreate = kind.gates.get("StatefulSetRecreateStrategy", False)
+    if name == "OnDelete" or (name == "Recreate" and recreate):
+        if update is not None:
+            yield invalid_text(where, _STRATEGY, "{…}", "only allowed for updateStrategy 'RollingUpdate'")
+    elif name != _ROLLING:
+        detail = "must be 'RollingUpdate' or 'OnDelete'"
+        if recreate:
+            detail = "must be 'RollingUpdate', 'OnDelete', or 'Recreate'"
+        yield invalid_text(path, _STRATEGY, "{…}", detail)
+    elif update is not None:
+        partition = update.get("partition", 0)
+        if partition < 0:
+            yield invalid((*where, "partition"), _STRATEGY, partition, "must be greater than or equal to 0")
+        if "maxUnavailable" in update:
+            least = update["maxUnavailable"]
+            at = (*where, "maxUnavailable")
+            yield from check_share(least, at, _STRATEGY)
+            if count_share(least) == 0:
+                yield invalid_text(at, _STRATEGY, _spell_share(least), "cannot be 0")
+            yield from check_part(least, at, _STRATEGY)
+
+
+def _spell_share(value: int | str) -> str:
+    return spell(value) if isinstance(value, int) else write_json(value)

@@ -1,0 +1,336 @@
+"""Schema files compiled: what a field is in Go, which declarative rules it has, which gates are on; and a kind as a
+release serves it: its root with the facts about requests that the root carries.
+
+A type is compiled when it is first met, so a PodGroup does not pay for the schema of a pod. Knows keywords, no kinds,
+and neither reads nor checks a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+from krmfn.releases import schemastore
+
+Calls: TypeAlias = "Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]"
+
+#: Go's word for the type of a scalar, by (`type`, `format`) of the schema.
+_SCALARS = {
+    ("string", ""): "string",
+    ("boolean", ""): "bool",
+    ("integer", "int32"): "int32",
+    ("integer", "int64"): "int64",
+    ("number", ""): "float64",
+}
+_SPECIAL = {
+    "v1.Time": "time",
+    "v1.MicroTime": "microtime",
+    "v1.Duration": "duration",
+    "v1.FieldsV1": "any",
+    "runtime.RawExtension": "any",
+    "resource.Quantity": "quantity",
+    "intstr.IntOrString": "intorstring",
+}
+
+
+class Field:
+    """A field of a struct with its declarative rules. Gated rules are resolved: only those in force are here."""
+
+    def __init__(
+        self, name: str, of: Type, schema: Mapping[str, Any], required: bool, gates: Mapping[str, bool]
+    ) -> None:
+        rules = dict(schema)
+        for keyword, wanted in (("x-kubernetes-if-enabled", True), ("x-kubernetes-if-disabled", False)):
+            for gate, gated in schema.get(keyword, {}).items():
+                if gates.get(gate, False) is wanted:
+                    rules.update(gated)
+        get = rules.get
+        self.name = name
+        self.type = of
+        self.required = required
+        self.pointer: bool = get("x-kubernetes-pointer", False)
+        self.always_written: bool = get("x-kubernetes-always-written", False)
+        self.go_name: str = get("x-kubernetes-go-name") or name[:1].upper() + name[1:]
+        #: The struct that Go embeds in the field's own, as its decoder names it.
+        self.embedded: str = get("x-kubernetes-embedded", "")
+        self.format: str | None = get("format") if of.kind == "string" else None
+        self.minimum: int | None = get("minimum")
+        self.maximum: int | None = get("maximum")
+        #: Of a list or a map.
+        self.max_items: int | None = get("maxItems", get("maxProperties"))
+        #: Of a text: characters and bytes, as a server names them, and how many.
+        self.lengths: tuple[tuple[str, int], ...] = tuple(
+            (unit, limit)
+            for unit, limit in (("characters", get("maxLength")), ("bytes", get("x-kubernetes-max-bytes")))
+            if limit is not None and of.kind == "string"
+        )
+        self.immutable: bool = get("x-kubernetes-immutable", False)
+        self.forbidden: bool = get("x-kubernetes-forbidden", False)
+        self.update: tuple[str, ...] = tuple(get("x-kubernetes-update", ()))
+        self.list_type: str = get("x-kubernetes-list-type", "")
+        self.map_type: str = get("x-kubernetes-map-type", "")
+        self.list_keys: tuple[str, ...] = tuple(get("x-kubernetes-list-map-keys", ()))
+        self.unique = get("x-kubernetes-declarative-list-type") == "map"
+        #: How a strategic merge patch treats it: "merge" (by `patch_key`), "retainKeys", both, or "".
+        self.patch: str = get("x-kubernetes-patch-strategy", "")
+        self.patch_key: str = get("x-kubernetes-patch-merge-key", "")
+        gate = get("x-kubernetes-feature-gate")
+        #: Whether the declarative walk ends here: the field's own rules count, those below do not.
+        self.opaque: bool = get("x-kubernetes-opaque", False)
+        #: How items are matched with stored ones when gated fields are dropped: "index" or "name".
+        self.drop_by: str = get("x-kubernetes-drop-correlation", "index")
+        #: The gate that is off and makes the server drop the field; empty while it is on.
+        self.gate: str = gate if gate and not gates.get(gate, False) else ""
+        default = get("default")
+        needs = get("x-kubernetes-default-gate")
+        self.default: Any = default if needs is None or gates.get(needs, False) else None
+        #: What a hand-written rule says of the field by itself (see krmfn.server.fields).
+        self.row: Mapping[str, Any] = get("row", {})
+
+
+class Type:
+    """A Go type. `kind` is struct, list, map, string, bool, int32, int64, float64, bytes, time, quantity, any …"""
+
+    __slots__ = ("_build", "_fields", "cache", "enum", "go", "item", "keywords", "kind", "union")
+
+    def __init__(self, kind: str, go: str, item: Type | None = None) -> None:
+        self.kind = kind
+        self.go = go
+        self.item = item
+        self.enum: frozenset[str] | None = None
+        self.union: tuple[str, ...] = ()
+        self.keywords: Mapping[str, Any] = {}
+        self._fields: dict[str, Field] | None = None
+        self._build: Any = None
+        #: Closures that other modules make of the type, by their own key.
+        self.cache: dict[str, Any] = {}
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """The fields of a struct in the order of the Go type. Compiled on first use."""
+        if self._fields is None:
+            self._fields = self._build()
+        return self._fields
+
+
+class Schemas:
+    """The compiled types of one release under one set of gates."""
+
+    def __init__(self, release: str, gates: Mapping[str, bool]) -> None:
+        self.release = release
+        self.gates = gates
+        self._types: dict[str, Type] = {}
+
+    def root(self, kind: str) -> Type:
+        """The type of `kind` (in lower case). Raises schemastore.SchemaMissing when the release has no such kind."""
+        return self._at(kind + ".json", schemastore.load(f"kubernetes/{self.release}/{kind}.json"))
+
+    def definition(self, file: str, name: str) -> Type:
+        """A shared definition, such as ("meta.json", "ObjectMeta")."""
+        return self._reference(file, f"#/$defs/{name}")
+
+    def _reference(self, file: str, pointer: str) -> Type:
+        other, _, place = pointer.partition("#")
+        file = other.removeprefix("../") or file
+        found = self._types.get(file + place)
+        if found is None:
+            schema: Any = schemastore.load(f"kubernetes/{self.release}/{file}")
+            for key in place.split("/")[1:]:
+                schema = schema[key]
+            found = self._types[file + place] = self._struct(file, schema)
+        return found
+
+    def _at(self, file: str, schema: Mapping[str, Any]) -> Type:
+        if "$ref" in schema:
+            return self._reference(file, schema["$ref"])
+        go = schema.get("x-kubernetes-go-type", "")
+        if go in _SPECIAL:
+            special = Type(_SPECIAL[go], go)
+            special.keywords = {"exponents": self.gates.get("quantity-exponents", False)}
+            return special
+        form = schema.get("type", "")
+        if form == "array":
+            item = self._at(file, schema["items"])
+            return Type("list", go or "[]" + item.go, item)
+        if form == "object":
+            values = schema.get("additionalProperties")
+            if values:
+                item = self._at(file, values)
+                key = schema.get("x-kubernetes-key-type", "string")
+                return Type("map", go or f"map[{key}]{item.go}", item)
+            return self._struct(file, schema)
+        if schema.get("format") == "byte":
+            return Type("bytes", "[]uint8")
+        width = schema.get("format", "") if form == "integer" else ""
+        kind = _SCALARS[(form, width)]
+        made = Type(kind, go or kind)
+        if "enum" in schema:
+            made.enum = frozenset(schema["enum"])
+        return made
+
+    def _struct(self, file: str, schema: Mapping[str, Any]) -> Type:
+        made = Type("struct", schema.get("x-kubernetes-go-type", ""))
+        made.union = tuple(schema.get("x-kubernetes-union", ()))
+        made.keywords = schema
+        made._build = lambda: self._fields(file, schema)
+        return made
+
+    def _fields(self, file: str, schema: Mapping[str, Any]) -> dict[str, Field]:
+        required = frozenset(schema.get("required", ()))
+        gates = self.gates
+        rows = _find_rows(file, schema)
+        return {
+            name: Field(
+                name,
+                self._at(file, field),
+                {**field, **row, "row": row} if (row := rows.get(name)) else field,
+                name in required,
+                gates,
+            )
+            for name, field in schema["properties"].items()
+        }
+
+
+def _find_rows(file: str, schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What `schemas/kubernetes/fields.json` says of the fields of a struct of a kind without pods."""
+    if not file.startswith("others/"):
+        return {}
+    of = schema.get("x-kubernetes-go-type", "").rpartition(".")[2]
+    types = schemastore.load("kubernetes/fields.json").get(file.removeprefix("others/").removesuffix(".json"), {})
+    return {name: row for key, rows in types.items() if of in key.split() for name, row in rows.items()}
+
+
+_COMPILED: dict[tuple[str, frozenset[tuple[str, bool]]], Schemas] = {}
+
+
+def compile_schemas(release: str, gates: Mapping[str, bool]) -> Schemas:
+    """The types of `release` with these gates on or off, and all others as they are by default. Compiled once per
+    process."""
+    key = (release, frozenset(gates.items()))
+    found = _COMPILED.get(key)
+    if found is None:
+        defaults = dict.fromkeys(schemastore.load(f"kubernetes/{release}/meta.json")["x-kubernetes-gates"], True)
+        found = _COMPILED[key] = Schemas(release, {**defaults, **gates})
+    return found
+
+
+@cache
+def find_function(name: str) -> Callable[..., Any]:
+    """The function that a schema names as `module.function` of this package, imported when it is first needed."""
+    module, _, function = name.rpartition(".")
+    found: Callable[..., Any] = getattr(__import__(f"krmfn.server.{module}", fromlist=[function]), function)
+    return found
+
+
+class Kind:
+    """One kind of one release under one set of gates. Shared: do not change."""
+
+    def __init__(self, root: Type, keywords: Mapping[str, Any], schemas: Schemas) -> None:
+        self.root = root
+        self.release = schemas.release
+        self.gates = schemas.gates
+        self.meta: Type = self.root.fields["metadata"].type
+        self.name: str = keywords["x-kubernetes-kind"]
+        self.group: str = keywords["x-kubernetes-group"]
+        self.resource: str = keywords["x-kubernetes-resource"]
+        served: Mapping[str, Any] = keywords["x-kubernetes-versions"]
+        #: The versions that are served, the server's first one first.
+        self.versions = tuple(
+            version for version, gates in served.items() if all(self.gates.get(gate, False) for gate in gates)
+        )
+        self.unconditional_update: bool = keywords.get("x-kubernetes-unconditional-update", True)
+        self.status: bool = keywords.get("x-kubernetes-status-subresource", False)
+        #: Whether an update checks the names in metadata as a create does.
+        self.names_on_update: bool = keywords.get("x-kubernetes-names-on-update", False)
+        #: Whether objects have no namespace.
+        self.cluster: bool = keywords.get("x-kubernetes-cluster", False)
+        #: What the names of objects are.
+        names = keywords.get("x-kubernetes-names", "formats.check_long_name")
+        for gate, check in keywords.get("x-kubernetes-names-if-enabled", {}).items():
+            names = check if self.gates.get(gate, False) else names
+        self.check_name = find_function(names)
+        #: Whether finalizers without a domain may have any name.
+        self.any_finalizer: bool = keywords.get("x-kubernetes-any-finalizer", False)
+        #: Whether metadata is looked at when nothing else is wrong.
+        self.late_metadata: bool = keywords.get("x-kubernetes-late-metadata", False)
+        #: Whether generateName may be anything.
+        self.plain_prefix: bool = keywords.get("x-kubernetes-plain-prefix", False)
+        self.declarative: bool = keywords.get("x-kubernetes-declarative", False)
+        #: By operation: (rule, argument) in the order in which the server runs them.
+        self.handwritten: Calls = {
+            operation: tuple((find_function(name), argument) for name, argument in rows)
+            for operation, rows in keywords.get("x-kubernetes-handwritten", {}).items()
+        }
+        #: By phase: (plugin, argument).
+        self.admission: Calls = {
+            phase: tuple((find_function(name), argument) for name, argument in plugins.items())
+            for phase, plugins in keywords.get("x-kubernetes-admission", {}).items()
+        }
+        #: Defaults that depend on other fields, and what a create adds.
+        self.default_functions = tuple(map(find_function, keywords.get("x-kubernetes-default-functions", ())))
+        self.prepare = tuple(map(find_function, keywords.get("x-kubernetes-prepare", ())))
+        #: Where expressions stand; whether they compile is not known here.
+        self.expressions: tuple[str, ...] = tuple(keywords.get("x-kubernetes-expressions", ()))
+        #: What is refused before metadata and all else are looked at.
+        self.first = tuple(map(find_function, keywords.get("x-kubernetes-first", ())))
+        #: What an update takes over, and what a server fills in when it stores an object.
+        self.prepare_update = tuple(map(find_function, keywords.get("x-kubernetes-prepare-update", ())))
+        self.settle = tuple(map(find_function, keywords.get("x-kubernetes-settle", ())))
+        self.pod_spec: tuple[str, ...] = tuple(keywords.get("x-kubernetes-pod-spec", ()))
+        self.pod_type = root
+        for name in self.pod_spec:
+            self.pod_type = self.pod_type.fields[name].type
+
+    @property
+    def qualified_resource(self) -> str:
+        """`podgroups.scheduling.k8s.io`, or `pods` in the core group."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+
+_FOUND: dict[tuple[str, str, str, str, frozenset[tuple[str, bool]]], Kind | None] = {}
+
+
+#: A kind is a DNS label in CamelCase; a longer one may be no name of a file.
+_LONGEST = 63
+
+
+def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool], version: str = "") -> Kind | None:
+    """The kind, or None when there is no schema for it in that release. Gates that are not given have their default.
+    A few kinds have other fields in an older `version` of their group."""
+    key = (group, kind, version, release, frozenset(gates.items()))
+    if key not in _FOUND:
+        _FOUND[key] = _load(group, kind, release, gates, version)
+    return _FOUND[key]
+
+
+def _load(group: str, kind: str, release: str, gates: Mapping[str, bool], version: str) -> Kind | None:
+    if not kind.isalpha() or not kind.isascii() or len(kind) > _LONGEST:
+        return None
+    schemas = compile_schemas(release, gates)
+    try:
+        said = schemastore.load(f"kubernetes/{release}/{kind.lower()}.json")
+    except schemastore.SchemaMissing:
+        said = {}
+    if (said.get("x-kubernetes-group"), said.get("x-kubernetes-kind")) != (group, kind):
+        return _load_plain(group, kind, schemas, version)
+    root = schemas.root(kind.lower())
+    return Kind(root, root.keywords, schemas)
+
+
+def _load_plain(group: str, kind: str, schemas: Schemas, version: str) -> Kind | None:
+    """A kind that has nothing to do with pods: its type is among the shapes, what is checked is a row of a table."""
+    rows = schemastore.load("kubernetes/plain.json")
+    row = rows.get(f"{group}/{kind}/{version}") or rows.get(f"{group}/{kind}")
+    if row is None:
+        return None
+    (version,) = row["versions"]
+    try:
+        root = schemas.definition(f"others/{group}{'.' if group else ''}{version}.json", kind)
+    except (schemastore.SchemaMissing, KeyError):
+        return None
+    checks = [[name, None] for name in ("fields.check_fields", row.get("check")) if name]
+    keywords = {f"x-kubernetes-{name}": value for name, value in row.items()}
+    keywords |= {"x-kubernetes-kind": kind, "x-kubernetes-group": group}
+    keywords |= {"x-kubernetes-handwritten": {"create": checks, "update": checks}}
+    return Kind(root, keywords, schemas)

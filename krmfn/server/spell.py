@@ -1,0 +1,120 @@
+"""How the server writes values into texts: Go's quoting, and objects as JSON in the API's or in the internal spelling.
+
+Source: strconv.Quote; k8s.io/apimachinery/pkg/util/validation/field/errors.go (Error.ErrorBody).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krmfn.krm.paths import Path, dig
+from krmfn.model.gotext import quote
+from krmfn.server.schema import Field, Type
+
+
+class Key(str):
+    """A key of a map in a path, which the server puts in brackets."""
+
+    __slots__ = ()
+
+
+def read_written(new: Any, *path: str | int) -> Any:
+    """What was written at a place of an object, before it was made normal: there an empty list is not none."""
+    return dig(getattr(new, "written", None), *path)
+
+
+def spell_path(path: Path) -> str:
+    """A path as the server writes it: `spec.containers[0].resources.limits[cpu]`."""
+    text = ""
+    for part in path:
+        if isinstance(part, (int, Key)):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text or "<nil>"
+
+
+def spell(value: Any) -> str:
+    """A plain value as an error prints it: strings quoted, numbers and booleans bare, nil as null."""
+    if value is None:
+        return "null"
+    if type(value) is str:
+        return quote(value)
+    if type(value) is bool:
+        return "true" if value else "false"
+    return str(value)
+
+
+def write_json(value: Any) -> str:
+    """JSON as Go's encoder writes it: no blanks, and <, >, & and line separators escaped."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029\x7f":
+        if character in text and character != "\x7f":
+            text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def to_api(of: Type, value: Any) -> Any:
+    """A normal value as the server returns it: keys in Go's order, required keys written even when empty."""
+    if of.kind == "struct":
+        out = {}
+        for field in of.fields.values():
+            if field.name in value:
+                out[field.name] = to_api(field.type, value[field.name])
+            elif field.always_written:
+                out[field.name] = None if field.pointer else _zero(field)
+            elif field.type.kind == "struct" and not field.pointer:
+                out[field.name] = to_api(field.type, {})
+        return out
+    if of.kind == "list" and of.item:
+        return [to_api(of.item, item) for item in value]
+    if of.kind == "map" and of.item:
+        return {key: to_api(of.item, item) for key, item in sorted(value.items())}
+    if of.kind == "quantity":
+        from krmfn.server.amounts import write_amount
+
+        return write_amount(value)
+    return value
+
+
+def _zero(field: Field) -> Any:
+    kind = field.type.kind
+    if kind == "struct":
+        return to_api(field.type, {})
+    return {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0}.get(kind)
+
+
+def to_internal(of: Type, value: Any, written: Any = None) -> Any:
+    """A normal value in the spelling of hand-written rules: Go field names, every field there.
+
+    `written` is the value before it was made normal; an empty list in it is spelled `[]`, an absent one `null`.
+    """
+    if of.kind == "struct":
+        if not isinstance(written, dict):
+            written = {}
+        return {
+            field.go_name: _internal_field(field, value.get(field.name), written.get(field.name))
+            for field in of.fields.values()
+        }
+    if of.kind == "list" and of.item:
+        if not isinstance(written, list):
+            written = ()
+        return [
+            to_internal(of.item, item, written[index] if index < len(written) else None)
+            for index, item in enumerate(value)
+        ]
+    return value
+
+
+def _internal_field(field: Field, value: Any, written: Any) -> Any:
+    if value is not None:
+        return to_internal(field.type, value, written)
+    if field.pointer:
+        return None
+    if field.type.kind == "struct":
+        return to_internal(field.type, {}, written)
+    if field.type.kind in ("list", "map"):
+        return written if written in ([], {}) else None
+    return {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0}.get(field.type.kind)

@@ -1,0 +1,167 @@
+"""What the server answers to one request, and each thing that it refuses: its type, its place, the server's text.
+
+Knows no rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+from krmfn.krm.paths import Path, dig
+from krmfn.model.showing import cut
+from krmfn.server.spell import spell, spell_path
+from krmfn.server.strategy import RANDOM, STORED_UID
+
+_NOTHING: dict[str, Any] = {}
+#: A server's text of one field is longer only where somebody wants it to be; many such texts would fill the memory.
+_MOST_CHARACTERS = 40_000
+
+
+class Cause(NamedTuple):
+    """`type` is Required, Invalid, …; `message` starts with the type's text; `rule` is the id of the rule's row."""
+
+    type: str
+    path: Path
+    message: str
+    rule: str
+
+
+def _limit(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else cut(text, _MOST_CHARACTERS)
+
+
+def required(path: Path, rule: str, detail: str = "") -> Cause:
+    return Cause("Required", path, "Required value" + (f": {detail}" if detail else ""), rule)
+
+
+def forbidden(path: Path, rule: str, detail: str = "") -> Cause:
+    return Cause("Forbidden", path, "Forbidden" + (f": {detail}" if detail else ""), rule)
+
+
+def invalid(path: Path, rule: str, value: Any, detail: str) -> Cause:
+    """`value` is a plain value; objects are passed to invalid_text() already spelled."""
+    return Cause("Invalid", path, _limit(f"Invalid value: {spell(value)}: {detail}"), rule)
+
+
+def refuse_text(path: Path, rule: str, text: str, messages: Collection[str]) -> Collection[Cause]:
+    """A text that is wrong in each of these ways."""
+    return [invalid(path, rule, text, message) for message in messages] if messages else ()
+
+
+def invalid_text(path: Path, rule: str, text: str, detail: str) -> Cause:
+    return Cause("Invalid", path, _limit(f"Invalid value: {text}" + (f": {detail}" if detail else "")), rule)
+
+
+def not_supported(path: Path, rule: str, text: str, values: tuple[str, ...]) -> Cause:
+    left, listed = _MOST_CHARACTERS, []
+    for value in values:
+        listed.append(spell(value))
+        left -= len(listed[-1])
+        if left < 0:
+            listed.append(f"… ({len(values)} values)")
+            break
+    return Cause(
+        "NotSupported", path, _limit(f"Unsupported value: {text}: supported values: {', '.join(listed)}"), rule
+    )
+
+
+def find_repeated(values: Iterable[Any]) -> set[int]:
+    """The places of values that a list has before.
+
+    >>> find_repeated(["a", "b", "a", "a"])
+    {2, 3}
+    """
+    seen: dict[Any, int] = {}
+    return {index for index, value in enumerate(values) if seen.setdefault(value, index) != index}
+
+
+def duplicate(path: Path, rule: str, text: str) -> Cause:
+    return Cause("Duplicate", path, _limit(f"Duplicate value: {text}"), rule)
+
+
+def not_found(path: Path, rule: str, text: str, detail: str = "") -> Cause:
+    return Cause("NotFound", path, f"Not found: {text}" + (f": {detail}" if detail else ""), rule)
+
+
+def too_many(path: Path, rule: str, count: int, limit: int) -> Cause:
+    items = "item" if limit == 1 else "items"
+    return Cause("TooMany", path, f"Too many: {count}: must have at most {limit} {items}", rule)
+
+
+def too_long(path: Path, rule: str, limit: int, unit: str = "bytes") -> Cause:
+    return Cause("TooLong", path, f"Too long: may not be more than {limit} {unit}", rule)
+
+
+class Verdict(NamedTuple):
+    """The answer. `code` is the HTTP status; accepted means below 300.
+
+    `causes` are the refusals by field (for 400 the decoder's problems, for 403 the plugin's one); `message` is the
+    server's whole text. `dropped` are paths that were sent and are silently removed, because a gate is off. `stored` is
+    the object as the server holds it afterwards, in normal form (see decode): what `write_object` turns into JSON.
+    """
+
+    code: int
+    message: str = ""
+    causes: tuple[Cause, ...] = ()
+    dropped: tuple[tuple[Path, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    stored: dict[str, Any] = _NOTHING
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the object would be stored."""
+        return self.code < 300
+
+
+def refused_by(causes: tuple[Cause, ...]) -> Verdict:
+    """The refusal of a kind for which the whole text of the answer is not known here; accepted without causes."""
+    if not causes:
+        return Verdict(201)
+    return Verdict(400 if any(cause.type == "Decode" for cause in causes) else 422, causes=causes)
+
+
+def refuse(kind: str, group: str, name: str, causes: list[Cause], generated: str = "") -> Verdict:
+    """The 422 of validation. The uid is the server's secret: it is shown as `<uid>`.
+
+    Of a `generated` name only the part is shown that is known, which is what the manifest says.
+    """
+    if generated:
+        known = generated.removesuffix(RANDOM)
+        name = known
+        causes = [cause._replace(message=cause.message.replace(generated, known)) for cause in causes]
+    if any(STORED_UID in cause.message for cause in causes):
+        causes = [cause._replace(message=cause.message.replace(STORED_UID, "<uid>")) for cause in causes]
+    texts = list(dict.fromkeys(f"{spell_path(cause.path)}: {cause.message}" for cause in causes))
+    body = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
+    qualified = f"{kind}.{group}" if group else kind
+    return Verdict(422, f'{qualified} "{name}" is invalid: {body}', tuple(causes))
+
+
+def guard(answer: Callable[..., Verdict], *arguments: Any) -> Verdict:
+    """The answer, or a refusal where the object is nested deeper than Python can follow: no real one is."""
+    try:
+        return answer(*arguments)
+    except RecursionError:
+        text = "the object is nested too deeply"
+        return Verdict(400, text, (Cause("Decode", (), text, "bad-value"),))
+
+
+def join_reasons(causes: Iterable[Cause], value: Any) -> list[Cause]:
+    """The causes, one for each mistake: what the server says several times about one text in `value`, or again about
+    what it has filled in from that text, is one."""
+    joined: dict[tuple[Any, ...], Cause] = {}
+    for number, cause in enumerate(causes):
+        start, is_text, reason = cause.message.partition('": ')
+        if cause.type != "Invalid" or not is_text:
+            joined[(number,)] = cause
+        elif (key := (cause.path, cause.rule, start)) in joined:
+            joined[key] = joined[key]._replace(message=f"{joined[key].message}; {reason}")
+        else:
+            joined[key] = cause
+    written = {cause.message for cause in joined.values() if cause.path and dig(value, *cause.path) is not None}
+    return [
+        cause
+        for cause in joined.values()
+        if cause.type != "Invalid" or cause.message not in written or dig(value, *cause.path) is not None
+    ]
