@@ -59,7 +59,7 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc
 HEAVY = {"click", "jsonschema", "ruamel", "yaml", "dataclasses", "inspect", "importlib.metadata", "importlib.resources"}
 HEAVY |= {"pathlib", "argparse", "hashlib", "json", "logging", "subprocess", "tempfile"}
 #: What nothing that is run for one object may load either: a tenth of its time.
-HEAVY_FOR_ONE = HEAVY - {"json", "hashlib"} | {"contextlib", "signal"}
+HEAVY_FOR_ONE = HEAVY - {"json", "hashlib"} | {"signal"}
 EMPTY = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 _OWNER = "metadata:\n  name: a\n  annotations:\n    krmfn.dev/gang: 'true'\nspec:\n"
 _PODS = "template:\n  spec:\n    restartPolicy: Never\n    containers:\n    - name: a\n      image: a\n"
