@@ -1,0 +1,114 @@
+"""Builds the first page of the site, the playground. `./dev site` adds the documentation below `docs/`.
+
+`python playground/build.py [FOLDER]` (default: `site`) builds the page. All files are served from there, none from
+another host. What npm brings is pinned in the lock file; the Python packages are those of this environment.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from krmfn.releases.release import find_release, list_releases
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+SOURCES = HERE / "src"
+#: What of Pyodide is served: the interpreter and its standard library. Packages of Python come with ours.
+PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
+#: The examples of the page: their title, their files, and what else is open.
+EXAMPLES: tuple[tuple[str, list[str], dict[str, str]], ...] = (
+    ("A Job", ["examples/job/job.yaml"], {}),
+    ("A RayCluster as a tree", ["examples/raycluster/raycluster.yaml"], {}),
+    ("Accepted, and never scheduled", ["examples/troubleshooting/silent.yaml"], {}),
+    ("Does it fit?", ["examples/fit/jobs.yaml"], {"tab": "fit", "cluster": "examples/fit/cluster.yaml"}),
+)
+
+
+def build(folder: Path) -> None:
+    """Write the page into `folder`. Raises CalledProcessError where npm or esbuild fail."""
+    modules = install()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("index.html", "style.css", "worker.js", "host.py"):
+        shutil.copyfile(SOURCES / name, folder / name)
+    (folder / "examples.json").write_text(json.dumps(list_examples()))
+    (folder / "pyodide").mkdir(exist_ok=True)
+    for name in PYODIDE:
+        shutil.copyfile(modules / "pyodide" / name, folder / "pyodide" / name)
+    write_archive(folder / "krmfn.zip")
+    subprocess.run(["node", HERE / "compile.mjs", (folder / "pyodide").resolve(), folder / "krmfn.zip"], check=True)
+    options = ["--bundle", "--format=esm", "--minify", "--target=es2022", "--log-level=warning"]
+    command: list[str | Path] = [
+        modules / ".bin" / "esbuild",
+        *options,
+        f"--outfile={folder / 'app.js'}",
+        SOURCES / "app.js",
+    ]
+    subprocess.run(command, check=True, env={**os.environ, "NODE_PATH": str(modules)})
+
+
+def install() -> Path:
+    """The folder of the npm packages, in the cache: installed once for each lock file."""
+    cache = Path(
+        os.environ.get("KRMFN_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "krmfn")
+    ).expanduser()
+    place = cache / "playground"
+    stamp = place / "package-lock.json"
+    lock = HERE / "package-lock.json"
+    if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
+        if not shutil.which("npm"):
+            sys.exit("playground: needs npm: apt-get install npm")
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        shutil.copyfile(HERE / "package.json", place / "package.json")
+        shutil.copyfile(lock, stamp)
+        try:
+            subprocess.run(
+                ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd=place, check=True
+            )
+        except subprocess.CalledProcessError:
+            stamp.unlink()  # the next run tries again
+            raise
+    return place / "node_modules"
+
+
+def list_examples() -> dict[str, object]:
+    """What the page offers: examples of the repository, and the releases: the newest first, previews last."""
+    examples = {}
+    for title, names, rest in EXAMPLES:
+        state = {key: (ROOT / value).read_text() if key == "cluster" else value for key, value in rest.items()}
+        examples[title] = {"files": {Path(name).name: (ROOT / name).read_text() for name in names}, **state}
+    releases = sorted(map(find_release, reversed(list_releases())), key=lambda release: release.preview)
+    return {"examples": examples, "releases": [release.name for release in releases]}
+
+
+def write_archive(path: Path) -> None:
+    """krmfn with its data, and the packages that it needs, without what is compiled."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, file in sorted(list_files()):
+            archive.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), file.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def list_files() -> Iterator[tuple[str, Path]]:
+    """The names in the archive, each with its file."""
+    folders = {"krmfn": ROOT / "krmfn", "krmfn/schemas": ROOT / "schemas", "krmfn/pages": ROOT / "docs" / "rules"}
+    for package in ("yaml", "click"):
+        found = importlib.util.find_spec(package)
+        if not found or not found.origin:
+            sys.exit(f"playground: the package {package} is not installed: ./dev setup")
+        folders[package] = Path(found.origin).parent
+    for prefix, folder in folders.items():
+        for file in folder.rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts and file.suffix not in (".so", ".pyd", ".pyi"):
+                yield f"{prefix}/{file.relative_to(folder).as_posix()}", file
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1] if sys.argv[1:] else "site"))

@@ -1,0 +1,274 @@
+// The page: files on the left, what krmfn makes of them on the right, findings below. Knows the page, not krmfn.
+import { makeEditor } from "./editor.js";
+import { pack, unpack } from "./share.js";
+import { drawTrees, element } from "./tree.js";
+
+const $ = (id) => document.getElementById(id);
+const TABS = { tree: "Tree", generated: "Generated", fit: "Fit", diff: "Compare" };
+const PAUSE = 30; // milliseconds without a keystroke before the files are checked
+// The page itself generates, and has no cluster to ask.
+const BESIDE_THE_POINT = ["function-skipped", "facts-missing"];
+
+const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+const { examples, releases } = await fetch("examples.json").then((reply) => reply.json());
+let state = { files: {}, old: {}, cluster: "", kubernetes: "", gates: "", tab: "tree" };
+let current = ""; // the file in the editor
+let told = null; // the last answer
+let asked = 0;
+let waiting = false; // the worker has a question
+let changed = false; // since then
+let timer = 0;
+
+const editor = makeEditor($("editor"), "Manifests", (text) => {
+  state.files[current] = text;
+  checkSoon();
+});
+const beside = makeEditor($("beside"), "Beside", (text) => {
+  if (state.tab === "fit") state.cluster = text;
+  else state.old[oldName()] = text;
+  checkSoon();
+});
+
+worker.onmessage = ({ data }) => {
+  waiting = false;
+  if (changed) check();
+  if (data.error) {
+    $("status").textContent = `krmfn could not run: ${data.error}`;
+    return;
+  }
+  told = data.told;
+  const found = read(told.findings);
+  const results = listResults();
+  $("status").textContent = summarise(results, data.milliseconds);
+  document.body.dataset.answered = String(data.id);
+  listFindings(results, found ? "" : told.findings.err);
+  markCurrent();
+  showView();
+};
+
+function checkSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(check, PAUSE);
+}
+
+function check() {
+  changed = waiting;
+  if (waiting) return; // asked again when the answer is there
+  asked += 1;
+  waiting = true;
+  worker.postMessage({ id: asked, request: state });
+}
+
+function listResults() {
+  const results = (told && read(told.findings)?.results) ?? [];
+  return results.filter((result) => !BESIDE_THE_POINT.includes(result.tags?.rule));
+}
+
+function markCurrent() {
+  editor.mark(listResults().filter((result) => fileOf(result) === current && result.file?.line));
+}
+
+/** The JSON that a command printed, or null where it printed something else. */
+function read(printed) {
+  try {
+    return JSON.parse(printed.out);
+  } catch {
+    return null;
+  }
+}
+
+const fileOf = (result) => (result.file?.path ?? "").replace(/^\.\//, "");
+
+function summarise(results, milliseconds) {
+  const counts = ["error", "warning", "info"].map((severity) => {
+    const number = results.filter((result) => result.severity === severity).length;
+    return `${number} ${severity}${number === 1 ? "" : "s"}`;
+  });
+  return `${counts.join(", ")}. Checked in ${Math.max(1, Math.round(milliseconds))} ms.`;
+}
+
+function listFindings(results, wrong) {
+  const rows = results.map((result) => {
+    const ref = result.resourceRef ?? {};
+    const row = element("li", { className: result.severity });
+    const button = element("button", { type: "button" });
+    const where = [ref.kind, ref.name].filter(Boolean).join(" ") || fileOf(result);
+    button.append(
+      element("b", { textContent: result.severity }),
+      ` ${[where, result.field?.path].filter(Boolean).join(" ")}: ${result.message} [${result.tags?.rule ?? ""}]`,
+    );
+    if (result.tags?.hint) button.append(element("small", { textContent: result.tags.hint }));
+    button.onclick = () => {
+      if (state.files[fileOf(result)] !== undefined) openFile(fileOf(result));
+      editor.go(result.file?.line, result.file?.column);
+    };
+    row.append(button);
+    return row;
+  });
+  $("findings").replaceChildren(...rows);
+  if (wrong) $("findings").append(element("li", { className: "wrong", textContent: wrong }));
+}
+
+function showView() {
+  const view = $("view");
+  const shown = { tree: showTree, generated: () => showText(told?.generated), fit: showFit, diff: () => showText(told?.diff) };
+  view.replaceChildren(...[shown[state.tab]()].flat());
+}
+
+function showTree() {
+  const forest = told?.tree && read(told.tree);
+  if (!forest) return showText(told?.tree);
+  if (forest.trees?.length) return drawTrees(forest);
+  return element("p", { textContent: "No group: set the annotation krmfn.dev/gang: \"true\" on a resource." });
+}
+
+function showFit() {
+  const picture = told?.fit?.out;
+  if (!picture?.startsWith("<svg") && !picture?.startsWith("<?xml")) return showText(told?.fit);
+  const image = element("img", { alt: "Which gangs fit where: the text below says the same." });
+  image.src = URL.createObjectURL(new Blob([picture], { type: "image/svg+xml" })); // a picture runs no script
+  image.onload = () => URL.revokeObjectURL(image.src);
+  return [image, ...[showText(told.fitText)].flat()];
+}
+
+function showText(printed) {
+  const explain = {
+    fit: "Paste the output of kubectl get nodes,pods -A -o yaml (or krmfn facts) below.",
+    diff: "The editor below has the files as they were. Change the files on the left: this is what an apply would do.",
+  };
+  if (!printed) return element("p", { textContent: explain[state.tab] ?? "" });
+  const parts = printed.out ? [element("pre", { textContent: printed.out })] : [];
+  if (printed.err.trim()) parts.push(element("pre", { className: "wrong", textContent: printed.err }));
+  return parts.length ? parts : element("p", { textContent: "Nothing to show." });
+}
+
+function drawFiles() {
+  const rows = Object.keys(state.files).map((name) => {
+    const tab = element("button", { type: "button", role: "tab", textContent: name, "aria-selected": String(name === current) });
+    tab.onclick = () => openFile(name);
+    return tab;
+  });
+  $("files").replaceChildren(...rows);
+  $("remove").disabled = rows.length < 2;
+}
+
+function openFile(name) {
+  current = name;
+  editor.show(state.files[name]);
+  drawFiles();
+  markCurrent();
+  if (state.tab === "diff") showBeside();
+}
+
+const oldName = () => (state.old[current] === undefined ? Object.keys(state.old)[0] ?? current : current);
+
+function showBeside() {
+  const box = $("beside");
+  box.hidden = state.tab !== "fit" && state.tab !== "diff";
+  if (state.tab === "diff" && !Object.keys(state.old).length) state.old = { ...state.files };
+  if (state.tab === "fit") beside.show(state.cluster);
+  if (state.tab === "diff") beside.show(state.old[oldName()] ?? "");
+  const label = state.tab === "fit" ? "Dump of the cluster" : "The files before the change";
+  box.querySelector(".cm-content").setAttribute("aria-label", label);
+}
+
+function chooseTab(name, focus) {
+  state.tab = name in TABS ? name : "tree";
+  for (const key of Object.keys(TABS)) {
+    const tab = $(`tab-${key}`);
+    tab.setAttribute("aria-selected", String(key === state.tab));
+    tab.tabIndex = key === state.tab ? 0 : -1;
+    if (focus && key === state.tab) tab.focus();
+  }
+  $("view").setAttribute("aria-labelledby", `tab-${state.tab}`);
+  showBeside();
+  showView();
+  check();
+}
+
+function load(given) {
+  state = { ...state, ...given };
+  $("kubernetes").value = state.kubernetes || releases[0];
+  $("gates").value = state.gates;
+  openFile(Object.keys(state.files)[0]);
+  chooseTab(state.tab, false);
+}
+
+function freeName(wanted) {
+  for (let number = 2, name = wanted; ; number += 1) {
+    if (state.files[name] === undefined) return name;
+    name = wanted.replace(/(\.[a-z]+)?$/, (end) => `-${number}${end}`);
+  }
+}
+
+async function take(files) {
+  const names = [];
+  for (const file of files) {
+    const name = freeName(file.name);
+    state.files[name] = await file.text();
+    names.push(name);
+  }
+  if (names.length) openFile(names[0]);
+  check();
+}
+
+function build() {
+  for (const [name, words] of Object.entries(TABS)) {
+    const tab = element("button", { type: "button", role: "tab", id: `tab-${name}`, textContent: words, "aria-controls": "view" });
+    tab.onclick = () => chooseTab(name, false);
+    $("tabs").append(tab);
+  }
+  $("tabs").onkeydown = ({ key }) => {
+    const names = Object.keys(TABS);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    if (step) chooseTab(names[(names.indexOf(state.tab) + step + names.length) % names.length], true);
+  };
+  for (const name of Object.keys(examples)) $("example").append(element("option", { textContent: name }));
+  for (const name of releases) $("kubernetes").append(element("option", { textContent: name }));
+  $("example").onchange = () => load({ old: {}, cluster: "", gates: "", tab: "tree", ...structuredClone(examples[$("example").value]) });
+  $("kubernetes").onchange = () => { state.kubernetes = $("kubernetes").value; check(); };
+  $("gates").oninput = () => { state.gates = $("gates").value.trim(); checkSoon(); };
+  $("add").onclick = () => {
+    const name = freeName("manifest.yaml");
+    state.files[name] = "";
+    openFile(name);
+    editor.view.focus();
+  };
+  $("rename").onclick = () => {
+    const name = window.prompt("Name of the file", current)?.trim();
+    if (!name || state.files[name] !== undefined) return;
+    state.files = Object.fromEntries(Object.entries(state.files).map(([key, text]) => [key === current ? name : key, text]));
+    openFile(name);
+    check();
+  };
+  $("remove").onclick = () => {
+    delete state.files[current];
+    openFile(Object.keys(state.files)[0]);
+    check();
+  };
+  $("open").onclick = () => $("chosen").click();
+  $("chosen").onchange = () => take($("chosen").files);
+  $("share").onclick = async () => {
+    window.history.replaceState(null, "", `#${await pack(state)}`);
+    try {
+      await navigator.clipboard.writeText(window.location.href);
+      $("share").textContent = "Copied";
+    } catch {
+      $("share").textContent = "Copy it from the address bar";
+    }
+    setTimeout(() => { $("share").textContent = "Copy link"; }, 2500);
+  };
+  const left = $("left");
+  left.ondragover = (event) => { event.preventDefault(); left.classList.add("over"); };
+  left.ondragleave = () => left.classList.remove("over");
+  left.ondrop = (event) => { event.preventDefault(); left.classList.remove("over"); take(event.dataTransfer.files); };
+}
+
+async function loadFragment() {
+  const given = window.location.hash.length > 1 ? await unpack(window.location.hash.slice(1)) : null;
+  load(given ?? structuredClone(Object.values(examples)[0]));
+}
+
+build();
+window.addEventListener("hashchange", loadFragment);
+await loadFragment();

@@ -1,0 +1,206 @@
+// Drives the page in a real browser: `node browser.mjs MODULES ADDRESS FOLDER`. Prints one JSON line for each scenario.
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+
+const [modules, address, folder] = process.argv.slice(2);
+const load = createRequire(`${modules}/`);
+const { chromium } = load("playwright-core");
+const axe = readFileSync(load.resolve("axe-core/axe.min.js"), "utf8");
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync"];
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+
+const desktop = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+
+/** A page that has answered, and what it asked for and said on the way. */
+async function open(fragment = "", options = null) {
+  const page = await (options ? await browser.newContext(options) : desktop).newPage();
+  const seen = { requests: [], errors: [], dialogs: 0 };
+  page.on("request", (request) => seen.requests.push(request.url()));
+  page.on("console", (message) => message.type() === "error" && seen.errors.push(message.text()));
+  page.on("pageerror", (error) => seen.errors.push(String(error)));
+  page.on("dialog", (dialog) => { seen.dialogs += 1; dialog.dismiss(); });
+  await page.goto(`${address}/${fragment}`);
+  await page.waitForSelector("body[data-answered]", { timeout: 60_000 });
+  return { page, seen };
+}
+
+const answered = (page) => page.evaluate(() => Number(document.body.dataset.answered));
+
+/** Waits for an answer that is newer than `before`. */
+async function next(page, before) {
+  await page.waitForFunction((last) => Number(document.body.dataset.answered) > last, before, { timeout: 30_000 });
+}
+
+async function write(page, text) {
+  const before = await answered(page);
+  await page.locator("#editor .cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+  await next(page, before);
+}
+
+const job = (name, more = "") => `apiVersion: batch/v1
+kind: Job
+metadata:
+  name: ${name}
+  annotations: {krmfn.dev/gang: "true"}
+spec:
+  parallelism: 2
+  completions: 2
+${more}  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: a
+        image: example.com/a:1
+`;
+
+const scenarios = {
+  async desktop() {
+    await (await open()).page.close(); // a warm cache
+    const begun = Date.now();
+    const { page, seen } = await open();
+    const verdict = Date.now() - begun;
+    await page.screenshot({ path: `${folder}/desktop.png`, fullPage: true });
+    return { verdict, items: await page.locator("[role=treeitem]").count(), status: await page.textContent("#status"), ...seen };
+  },
+  async typing() {
+    const { page } = await open();
+    await write(page, Array.from({ length: 50 }, (_, number) => job(`train-${number}`)).join("---\n"));
+    const times = [];
+    for (let round = 0; round < 8; round += 1) {
+      const before = await answered(page);
+      const begun = Date.now();
+      await page.keyboard.type("#");
+      await next(page, before);
+      times.push(Date.now() - begun);
+    }
+    return { times, status: await page.textContent("#status") };
+  },
+  async finding() {
+    const { page } = await open();
+    await write(page, job("train").replace("parallelism: 2", "parallelism: -1"));
+    const text = await page.textContent("#findings");
+    await page.locator("#findings .error button").first().click();
+    const line = await page.evaluate(() => document.querySelector(".cm-activeLine")?.textContent);
+    return { text, line, marks: await page.locator(".cm-lint-marker-error").count() };
+  },
+  async views() {
+    const { page } = await open();
+    await page.selectOption("#example", "Does it fit?");
+    await page.waitForSelector("#view img", { timeout: 30_000 });
+    const loaded = await page.evaluate(async () => { await document.querySelector("#view img").decode(); return true; });
+    const fit = await page.textContent("#view pre");
+    await page.screenshot({ path: `${folder}/fit.png`, fullPage: true });
+    await page.selectOption("#example", "A Job");
+    await page.click("#tab-generated");
+    await page.waitForFunction(() => document.querySelector("#view pre")?.textContent.includes("kind: PodGroup"));
+    await page.click("#tab-diff");
+    await page.waitForFunction(() => document.querySelector("#view pre")?.textContent.includes("unchanged"));
+    await write(page, job("allreduce").replaceAll("2\n", "4\n"));
+    await page.waitForFunction(() => document.querySelector("#view pre")?.textContent.includes("spec.parallelism"));
+    const plan = await page.textContent("#view pre");
+    await page.selectOption("#kubernetes", "1.35");
+    await page.click("#tab-generated");
+    await page.waitForFunction(() => document.querySelector("#view pre")?.textContent.includes("v1alpha1"));
+    return { loaded, fit, plan };
+  },
+  async files() {
+    const { page } = await open();
+    await page.setInputFiles("#chosen", [
+      { name: "one.yaml", mimeType: "text/yaml", buffer: Buffer.from(job("one")) },
+      { name: "two.yaml", mimeType: "text/yaml", buffer: Buffer.from(job("two")) },
+    ]);
+    await page.waitForFunction(() => document.querySelector("#view")?.textContent.includes("job-two"));
+    const names = await page.locator("#files [role=tab]").allTextContents();
+    await page.click("#remove");
+    await page.waitForFunction(() => !document.querySelector("#view")?.textContent.includes("job-one"));
+    return { names };
+  },
+  async link() {
+    const { page } = await open();
+    await write(page, job("shared"));
+    await page.selectOption("#kubernetes", "1.36");
+    await page.click("#share");
+    await page.waitForFunction(() => window.location.hash.length > 10);
+    const fragment = await page.evaluate(() => window.location.hash);
+    const other = (await open(fragment)).page;
+    const text = await other.evaluate(() => document.querySelector("#editor .cm-content").textContent);
+    const kubernetes = await other.inputValue("#kubernetes");
+    const broken = await open("#%3Cimg src=x%3E");
+    return { text, kubernetes, broken: await broken.page.locator("[role=treeitem]").count(), errors: broken.seen.errors };
+  },
+  async phone() {
+    const { page } = await open("", { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    await page.screenshot({ path: `${folder}/phone.png`, fullPage: true });
+    return { wide };
+  },
+  async keyboard() {
+    const { page } = await open();
+    const stops = [];
+    for (let press = 0; press < 60; press += 1) {
+      await page.keyboard.press("Tab");
+      const stop = await page.evaluate(() => {
+        const at = document.activeElement;
+        return at.id || at.className || at.getAttribute("aria-label") || at.tagName;
+      });
+      stops.push(stop);
+      if (stop.startsWith("cm-content")) {
+        await page.keyboard.press("Control+Home");
+        await page.keyboard.type("# typed\n");
+      }
+      if (stop === "tab-tree") await page.keyboard.press("ArrowRight");
+      if (stop === "tab-generated") break;
+    }
+    await page.waitForFunction(() => document.querySelector("#view pre")?.textContent.includes("kind: PodGroup"));
+    const first = await page.evaluate(() => document.querySelector(".cm-line").textContent);
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForSelector("[role=treeitem]");
+    await page.focus("[role=treeitem]");
+    await page.keyboard.press("ArrowDown");
+    const item = await page.evaluate(() => document.activeElement.textContent);
+    return { stops, first, item };
+  },
+  async reader() {
+    const found = [];
+    for (const colorScheme of ["light", "dark"]) {
+      const { page } = await open("", { viewport: { width: 1280, height: 900 }, colorScheme, bypassCSP: true });
+      await write(page, job("train").replace("parallelism: 2", "parallelism: -1"));
+      await write(page, job("train"));
+      await page.waitForTimeout(500); // the trees have appeared
+      await page.screenshot({ path: `${folder}/${colorScheme}.png` });
+      await page.addScriptTag({ content: axe });
+      const told = await page.evaluate(() => window.axe.run());
+      found.push(...told.violations.map(({ id, impact, nodes }) => ({ colorScheme, id, impact, at: nodes.map((node) => node.html) })));
+    }
+    return { found };
+  },
+  async hostile() {
+    const { page, seen } = await open();
+    const evil = "<img src=x onerror=window.hacked=1><svg onload=window.hacked=1>";
+    await write(page, job(`"${evil}"`).replace("example.com/a:1", `"${evil}"`) + `---\n${job("b").replaceAll("name: b", `name: 'javascript:alert(1)//${evil}'`)}`);
+    for (const tab of ["generated", "diff", "fit", "tree"]) {
+      const before = await answered(page);
+      await page.click(`#tab-${tab}`);
+      await next(page, before);
+    }
+    const hacked = await page.evaluate(() => window.hacked ?? null);
+    const images = await page.locator("#view img, #findings img").count();
+    await write(page, "a: &a [x, x]\n".concat(..."bcdefghijklmnop".split("").map((key, at) => `${key}: &${key} [${Array(9).fill(`*${"abcdefghijklmno"[at]}`)}]\n`)));
+    await write(page, job("again"));
+    return { hacked, images, status: await page.textContent("#status"), ...seen };
+  },
+};
+
+const chosen = process.argv[5]?.split(",") ?? Object.keys(scenarios);
+for (const name of chosen) {
+  try {
+    console.log(JSON.stringify({ name, ...(await scenarios[name]()) }));
+  } catch (error) {
+    console.log(JSON.stringify({ name, failed: String(error) }));
+  }
+  for (const context of browser.contexts()) for (const page of context.pages()) await page.close();
+}
+await browser.close();
