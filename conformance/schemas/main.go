@@ -49,7 +49,7 @@ func main() {
 		writer := &Writer{Source: source, Files: files, Own: name, Homes: facts.Homes, Group: filepath.Dir(kind.Package)}
 		root := writer.Root(kind.Package, kind.Type)
 		root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-		root["$id"] = "https://krmfn.dev/schemas/kubernetes/" + *release + "/" + name + ".json"
+		root["$id"] = name + ".json"
 		root["title"] = kind.Type + " of Kubernetes " + *release
 		merge(root, kind.Keywords)
 		files[name].Root = root
@@ -71,7 +71,7 @@ func main() {
 		}
 		if file.Root == nil {
 			document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-			document["$id"] = "https://krmfn.dev/schemas/kubernetes/" + *release + "/" + name + ".json"
+			document["$id"] = name + ".json"
 			document["title"] = "Types shared by the kinds of Kubernetes " + *release
 			document["x-kubernetes-gates"] = facts.Gates
 		}

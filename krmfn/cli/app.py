@@ -24,7 +24,7 @@ HELP = """Gang scheduling for Git: writes the Workload, PodGroup and CompositePo
 start all or nothing, links the pod templates to them, and checks them as the API server and the scheduler would.
 
 A resource opts in with the annotation krmfn.dev/gang: "true". krmfn help COMMAND shows the options of a command and
-examples; the documentation is at https://krmfn.dev.
+examples, krmfn rules ID the page of a rule.
 
 Without arguments and with a ResourceList on stdin it is a KRM function, as kustomize and kpt call it.
 """

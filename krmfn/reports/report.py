@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.findings import Rule
 
-#: Where the page of a rule is published; `{id}` is the rule's id.
-RULE_PAGE = "https://krmfn.dev/rules/{id}/"
+
+@cache
+def find_site() -> str:
+    """Where the documentation of this release is published, without a slash at its end: the address `Documentation` of
+    the project's metadata. Empty where the metadata has none: then `krmfn rules ID` is the page, and nothing links."""
+    from importlib.metadata import PackageNotFoundError, metadata  # 20 ms, for a terminal and SARIF only
+
+    try:
+        addresses = metadata("krmfn").get_all("Project-URL") or []
+    except PackageNotFoundError:  # run from a folder or as one file
+        return ""
+    named = dict(address.split(", ", 1) for address in addresses)
+    return named.get("Documentation", "").rstrip("/")
+
+
+def find_page(rule: str) -> str:
+    """The address of the page of a rule, empty without a site."""
+    return f"{find_site()}/rules/{rule}/" if find_site() else ""
 
 
 class Screen(NamedTuple):

@@ -15,7 +15,7 @@ from krmfn.releases.release import find_release, list_releases
 from krmfn.reports import channels
 from krmfn.reports.fingerprints import fingerprint
 from krmfn.reports.pages import read_page
-from krmfn.reports.report import RULE_PAGE, Report, describe, rule_id
+from krmfn.reports.report import Report, describe, find_page, find_site, rule_id
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}  # 3.27.10: there is no level "info"
@@ -31,7 +31,7 @@ def render(report: Report) -> str:
             "driver": {
                 "name": "krmfn",
                 "version": __version__,
-                "informationUri": "https://krmfn.dev/",
+                **({"informationUri": f"{find_site()}/"} if find_site() else {}),
                 "rules": [_describe_rule(id_, report.rules.get(id_)) for id_ in ids],
             }
         },
@@ -44,7 +44,7 @@ def render(report: Report) -> str:
 
 
 def _describe_rule(id_: str, rule: Rule | None) -> dict[str, Any]:
-    described: dict[str, Any] = {"id": id_, "helpUri": RULE_PAGE.format(id=id_)}
+    described: dict[str, Any] = {"id": id_} | ({"helpUri": find_page(id_)} if find_page(id_) else {})
     if rule is None:
         return described
     described["shortDescription"] = {"text": rule.sentence}

@@ -1,4 +1,4 @@
-"""A finding at a terminal: wrapped to its width, with the line of source, and the rule as a link to its page."""
+"""A finding at a terminal: wrapped to its width, with the line of source, and the rule, linked where its page is published."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from krmfn.krm.results import FileRef
 from krmfn.krm.terminal import line
 from krmfn.reports.paint import FAINT, count_columns, flow, link, paint, split
-from krmfn.reports.report import RULE_PAGE, Screen
+from krmfn.reports.report import Screen, find_page
 
 #: Narrower than this, wrapped text is harder to read than text that the terminal cuts.
 _LEAST: Final = 40
@@ -23,7 +23,8 @@ def spell_message(screen: Screen, head: Sequence[tuple[str, str]], message: str,
     words = [*head, *split(message)]
     if rule:
         printed = paint(f"[{rule}]", FAINT, screen.color)
-        words.append((f"[{rule}]", link(printed, RULE_PAGE.format(id=rule)) if screen.color else printed))
+        page = find_page(rule) if screen.color else ""
+        words.append((f"[{rule}]", link(printed, page) if page else printed))
     return flow([*words, *split(more)], max(screen.width, _LEAST), _INDENT) + "\n"
 
 

@@ -68,7 +68,7 @@ def look(tmp_path: Path) -> Look:
 def test_a_finding_shows_its_line_and_fits_the_terminal(tmp_path: Path, look: Look) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     shown = look("validate", "-q", "pod.yaml", columns=60)
-    assert "\x1b]8;;https://krmfn.dev/rules/pod-containers/\x1b\\" in shown
+    assert "\x1b]8;;" not in shown  # without a published address there is no link
     plain = ESCAPES.sub("", shown)
     assert max(map(len, plain.splitlines())) <= 60
     assert plain.startswith("pod.yaml:6:12: error: Pod a spec.containers[0].name: Invalid\n    value: ")

@@ -49,7 +49,6 @@ def test_rule_carries_help(results: list[Result], rules: dict[str, Rule]) -> Non
     minimum = read(results, rules)["tool"]["driver"]["rules"][1]
     assert minimum == {
         "id": "minimum",
-        "helpUri": "https://krmfn.dev/rules/minimum/",
         "shortDescription": {"text": "A number is below its bound."},
         "fullDescription": {"text": wrong},
         "help": {"text": text, "markdown": text},
