@@ -7,6 +7,7 @@ from typing import Any
 
 from krmfn.catalogue import RULES
 from krmfn.cli import streams
+from krmfn.cli.findings import is_colored
 from krmfn.cli.options import Argument, Option, UsageError
 from krmfn.config.problems import ask_about
 from krmfn.model.findings import STAGES
@@ -16,8 +17,10 @@ SUMMARY = "Lists the rules, or prints the page of one."
 ARGUMENTS = Argument("[ID]", "The id of a rule, as findings show it in brackets.", 0, 1)
 STAGE = Option(("--stage",), "List only the rules of these stages.", choices=STAGES, joined=True, metavar="STAGE,...")
 EXAMPLES = """\
-# Print the page of a rule.
+# Read the page of a rule: what goes wrong, an example, how to fix it, sources.
 krmfn rules min-count-above-pods
+# List the rules about the scheduler.
+krmfn rules --stage scheduler
 """
 OPTIONS = (STAGE,)
 
@@ -33,7 +36,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         if rule is None:
             hint = ask_about(words[0], RULES) or "krmfn rules lists them"
             raise UsageError(f"there is no rule {words[0]!r}. {hint}")
-        streams.write(read_page(rule.id).text)
+        page = read_page(rule.id)
+        streams.write(page.paint() if is_colored({}) else page.text)
         return 0
     stages = options["stage"].split(",") if options["stage"] else STAGES
     rows = [rule for rule in RULES.values() if rule.stage in stages]

@@ -39,7 +39,7 @@ OPTIONS = (
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
-    """Reads manifests, or what kubectl get printed; 1 when something has to be deleted first. Raises UsageError."""
+    """Reads manifests, or the output of kubectl get; 1 when something has to be deleted first. Raises UsageError."""
     if not options["to"]:
         raise UsageError(f"--to is missing: {spell_command(f'krmfn upgrade --to {newest_release()}', words)}")
     release = find_release(options["to"])

@@ -1,4 +1,4 @@
-"""Steps to an earlier release: 1.37 to 1.36, 1.36 to 1.35. What an earlier release has no word for is lost, and said.
+"""Steps to an earlier release: 1.37 to 1.36, 1.36 to 1.35. What an earlier release does not have is lost, and reported.
 
 Source: section 10.3 of the API reference.
 """
@@ -18,7 +18,7 @@ from krmfn.releases.release import find_release, first_release, list_releases
 from krmfn.releases.spelling import GROUP_LINKS
 
 _MODES: Final = {"single": "Pod", "all": "PodGroup"}
-#: Fields that 1.35 has no word for.
+#: Fields that 1.35 does not have.
 _NOT_IN_1_35: Final = ("schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority")
 _JOBS: Final[Mapping[str, Path]] = {
     "Job": ("spec", "scheduling"),
@@ -95,7 +95,7 @@ def _lower_group(item: Item, board: Board) -> None:
 
 
 def _list_lost(fields: Mapping[str, Any]) -> set[str]:
-    """The fields of a group, or of its template, that 1.36 has no word for: a mode of a later release, too."""
+    """The fields of a group, or of its template, that 1.36 does not have: a mode of a later release, too."""
     mode = fields.get("disruptionMode")
     unknown = isinstance(mode, Mapping) and mode and not _MODES.keys() & mode.keys()
     return {"preemptionPolicy", "disruptionMode"} if unknown else {"preemptionPolicy"}

@@ -154,7 +154,7 @@ def is_merge(key: Node) -> bool:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """All nodes of a text in its order, aliases themselves but not what they stand for."""
+    """All nodes of a text in its order, aliases themselves but not what they mean."""
     return (place[0] for place in walk_places(node))
 
 

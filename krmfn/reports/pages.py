@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from textwrap import indent
 from typing import NamedTuple
 
 from krmfn.releases.schemastore import find_folder
+from krmfn.reports.paint import BOLD, CYAN, paint
 
 _EXAMPLE = re.compile(r'^```yaml title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
@@ -26,6 +28,11 @@ class Page(NamedTuple):
         """The manifests on the page by title: `bad.yaml`, `good.yaml`, and `bad.old.yaml` where there is an earlier
         state."""
         return dict(_EXAMPLE.findall(self.text))
+
+    def paint(self) -> str:
+        """The page at a terminal: titles in bold, examples indented below the names of their files."""
+        text = _EXAMPLE.sub(lambda found: f"{paint(found[1], CYAN)}\n\n{indent(found[2], '    ')}", self.text)
+        return re.sub(r"^#+ (.*)$", lambda found: paint(found[1], BOLD), text, flags=re.MULTILINE)
 
 
 def read_page(rule_id: str) -> Page:

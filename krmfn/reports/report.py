@@ -17,10 +17,10 @@ def find_site() -> str:
     from importlib.metadata import PackageNotFoundError, metadata  # 20 ms, for a terminal and SARIF only
 
     try:
-        addresses = metadata("krmfn").get_all("Project-URL") or []
+        addresses: list[str] = metadata("krmfn").get_all("Project-URL") or []
     except PackageNotFoundError:  # run from a folder or as one file
         return ""
-    named = dict(address.split(", ", 1) for address in addresses)
+    named = {name: address for name, _, address in (entry.partition(", ") for entry in addresses)}
     return named.get("Documentation", "").rstrip("/")
 
 

@@ -1,4 +1,4 @@
-"""A finding at a terminal: wrapped to its width, with the line of source, and the rule, linked where its page is published."""
+"""A finding at a terminal: wrapped to its width, with the line of source, and the rule, which may be a link."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _choose(settings: Settings, item: Item) -> Selection:
-    """As options_for; but annotations are not read where the text shows that nothing asks for a gang."""
+    """As options_for; but annotations are not read where the text shows that nothing opts in."""
     selector = settings.select.selector
     if item.may_hold(*_SIGNS):
         _ = item.value  # which is needed as a whole, most likely: its annotations are not looked for on their own

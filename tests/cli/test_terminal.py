@@ -144,3 +144,11 @@ def test_trees_plans_and_differences_are_coloured(tmp_path: Path, look: Look, kr
         JOB.replace("restartPolicy", "schedulingGroup: {podGroupName: b}\n      restartPolicy")
     )
     assert re.search(r"\x1b\[1;31m[^\x1b]*never start", look("tree", "--as-is", "job.yaml"))
+
+
+def test_the_page_of_a_rule_is_set_for_a_terminal(look: Look) -> None:
+    shown = look("rules", "deadline-counts-waiting")
+    assert "\x1b[1mdeadline-counts-waiting\x1b[0m" in shown
+    assert "\x1b[1;36mbad.yaml\x1b[0m\n\n    apiVersion: batch/v1\n" in shown
+    assert "```" not in shown
+    assert "#" not in ESCAPES.sub("", shown)
