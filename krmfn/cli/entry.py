@@ -7,9 +7,19 @@
 from __future__ import annotations
 
 import errno
+import gc
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 from krmfn.cli import streams
+from krmfn.cli.options import UsageError, parse
+from krmfn.config.problems import ConfigError, ask_about
+from krmfn.krm import Unreadable
+from krmfn.krm.running import FRAMELESS
+from krmfn.releases.release import UnknownRelease
+from krmfn.reports.channels import lines
+from krmfn.workspace.trees import InputMissing, LeftOut, WriteFailed
 
 #: Run so often and on so little that click's start-up would be most of the time.
 PLAIN = ("validate",)
@@ -23,8 +33,6 @@ _OUTSIDE = (
 
 def main(words: Sequence[str]) -> int:
     """Runs the command and returns the exit code."""
-    import gc
-
     # What a command reads stays until its end and has no cycles worth a search: that would take a third of the time.
     collecting = gc.isenabled()
     gc.disable()
@@ -53,18 +61,10 @@ def _guard(words: Sequence[str]) -> int:
     except Exception as error:
         reason = _explain(error)
         if reason is None:
-            import traceback
-
-            from krmfn.reports.channels import lines
-
             streams.tell(lines(traceback.format_exc()))
             streams.say("this is a bug in krmfn, not in your input; please report it with the lines above")
             return 3
-        from contextlib import suppress
-
-        with suppress(
-            streams.StreamLost
-        ):  # it is the reason then, and nothing is left for the interpreter to fail with
+        with suppress(streams.StreamLost):  # the reason then; nothing is left for the interpreter to fail with
             streams.flush()
         for text in reason:
             streams.say(text)
@@ -73,13 +73,6 @@ def _guard(words: Sequence[str]) -> int:
 
 def _explain(error: Exception) -> list[str] | None:
     """What was wrong with the command line or what it names, None for a defect."""
-    from krmfn.cli.options import UsageError
-    from krmfn.config.problems import ConfigError
-    from krmfn.krm import Unreadable
-    from krmfn.krm.running import FRAMELESS
-    from krmfn.releases.release import UnknownRelease
-    from krmfn.workspace.trees import InputMissing, LeftOut, WriteFailed
-
     if isinstance(error, ConfigError):
         return [str(problem) for problem in error.problems]
     if str(error) == FRAMELESS:
@@ -89,8 +82,6 @@ def _explain(error: Exception) -> list[str] | None:
     if isinstance(error, LeftOut) or (isinstance(error, FileNotFoundError) and error.errno is None):  # of a tree
         return [f"{error.args[0]}: changed while krmfn was reading; run krmfn again"]
     if isinstance(error, InputMissing) and error.known:
-        from krmfn.config.problems import ask_about
-
         return [" ".join(filter(None, [f"{error}.", ask_about(error.word, error.known)])).removesuffix(".")]
     expected = UsageError | InputMissing | WriteFailed | Unreadable | UnknownRelease
     return [str(error)] if isinstance(error, expected) else None
@@ -98,9 +89,9 @@ def _explain(error: Exception) -> list[str] | None:
 
 def _run(words: Sequence[str]) -> int:
     if words and words[0] in PLAIN:
-        from krmfn.cli import plain, validate
+        from krmfn.cli import validate
 
-        read = plain.parse(validate.ARGUMENTS, validate.OPTIONS, words[1:])
+        read = parse(validate.ARGUMENTS, validate.OPTIONS, words[1:])
         if read is not None:
             return validate.run(*read)
     from krmfn.cli.app import main as click_main

@@ -3,8 +3,8 @@
 One function per format, one file each. A report knows results and rule rows; it does not know where they come from,
 it reads no file, and it decides neither colours nor exit codes.
 
-Recipe for a new format: a module here with a function `render(report: Report) -> str`, one line in `_load`, its name
-in `FORMATS`, and a test that reads the output with a program that consumes it.
+Recipe for a new format: a module here with a function `render(report: Report) -> str`, one row in `_WRITERS`,
+and a test that reads the output with a program that consumes it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from krmfn.reports.report import Report, Screen
 
 __all__ = ["FORMATS", "Report", "count", "order", "render", "summarize", "summarize_skipped"]
 
-FORMATS = ("text", "json", "yaml", "sarif", "junit", "github", "gitlab")
+#: The module and function of each format, imported when it is used: the function prints text at every build.
+_WRITERS = {
+    "text": ("text", "render"),
+    "json": ("document", "render_json"),
+    "yaml": ("document", "render_yaml"),
+    **{name: (name, "render") for name in ("sarif", "junit", "github", "gitlab")},
+}
+FORMATS = tuple(_WRITERS)
 
 
 def render(
@@ -41,27 +48,8 @@ def render(
 
     Raises ValueError for a format that is not in `FORMATS`.
     """
-    write = _load(format)
+    if format not in _WRITERS:
+        raise ValueError(f"unknown report format {format!r}: use one of {', '.join(FORMATS)}")
+    module, name = _WRITERS[format]
+    write: Callable[[Report], str] = getattr(__import__(f"krmfn.reports.{module}", fromlist=[name]), name)
     return write(Report(tuple(order(results)), rules or {}, checked, fail_on, color, folded, screen))
-
-
-def _load(format: str) -> Callable[[Report], str]:
-    # Imported one by one: the function prints its findings as text and must not pay for the others at start-up.
-    match format:
-        case "text":
-            from krmfn.reports.text import render
-        case "json":
-            from krmfn.reports.document import render_json as render
-        case "yaml":
-            from krmfn.reports.document import render_yaml as render
-        case "sarif":
-            from krmfn.reports.sarif import render
-        case "junit":
-            from krmfn.reports.junit import render
-        case "github":
-            from krmfn.reports.github import render
-        case "gitlab":
-            from krmfn.reports.gitlab import render
-        case _:
-            raise ValueError(f"unknown report format {format!r}: use one of {', '.join(FORMATS)}")
-    return render

@@ -9,8 +9,7 @@ from typing import Any
 
 from krmfn.krm.results import Result
 from krmfn.reports import channels
-from krmfn.reports.fingerprints import fingerprint
-from krmfn.reports.report import Report, describe, rule_id
+from krmfn.reports.report import Report, describe, fingerprint, rule_id
 
 _SEVERITIES = {"error": "major", "warning": "minor", "info": "info"}
 

@@ -64,3 +64,25 @@ def describe(result: Result) -> str:
     world = result.tags.get("world", "")
     message = f"{result.message} (in {world})" if world else result.message
     return f"{subject}: {message}" if subject else message
+
+
+def fingerprint(results: Iterable[Result]) -> list[str]:
+    """One fingerprint per result, in the same order, each different: 32 hexadecimal digits. A finding keeps its own
+    after lines moved: it is of its rule, file, object and path; equal ones are told apart by their number."""
+    from hashlib import sha256  # for services only
+
+    seen: dict[str, int] = {}
+    prints = []
+    for result in results:
+        parts = (
+            rule_id(result) or result.message,
+            result.file.path if result.file else "",
+            "\n".join(result.ref) if result.ref else "",
+            result.path,
+        )
+        identity = "\0".join(parts)
+        number = seen.get(identity, 0)
+        seen[identity] = number + 1
+        text = f"{identity}\0{number}".encode("utf-8", "surrogatepass")
+        prints.append(sha256(text).hexdigest()[:32])
+    return prints

@@ -13,9 +13,8 @@ from krmfn.krm.results import Edit, FileRef, ResourceRef, Result
 from krmfn.model.findings import Rule
 from krmfn.releases.release import find_release, list_releases
 from krmfn.reports import channels
-from krmfn.reports.fingerprints import fingerprint
 from krmfn.reports.pages import read_page
-from krmfn.reports.report import Report, describe, find_page, find_site, rule_id
+from krmfn.reports.report import Report, describe, find_page, find_site, fingerprint, rule_id
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}  # 3.27.10: there is no level "info"

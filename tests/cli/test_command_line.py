@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.cli import COMMANDS, app, plain
-from krmfn.cli.options import COMMON, PATHS, VERBOSE, Option
+from krmfn.cli import COMMANDS, app
+from krmfn.cli.options import COMMON, PATHS, VERBOSE, Option, parse
 from krmfn.releases.release import list_releases
 from tests.cli.conftest import Call
 from tests.workspace.repositories import JOB
@@ -30,7 +30,7 @@ OPTIONS = (Option(("-o", "--output"), "", "text", ("text", "json")), Option(("-v
     ],
 )
 def test_plain_reads_ordinary_lines(words: list[str], paths: list[str], given: dict[str, object]) -> None:
-    read = plain.parse(PATHS, OPTIONS, words)
+    read = parse(PATHS, OPTIONS, words)
     assert read is not None
     assert read[0] == paths
     assert {key: value for key, value in read[1].items() if key in given} == given
@@ -51,7 +51,7 @@ def test_plain_reads_ordinary_lines(words: list[str], paths: list[str], given: d
     ],
 )
 def test_plain_leaves_the_rest_to_click(words: list[str]) -> None:
-    assert plain.parse(PATHS, OPTIONS, words) is None
+    assert parse(PATHS, OPTIONS, words) is None
 
 
 @pytest.mark.parametrize("command", COMMANDS)

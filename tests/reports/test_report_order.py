@@ -6,7 +6,7 @@ import itertools
 
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.reports import count, order
-from krmfn.reports.fingerprints import fingerprint
+from krmfn.reports.report import fingerprint
 
 
 def test_file_document_path_rule() -> None:
