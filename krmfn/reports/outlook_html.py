@@ -14,6 +14,7 @@ from krmfn.reports.outlook_view import (
     name_authority,
     note_worlds,
     spell_nodes,
+    spell_pods,
     spell_share,
     spell_verdict,
     summarize,
@@ -60,9 +61,8 @@ def _list_gangs(outlook: Outlook) -> Iterator[str]:
 
 
 def _row(standing: Standing) -> Iterator[str]:
-    pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else str(len(standing.places))
     where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
-    yield f'<tr class="{standing.verdict}"><td>{_text(standing.name)}</td><td class="n">{pods}</td><td>'
+    yield f'<tr class="{standing.verdict}"><td>{_text(standing.name)}</td><td class="n">{spell_pods(standing)}</td><td>'
     yield f"<b>{spell_verdict(standing)}</b>{_text(where)}"
     for text in (standing.why, standing.way_out):
         if text:

@@ -19,6 +19,7 @@ from krmfn.reports.outlook_view import (
     group_alike,
     list_resources,
     name_authority,
+    sort_alike,
     spell_nodes,
     spell_share,
     spell_verdict,
@@ -151,7 +152,7 @@ def _sort_cards(loads: Sequence[Load], key: str) -> dict[str, list[_Card]]:
     if 1 < len(sums) <= _MOST_CARDS:
         return {f"nodes by {key}": [_Card(load, number, count(number, "node")) for load, number in sums]}
     frames: dict[str, list[_Card]] = {}
-    for load, number in sorted(grouped, key=lambda entry: (entry[0].domain, not entry[0].gangs)):
+    for load, number in sort_alike(grouped):
         note = f"and {number - 1} like it" if number > 1 else ""
         note = ", ".join(filter(None, (note, "cordoned" if load.unschedulable else "")))
         frames.setdefault(f"{key} {load.domain}" if load.domain else "nodes", []).append(_Card(load, number, note))

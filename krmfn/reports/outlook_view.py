@@ -87,6 +87,12 @@ def note_worlds(views: Sequence[View]) -> str:
     )
 
 
+def spell_pods(standing: Standing) -> str:
+    """How many pods of a gang would get a node, of how many; the number alone where nothing is known of that."""
+    total = len(standing.places)
+    return str(total) if standing.verdict == "open" else f"{standing.placed}/{total}"
+
+
 def list_nodes(standing: Standing) -> list[tuple[str, int]]:
     """The nodes that a gang would get, with how many of its pods."""
     found: dict[str, int] = {}
@@ -156,6 +162,11 @@ def group_alike(loads: Iterable[Load], gangs: bool = False) -> list[tuple[Load, 
                 places[alike] = len(found)
             found.append((load, 1))
     return found
+
+
+def sort_alike(grouped: Iterable[tuple[Load, int]]) -> list[tuple[Load, int]]:
+    """Entries of group_alike by domain, those with pods of a gang first."""
+    return sorted(grouped, key=lambda entry: (entry[0].domain, not entry[0].gangs))
 
 
 def sum_domains(loads: Iterable[Load]) -> list[tuple[Load, int]]:

@@ -17,7 +17,9 @@ from krmfn.reports.outlook_view import (
     list_resources,
     name_authority,
     note_worlds,
+    sort_alike,
     spell_nodes,
+    spell_pods,
     spell_share,
     spell_verdict,
     summarize,
@@ -82,13 +84,12 @@ def _tell_world(view: View, color: bool) -> Iterator[str]:
 
 
 def _tell_gang(standing: Standing, width: int, color: bool) -> Iterator[str]:
-    pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else f"{len(standing.places)}"
     verdict = paint(standing.verdict, _COLORS[standing.verdict], color)
     words = f": {spell_verdict(standing)}" if standing.verdict in ("depends", "open") else ""
     words = " for capacity that others use" if standing.verdict == "waits" else words
     if standing.verdict == "runs" and standing.placed:
         words = f" on {spell_nodes(standing)}"
-    yield f"{channels.line(standing.name):{width}}  {pods:>9}  {verdict}{channels.line(words)}"
+    yield f"{channels.line(standing.name):{width}}  {spell_pods(standing):>9}  {verdict}{channels.line(words)}"
     indent = " " * (width + 13)
     for text in (standing.why, f"change: {standing.way_out}" if standing.way_out else ""):
         lines = textwrap.wrap(channels.line(text), max(40, _WIDTH - len(indent)), break_on_hyphens=False)
@@ -100,7 +101,7 @@ def _list_nodes(outlook: Outlook) -> Iterator[str]:
     resources = list_resources(loads)
     head = ["NODE", *([outlook.key.rpartition("/")[2].upper()] if outlook.key else []), *resources, "PODS"]
     rows = []
-    grouped = sorted(group_alike(loads), key=lambda entry: (entry[0].domain, not entry[0].gangs))
+    grouped = sort_alike(group_alike(loads))
     for load, number in grouped[:_MOST_LINES]:
         name = f"{load.name} and {number - 1} like it" if number > 1 else load.name
         pods = [f"{gang} ×{count}" if count > 1 else gang for gang, count in load.gangs.items()]
@@ -149,10 +150,9 @@ def _write_world(view: View) -> Iterator[str]:
 
 
 def _write_row(standing: Standing) -> str:
-    pods = f"{standing.placed}/{len(standing.places)}" if standing.verdict != "open" else str(len(standing.places))
     where = spell_nodes(standing) if standing.verdict == "runs" else standing.why
     verdict = f"{_SIGNS[standing.verdict]} {spell_verdict(standing)}"
-    return f"| {channels.code(standing.name)} | {pods} | {verdict} | {channels.markdown(where)} |"
+    return f"| {channels.code(standing.name)} | {spell_pods(standing)} | {verdict} | {channels.markdown(where)} |"
 
 
 def _write_nodes(outlook: Outlook) -> Iterator[str]:
@@ -163,7 +163,7 @@ def _write_nodes(outlook: Outlook) -> Iterator[str]:
     yield ""
     yield f"| node | {' | '.join([*domain, *map(channels.code, resources), 'pods'])} |"
     yield f"|---|{'---|' * len(domain)}{'---:|' * len(resources)}---|"
-    grouped = sorted(group_alike(loads), key=lambda entry: (entry[0].domain, not entry[0].gangs))
+    grouped = sort_alike(group_alike(loads))
     for load, number in grouped[:_MOST_ROWS]:
         name = channels.code(load.name) + (f" and {number - 1} like it" if number > 1 else "")
         pods = [f"{channels.code(gang)} ×{count}" for gang, count in load.gangs.items()]
