@@ -15,7 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from typing import Any
 
-from krmfn.krm import FileRef, Item, Result, Unreadable
+from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
 from krmfn.model.identity import identify
 from krmfn.model.placeholders import is_placeholder
@@ -309,11 +309,6 @@ class Gathering:
             place = f" (line {problem.file.line} of what was rendered)" if problem.file else ""
             raise NotRendered(f"is rendered to text that cannot be read: {problem.message}{place}")
         items = read.items
-        try:
-            for item in items:
-                rendered.aside.fill(item)
-        except Unreadable as error:
-            raise NotRendered(f"is rendered to text that cannot be read: {error.message}") from None
         if rendered.left_out and not items:
             raise rendered.left_out[0]
         self._allow(len(items))

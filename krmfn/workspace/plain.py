@@ -28,10 +28,8 @@ from krmfn.workspace.overlays import (
 from krmfn.workspace.trees import Tree
 
 #: The fields that are understood here. configurations: matter when names change, for which there are other fields.
-_HARMLESS = {
-    *("apiVersion", "kind", "metadata", "resources", "configurations", "sortOptions"),
-    *("namespace", "transformers"),
-}
+_LISTING = {"apiVersion", "kind", "metadata", "resources", "configurations", "sortOptions"}
+_HARMLESS = {*_LISTING, "namespace", "transformers"}
 #: Kinds without a namespace, of Kubernetes and of those who schedule.
 _CLUSTER_KINDS = {
     *("APIService", "AdmissionCheck", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterQueue"),
@@ -54,11 +52,35 @@ class Plain(NamedTuple):
 def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
     """What a kustomization lists, None when it does more than that. Raises NotRendered for what it cannot list."""
     configurations = _read_configurations(tree, overlay)
-    files = _list_files(tree, overlay, {overlay.folder}, 0)
-    if configurations is None or files is None or set(overlay.value) - _HARMLESS or len(set(files)) < len(files):
+    files = list_resources(tree, overlay, _HARMLESS)
+    if configurations is None or files is None or len(set(files)) < len(files):
         return None
     namespace = overlay.value.get("namespace", "")
     return Plain(tuple(sorted(files)), namespace, configurations) if isinstance(namespace, str) else None
+
+
+def list_resources(
+    tree: Tree, overlay: Overlay, fields: Collection[str] = _LISTING, seen: set[str] | None = None, depth: int = 0
+) -> list[str] | None:
+    """The files in resources:, those of kustomizations below included, in their order; None where other `fields` are
+    used. kustomize is asked about what is used twice and what is not below the folder, which it may refuse, and about
+    more levels than it is given."""
+    if overlay.is_component or not overlay.value.keys() <= set(fields):
+        return None
+    files: list[str] = []
+    seen = {overlay.folder} if seen is None else seen
+    for entry in list_entries(overlay.value, "resources"):
+        path, kind = follow(tree, overlay.folder, entry)
+        if kind == "file" and not posixpath.relpath(path, overlay.folder).startswith("../"):
+            files.append(path)
+            continue
+        below = find_used(tree, path) if kind == "folder" and path not in seen and depth < DEEPEST else None
+        seen.add(path)
+        inner = list_resources(tree, below, seen=seen, depth=depth + 1) if below else None
+        if inner is None:
+            return None
+        files += inner
+    return files
 
 
 def copy_file(placing: Placing, data: bytes, path: str) -> list[Item]:
@@ -93,27 +115,6 @@ def _list_places(placing: Placing, item: Item, accounts: Collection[str]) -> Ite
             is_default = subject.get("kind") == "ServiceAccount" and subject.get("name") == "default"
             if (is_default or subject.get("name") in accounts) and not subject.get("namespace"):
                 yield ("subjects", number, "namespace")
-
-
-def _list_files(tree: Tree, overlay: Overlay, seen: set[str], depth: int) -> list[str] | None:
-    """The files in resources:, those of kustomizations below included, in their order. kustomize is asked about what
-    is used twice and what is not below the folder, which it may refuse, and about more levels than it is given."""
-    files: list[str] = []
-    for entry in list_entries(overlay.value, "resources"):
-        path, kind = follow(tree, overlay.folder, entry)
-        if kind == "file" and not posixpath.relpath(path, overlay.folder).startswith("../"):
-            files.append(path)
-        elif kind == "folder" and path not in seen and depth < DEEPEST:
-            seen.add(path)
-            below = find_used(tree, path)
-            simple = below is not None and set(below.value) <= _HARMLESS - {"namespace", "transformers"}
-            inner = _list_files(tree, below, seen, depth + 1) if below and simple and not below.is_component else None
-            if inner is None:
-                return None
-            files += inner
-        else:
-            return None
-    return files
 
 
 def _read_configurations(tree: Tree, overlay: Overlay) -> tuple[dict[str, Any], ...] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from krmfn.krm.sharing import prepare_start
@@ -13,6 +14,26 @@ from krmfn.workspace.trees import MOST_BYTES, InputMissing
 
 if TYPE_CHECKING:
     from subprocess import Popen
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def hold_signals() -> Iterator[None]:
+    """A block that no signal ends in the middle: those that come meanwhile count at its end."""
+    caught: list[int] = []
+    try:
+        kept = {number: signal.signal(number, lambda number, _: caught.append(number)) for number in SIGNALS}
+    except ValueError:  # not the main thread, which is the one that is interrupted
+        kept = {}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+        for each in caught:
+            signal.raise_signal(each)
 
 
 class Failed(Exception):

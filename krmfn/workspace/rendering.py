@@ -22,16 +22,12 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from krmfn.model.showing import HIDDEN
-from krmfn.workspace.aside import Aside
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.patches import drop_patch, find_patch, supply_values
-from krmfn.workspace.processes import Background, Failed, find_program
+from krmfn.workspace.processes import SIGNALS, Background, Failed, find_program, hold_signals
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, Tree
 
-#: A word that is in no file, the same in the copies of all states.
-_WORD = os.urandom(8).hex()
 #: Nobody answers there: what kustomize would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
@@ -40,7 +36,6 @@ _MOST_SECONDS = 300.0
 #: kustomize itself takes 1.3 GB of addresses, and a large build some hundred MB.
 _MOST_MEMORY = 4 * 2**30
 _OUT_OF_MEMORY = ("out of memory", "cannot allocate memory", "SIGXFSZ", "file too large")
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 #: kustomize lives for a moment: to collect its garbage less often saves up to 40 % of its time, where there is memory.
 _MEMORY = {"GOGC": "400", "GOMEMLIMIT": "400MiB"}
 #: Where kustomize begins to quote what it could not read: of anything, and of Secrets.
@@ -55,8 +50,7 @@ _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with 
 
 
 class Rendered(NamedTuple):
-    """What kustomize printed, with annotations that say where each object comes from, and with marks for the schemas
-    that are `aside`.
+    """What kustomize printed, with annotations that say where each object comes from.
 
     `copied` are the files that it was built from, without links; `configurations` those of krmfn that were used.
     `left_out` says what is not in it, because it cannot be had here. `brought` are the files that are not below the
@@ -66,20 +60,8 @@ class Rendered(NamedTuple):
     data: bytes
     copied: frozenset[str]
     configurations: tuple[dict[str, Any], ...]
-    aside: Aside
     left_out: tuple[NotRendered, ...] = ()
     brought: tuple[str, ...] = ()
-
-
-def render(tree: Tree, folder: str, allowed: Sequence[str] = ()) -> Rendered:
-    """The kustomization in a folder of a tree. `allowed` are the programs, besides krmfn, that it may run.
-
-    Raises NotRendered.
-    """
-    (_, done) = next(render_all(tree, [folder], allowed))
-    if isinstance(done, NotRendered):
-        raise done
-    return done
 
 
 def render_all(
@@ -92,32 +74,28 @@ def render_all(
     done: dict[bytes, bytes] | None = None,
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
-    processors. What render() says holds for each. The `free` ones may use files that are not below their folder.
-    `partly`: all are, and what cannot be had and only adds objects is left out. `added` are components besides those
-    that a folder's kustomization lists. `done` is what kustomize printed for other states, by the digest of the copy:
-    what would be built of the same files is not built again."""
+    processors. `allowed` are the programs, besides krmfn, that they may run. The `free` ones may use files that are not
+    below their folder. `partly`: all are, and what cannot be had and only adds objects is left out. `added` are
+    components besides those that a folder's kustomization lists. `done` is what kustomize printed for other states, by
+    the digest of the copy: what would be built of the same files is not built again."""
     kustomize = find_program("kustomize")
     if reason := _find_obstacle(kustomize):
         yield from ((folder, reason) for folder in folders)
         return
     programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
-    with _Signals() as signals, tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
+    with _end_with_signals(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | NotRendered]] = deque()
-        aside = Aside(_WORD)
-        workshop = _Workshop(tree, (kustomize, "build"), programs, root, signals, partly, set(), aside, added, done)
+        known = {} if done is None else done
+        workshop = _Workshop(tree, (kustomize, "build"), programs, root, partly, added, known, [])
         rest = iter(folders)
         try:
             while True:
                 # One more than there are processors: a copy is made while the others are built.
                 for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
                     try:
-                        build = Build(workshop, folder, free=partly or folder in free)
-                        waiting.append((folder, build))
-                        build.start()
+                        waiting.append((folder, Build(workshop, folder, free=partly or folder in free)))
                     except NotRendered as reason:
-                        if waiting and waiting[-1][0] == folder:  # it could not be started
-                            waiting.pop()
                         waiting.append((folder, reason))
                 if not waiting:
                     return
@@ -126,9 +104,8 @@ def render_all(
                 waiting.popleft()
                 yield folder, result
         finally:
-            for _, each in waiting:
-                if isinstance(each, Build):
-                    each.kill()
+            for each in workshop.running:
+                each.kill()
 
 
 def _find_obstacle(kustomize: str) -> NotRendered | None:
@@ -143,86 +120,42 @@ def _find_obstacle(kustomize: str) -> NotRendered | None:
 
 
 class _Workshop(NamedTuple):
-    """What the builds of a call share. `lost` are the patches that one of them did without, by folder and target."""
+    """What the builds of a call share. `running` are all that were started."""
 
     tree: Tree
     command: Sequence[str]
     programs: dict[str, str]
     root: str
-    signals: _Signals
     partly: bool
-    lost: set[tuple[str, str]]
-    aside: Aside
     added: Mapping[str, Sequence[str]]
-    done: dict[bytes, bytes] | None
+    done: dict[bytes, bytes]
+    running: list[Background]
 
 
 class Build:
     """kustomize at work on a copy of a kustomization."""
 
-    def __init__(
-        self,
-        workshop: _Workshop,
-        folder: str,
-        *,
-        free: bool,
-        depth: int = 0,
-        known: dict[str, Rendered | NotRendered] | None = None,
-    ) -> None:
-        """Makes the copy below the workshop's root. `known` are the inner builds that were made for the same outer one,
-        each of which is used `depth` levels below it; None for an outer one. Inner ones run no function, leave nothing
-        out, and do not say where objects come from. Raises NotRendered."""
-        plain = known is not None
-        self._workshop = workshop = (
-            workshop._replace(programs={}, partly=False, lost=set(), added={}) if plain else workshop
-        )
+    def __init__(self, workshop: _Workshop, folder: str, *, free: bool) -> None:
+        """Makes the copy below the workshop's root, and starts kustomize, unless it has built the same for another
+        state. Raises NotRendered."""
+        self._workshop = workshop
         self._place = place = tempfile.mkdtemp(dir=workshop.root)
-        self._copied: set[str] = set()
         self._running: Background | None = None
-        self._digest = b""
-        done_before = {} if known is None else known
-
-        def render_plainly(path: str, depth: int) -> bytes:
-            if path not in done_before:  # 20 folders, each using the next one twice, are a million uses
-                inner = Build(workshop, path, free=free, depth=depth, known=done_before)
-                try:
-                    inner.start()
-                    done_before[path] = inner.end()
-                finally:
-                    inner.kill()
-            done = done_before[path]
-            if isinstance(done, NotRendered):
-                raise done
-            self._copied.update(done.copied)
-            return done.aside.restore(done.data)
-
         program = _write_program(workshop.root)
-        self._stage = stage = Stage(
-            workshop.tree, place, program, workshop.programs, render_plainly, workshop.aside, free, workshop.partly
-        )
+        self._stage = stage = Stage(workshop.tree, place, program, workshop.programs, free, workshop.partly)
         try:
-            components = workshop.added.get(folder, ())
-            self._built = built = stage.add(folder, top=not plain, depth=depth, components=components)
+            self._built = stage.add(folder, top=True, components=workshop.added.get(folder, ()))
             stage.finish()
-            self._supplied = supply_values(stage.emptied, stage.files)
-            self._drop_lost()
+            words = [*workshop.command, *(_PLUGINS if stage.runs else ()), self._built]
+            self._digest = b"" if stage.runs else self._summarize(words)
+            if self._digest not in workshop.done:
+                self._start(words)
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
-        if plain and stage.runs:
-            raise NotRendered(f"lists the kustomization {folder} as functions, which runs functions itself")
-        self._words = [*workshop.command, *(_PLUGINS if stage.runs else ()), built]
 
-    def start(self) -> None:
-        """Starts kustomize, unless another state has the same copy. Raises NotRendered."""
-        if self._workshop.done is not None and not self._stage.runs:
-            self._digest = self._summarize()
-            if self._digest in self._workshop.done:
-                return
-        self._run()
-
-    def _summarize(self) -> bytes:
+    def _summarize(self, words: Sequence[str]) -> bytes:
         """The digest of what kustomize would be started with: its words, and all files of the copy."""
-        found = hashlib.sha256(repr([word.removeprefix(self._place) for word in self._words]).encode())
+        found = hashlib.sha256(repr([word.removeprefix(self._place) for word in words]).encode())
         for path in self._stage.files:
             with open(path, "rb") as stream:
                 data = stream.read()
@@ -230,22 +163,21 @@ class Build:
             found.update(data)
         return found.digest()
 
-    def _run(self) -> None:
-        environment = {**os.environ, **_MEMORY} if self._stage.runs_others else _spell_environment(self._workshop.root)
-        try:
-            root = self._workshop.root
-            out, err = (tempfile.TemporaryFile(dir=root) for _ in range(2))  # noqa: SIM115  # Background closes them
-        except OSError as error:
-            raise NotRendered(f"cannot be copied: {error.strerror}") from None
-        with self._workshop.signals.hold():  # who is killed between a start and its being known leaves kustomize behind
-            most = 0 if self._stage.runs_others else _MOST_MEMORY
-            self._running = Background(self._words, environment, self._place, out, err, most)
+    def _start(self, words: Sequence[str]) -> None:
+        root = self._workshop.root
+        is_theirs = self._stage.runs_others
+        environment = {**os.environ, **_MEMORY} if is_theirs else _spell_environment(root)
+        out, err = (tempfile.TemporaryFile(dir=root) for _ in range(2))  # noqa: SIM115  # Background closes them
+        with hold_signals():  # who is killed between a start and its being known leaves kustomize behind
+            most = 0 if is_theirs else _MOST_MEMORY
+            self._running = Background(words, environment, self._place, out, err, most)
+            self._workshop.running.append(self._running)
 
     def end(self) -> Rendered | NotRendered:
         """What kustomize printed, or why it did not. The copy is gone then."""
         stage = self._stage
         try:
-            data = self._end()
+            data = self._running.end(_MOST_SECONDS) if self._running else self._workshop.done[self._digest]
         except Failed as failure:
             if stage.left_out:  # perhaps for lack of it
                 return stage.left_out[0]
@@ -253,90 +185,40 @@ class Build:
             if found := (_QUOTES_SECRETS if stage.makes_secrets else _QUOTES).search(said):
                 said = f"{said[: found.end()]} {HIDDEN}"
             return NotRendered(f"cannot be built by kustomize: {said}")
-        except NotRendered as reason:
-            return reason
         finally:
             shutil.rmtree(self._place, ignore_errors=True)
+        if self._digest:
+            self._workshop.done[self._digest] = data
         for copy, original in stage.brought.items():  # in the annotations that say where objects come from
             copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
             data = data.replace(b"path: " + copied, b"path: " + own)
         brought = tuple(sorted({os.path.relpath(path, self._built) for path in stage.brought.values()}))
-        files = frozenset(stage.copied | self._copied)
-        return Rendered(data, files, tuple(stage.configurations), self._workshop.aside, tuple(stage.left_out), brought)
-
-    def _end(self) -> bytes:
-        """What kustomize prints in the end. Patches of what is left out change nothing else, and are taken away one by
-        one as kustomize complains of them. Raises Failed and NotRendered."""
-        known = self._workshop.done if self._digest else None
-        if known is not None and self._digest in known:
-            return known[self._digest]
-        while True:
-            assert self._running is not None
-            try:
-                data = self._running.end(_MOST_SECONDS)
-                if known is not None:
-                    known[self._digest] = data
-                return data
-            except Failed as failure:
-                known = None  # other builds have to do without what this one does without
-                found = find_patch(failure.lines, self._built) if self._stage.left_out else None
-                if found and drop_patch(*found):
-                    self._workshop.lost.add((found[0].removeprefix(self._place), found[1]))
-                    self._drop_lost()
-                elif self._supplied:  # perhaps a literal has that name
-                    self._supplied = supply_values(self._stage.emptied, ())
-                else:
-                    raise
-            self._run()
-
-    def _drop_lost(self) -> None:
-        for folder, target in sorted(self._workshop.lost) if self._stage.left_out else ():
-            drop_patch(self._place + folder, target)
-
-    def kill(self) -> None:
-        """Ends kustomize, whatever it is at."""
-        if self._running:
-            self._running.kill()
+        return Rendered(data, frozenset(stage.copied), tuple(stage.configurations), tuple(stage.left_out), brought)
 
 
-class _Signals:
-    """A signal that ends this program ends kustomize, too, and takes the copy along."""
+@contextmanager
+def _end_with_signals() -> Iterator[None]:
+    """A signal that ends this program raises KeyboardInterrupt in the block, which ends kustomize and takes the copy
+    along. Then the program ends as the signal wants it."""
+    caught: list[int] = []
 
-    def __enter__(self) -> _Signals:
-        """From here on such a signal raises KeyboardInterrupt."""
-        self._caught: list[int] = []
-        self._held = False
-        self._kept = {}
-        if threading.current_thread() is threading.main_thread():  # the one that signals come to
-            usual = (signal.SIG_DFL, signal.default_int_handler)
-            self._kept = {number: found for number in _SIGNALS if (found := signal.getsignal(number)) in usual}
-        for number in self._kept:
-            signal.signal(number, self._stop)
-        return self
+    def stop(number: int, _frame: object) -> None:
+        caught.append(number)
+        raise KeyboardInterrupt
 
-    def __exit__(self, *_: object) -> None:
-        """The program ends as the signal wants it."""
-        for number, handler in self._kept.items():
+    kept = {}
+    if threading.current_thread() is threading.main_thread():  # the one that signals come to
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        kept = {number: found for number in SIGNALS if (found := signal.getsignal(number)) in usual}
+    for number in kept:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
             signal.signal(number, handler)
-        ends = [number for number in self._caught if number != signal.SIGINT]
-        if ends:
-            signal.raise_signal(ends[0])
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """A block that no signal ends in the middle."""
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-        if self._caught:
-            raise KeyboardInterrupt
-
-    def _stop(self, number: int, _frame: object) -> None:
-        self._caught.append(number)
-        if not self._held:
-            raise KeyboardInterrupt
+        for each in [each for each in caught if each != signal.SIGINT][:1]:
+            signal.raise_signal(each)
 
 
 def _write_program(root: str) -> str:

@@ -7,17 +7,16 @@ leaves everything as it was. What a kill leaves between two names, the next run 
 from __future__ import annotations
 
 import os
-import signal
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from krmfn.workspace.disk import Disk
+from krmfn.workspace.processes import hold_signals
 from krmfn.workspace.trees import KUSTOMIZATIONS, InputMissing, LeftOut, WriteFailed
 
 _SUFFIX = ".krmfn-new"
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class FileChange(NamedTuple):
@@ -125,7 +124,7 @@ def _copy_rights(path: str, beside: str, number: int) -> None:
 def _rename(steps: Sequence[_Writing]) -> None:
     done: list[str] = []
     try:
-        with _uninterrupted():
+        with hold_signals():  # between two names is the one moment at which the set is neither old nor new
             for step in steps:
                 if step.change.new is None:
                     os.remove(step.real)
@@ -138,24 +137,6 @@ def _rename(steps: Sequence[_Writing]) -> None:
         failed = steps[len(done)].change.path if len(done) < len(steps) else steps[0].change.path
         written = f"Written were {', '.join(done)}; run krmfn again" if done else "Nothing was written"
         raise WriteFailed(f"{failed} cannot be written: {error.strerror}. {written}") from None
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Signals wait for the end of the block: between two names is the one moment at which the set is neither old nor
-    new."""
-    caught: list[int] = []
-    try:
-        kept = {number: signal.signal(number, lambda number, _: caught.append(number)) for number in _SIGNALS}
-    except ValueError:  # not the main thread, which is the one that is interrupted
-        kept = {}
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
-        for each in caught:
-            signal.raise_signal(each)
 
 
 def _sync(folder: str) -> None:

@@ -12,12 +12,12 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.krm import FileRef, Stream, Unreadable
 from krmfn.krm.errors import HOLDS_ITSELF
-from krmfn.workspace.aside import Aside, may_name, shares
+from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
     DEEPEST,
@@ -35,6 +35,7 @@ from krmfn.workspace.overlays import (
     find_used,
     follow,
     is_ours,
+    is_path,
     is_remote,
     list_entries,
     list_generated,
@@ -46,59 +47,51 @@ from krmfn.workspace.overlays import (
     with_program,
     without_charts,
 )
+from krmfn.workspace.plain import list_resources
+from krmfn.workspace.processes import find_program
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
 
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
+#: A word that is in no file, in the names of files that only the copy has; the same in the copies of all states.
+_WORD = os.urandom(8).hex()
+#: What a replacement or a variable reads of a ConfigMap.
+_VALUE = re.compile(rb"""fieldPath["']?:\s*["']?data\.([\w.-]+)""", re.IGNORECASE)
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 class Stage:
-    """The copy below `root`, an empty folder. After `add`, `configurations` are ours, and `makes_secrets` says
-    whether kustomize makes Secrets, which it quotes when it fails."""
+    """The copy below `root`, an empty folder. After `add` and `finish`, `configurations` are ours, `makes_secrets` says
+    whether kustomize makes Secrets, which it quotes when it fails, and `left_out` what the copy does without."""
 
     def __init__(
-        self,
-        tree: Tree,
-        root: str,
-        ours: str,
-        allowed: Mapping[str, str],
-        render: Callable[[str, int], bytes],
-        aside: Aside,
-        free: bool = False,
-        partly: bool = False,
+        self, tree: Tree, root: str, ours: str, allowed: Mapping[str, str], free: bool = False, partly: bool = False
     ) -> None:
         """`ours` is the program that replaces krmfn. `allowed` maps the real paths of programs that may be run to
-        themselves. `render` renders a folder of the tree, used on a level, without anything being run, for lists of
-        functions that are kustomizations themselves. `aside` gets the schemas. `free`: a kustomization may use files
-        that are not below its folder, as with `--load-restrictor LoadRestrictionsNone`. That option lets kustomize read
-        the whole disk, so such a file is copied to where it may be: `brought` has its own path, by that of the copy.
-        `partly`: what cannot be had and only adds objects is left out, and `left_out` says why."""
-        self.left_out: list[NotRendered] = []
-        self.emptied: list[str] = []  # files of the copy whose text is not known
-        self._partly = partly
-        self.brought: dict[str, str] = {}
-        self._free = free
+        themselves. `free`: a kustomization may use files that are not below its folder, as with `--load-restrictor
+        LoadRestrictionsNone`. That option lets kustomize read the whole disk, so such a file is copied to where it may
+        be: `brought` has its own path, by that of the copy. `partly`: what cannot be had and only adds objects is left
+        out."""
         self.tree = tree
+        self.left_out: list[NotRendered] = []
+        self.brought: dict[str, str] = {}
         self.runs = False
         self.runs_others = False
         self.makes_secrets = False
         self.copied: set[str] = set()
         self.configurations: list[dict[str, Any]] = []
+        self._emptied: list[str] = []  # files of the copy whose text is not known
+        self._partly = partly
+        self._free = free
         self._root = root
         self._ours = ours
         self._allowed = allowed
-        self._render = render
         self._here = find_here()
         self._written: set[str] = set()
-        self._done: set[str] = set()
+        self._kustomizations: dict[str, dict[str, Any]] = {}  # by folder of the copy
         self._builds: dict[str, int] = {}  # how often kustomize builds something for a folder of the copy
         self._number = 0
-        self._aside = aside
-        self._cut: dict[str, bytes] = {}  # the files of which something is set aside, whole
-        self._naming: set[str] = set()  # folders of the copy in which something may get at a schema
-        self._below: dict[str, set[str]] = {}  # what each folder of the copy builds on, and its files in _cut
 
     @property
     def files(self) -> list[str]:
@@ -106,16 +99,36 @@ class Stage:
         return sorted(self._written)
 
     def finish(self) -> None:
-        """The copy is complete: only what nothing in it can touch stays set aside."""
-        waiting = [*self._below] if self.runs else [*self._naming]
-        reached = set(waiting)
-        while waiting:
-            place = waiting.pop()
-            if place in self._cut:
-                self._write(place, self._cut.pop(place))
-            more = self._below.get(place, set()) - reached
-            reached |= more
-            waiting += more
+        """Writes the kustomizations, when it is known what is left out: a patch for one object, which kustomize would
+        miss, becomes one for those that its target names. Values of files that are not there are placeholders."""
+        for place, value in self._kustomizations.items():
+            self._write(posixpath.join(place, KUSTOMIZATIONS[0]), self._aim(value, place) if self.left_out else value)
+        names: set[bytes] = set()
+        for path in self.files if self._emptied else ():
+            with open(path, "rb") as stream:
+                names.update(_VALUE.findall(stream.read()))
+        for place in self._emptied if names else ():
+            self._write(place, b"".join(b"%b=${%b}\n" % (name, name) for name in sorted(names)))
+
+    def _aim(self, value: Mapping[str, Any], place: str) -> dict[str, Any]:
+        """A kustomization whose strategic merge patches change what they are for, and nothing where that is missing."""
+        aimed: list[object] = []
+        listed = [*as_list(value.get("patchesStrategicMerge")), *as_list(value.get("patches"))]
+        for patch in (each if isinstance(each, dict) else {"path": each} for each in listed):
+            text = str(patch.get("patch") or patch.get("path"))
+            if patch.get("target"):
+                aimed.append(patch)
+                continue
+            path = os.path.normpath(os.path.join(place, text))
+            data = text.encode("utf-8", "replace")
+            if is_path(text) and path in self._written:
+                with open(path, "rb") as stream:
+                    data = stream.read()
+            others = {key: each for key, each in patch.items() if key not in ("path", "patch")}
+            for each in read_objects(data, text):
+                aimed.append({**others, "patch": spell_json(each).decode(), "target": _find_target(each)})
+        kept = {key: each for key, each in value.items() if key != "patchesStrategicMerge"}
+        return {**kept, "patches": aimed} if aimed else kept
 
     def place(self, path: str) -> str:
         """Where a path of the tree is in the copy."""
@@ -134,9 +147,8 @@ class Stage:
         except FileNotFoundError:
             raise Lacking(folder) from None
         place = self.place(real)
-        if real in self._done:
+        if place in self._builds:
             return place
-        self._done.add(real)
         overlay = find_used(self.tree, real) if depth else find_overlay(self.tree, real)
         if overlay is None:
             named = folder.removeprefix(self._here + os.sep)
@@ -146,7 +158,7 @@ class Stage:
         overlay = with_components(overlay, components)
         self._note(overlay.path)
         self._builds[place] = 1
-        self._write(posixpath.join(place, KUSTOMIZATIONS[0]), self._spell(overlay, place, top, depth))
+        self._kustomizations[place] = self._spell(overlay, place, top, depth)
         if self._builds[place] > _MOST_BUILDS:
             raise NotRendered(f"makes kustomize build kustomizations more than {_MOST_BUILDS} times")
         return place
@@ -178,11 +190,11 @@ class Stage:
                 reason = f"uses {told}" if told else "creates a Secret from a file"
                 part = f"{told or 'a file of a Secret'}, {MISSING}"
                 self._leave_out(NotRendered(f"{reason}, {MISSING}", part=part))
-                self.emptied.append(self.place(posixpath.join(overlay.folder, name)))
-                self._write(self.emptied[-1], b"")  # only its ConfigMap is another
+                self._emptied.append(self.place(posixpath.join(overlay.folder, name)))
+                self._write(self._emptied[-1], b"")  # only its ConfigMap is another
         named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
         value |= self._bring_named(named, overlay) if self._free else {}
-        self._copy_named({key: named.pop(key) for key in GENERATORS if key in named}, overlay, acts=False)
+        self._copy_named({key: named.pop(key) for key in GENERATORS if key in named}, overlay, is_read=False)
         self._copy_named(named, overlay)
         if top:
             value["buildMetadata"] = [*list_entries(value, "buildMetadata"), "originAnnotations"]
@@ -201,12 +213,9 @@ class Stage:
         if kind == "folder":
             below = self.add(path, depth=depth + 1)
             self._builds[place] += self._builds[below]
-            self._below.setdefault(place, set()).add(below)
-            if field == "components" and below in self._naming:  # it works on what the others list
-                self._naming.add(place)
             return os.path.relpath(below, place)
         if kind == "file":
-            if self._copy(path, overlay, is_resource=True):
+            if self._copy(path, overlay):
                 return entry
             if brought := self._bring(path, overlay):
                 return brought
@@ -230,7 +239,7 @@ class Stage:
                 address = fetched[fetched.lower().index("http") :]
                 self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=address))
                 self._number += 1
-                name = f"krmfn-{self._aside.name}-{self._number}.txt"
+                name = f"krmfn-{_WORD}-{self._number}.txt"
                 self._write(posixpath.join(place, name), b"")
                 key = entry.partition("=")[0] if entry != address else posixpath.basename(address)
                 listed[number] = f"{key}={name}"
@@ -269,7 +278,7 @@ class Stage:
                     self._leave_out(reason)
                     continue
                 self._number += 1
-                name = f"krmfn-{self._aside.name}-{self._number}.json"
+                name = f"krmfn-{_WORD}-{self._number}.json"
                 self._write(posixpath.join(place, name), permitted)
                 names.append(name)
         return names
@@ -277,9 +286,13 @@ class Stage:
     def _read_plugins(self, overlay: Overlay, field: str, entry: str, depth: int) -> Iterator[dict[str, Any]]:
         path, kind = follow(self.tree, overlay.folder, entry)
         if kind == "folder":
-            if depth > DEEPEST:
-                raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
-            yield from read_objects(self._render(path, depth + 1), path)
+            below = find_used(self.tree, path)
+            files = list_resources(self.tree, below) if below else None
+            if files is None:
+                reason = f"lists {entry} among its functions, a kustomization that does more than list files"
+                raise NotRendered(reason, "Check the output of kustomize build.")
+            for each in files:
+                yield from self._read_plugins(overlay, field, posixpath.relpath(each, overlay.folder), depth)
         elif kind == "file":
             self._note(path)
             yield from read_objects(self._read(path), path)
@@ -328,18 +341,15 @@ class Stage:
             return ""
         if os.sep in program:
             return self._allowed.get(os.path.realpath(os.path.join(overlay.folder, program)), "")
-        from krmfn.workspace.processes import find_program
-
         found = find_program(program)
         return self._allowed.get(os.path.realpath(found), "") if found else ""
 
-    def _copy_named(self, value: object, overlay: Overlay, acts: bool = True) -> None:
+    def _copy_named(self, value: object, overlay: Overlay, is_read: bool = True) -> None:
         for path in list_named(self.tree, value, overlay.folder):
-            self._copy(path, overlay, acts=acts)
+            self._copy(path, overlay, is_read)
 
-    def _copy(self, path: str, overlay: Overlay, is_resource: bool = False, acts: bool = True) -> bool:
-        """Copies a file; False where kustomize would not read it. Of resources the schemas are set aside. `acts`: the
-        file can change others, as a patch does."""
+    def _copy(self, path: str, overlay: Overlay, is_read: bool = True) -> bool:
+        """Copies a file; False where kustomize would not open it. `is_read`: as YAML."""
         # A kustomization is written by _spell or not at all: a copy would be read as it is.
         if path.rpartition("/")[2] in KUSTOMIZATIONS:
             return False
@@ -350,20 +360,9 @@ class Stage:
         # As for kustomize: a file may be a link, and lies below the folder of the kustomization all the same.
         if not is_below(self.place(real), self.place(folder)):
             return False
-        place = self.place(path)
-        if place not in self._written or (place in self._cut and not is_resource):
+        if self.place(path) not in self._written or is_read:
             self._note(path)
-            data = self._read(path)
-            rest = self._aside.cut(data, real) if is_resource else data
-            if rest is not data:
-                self._cut[place] = data
-            else:
-                self._cut.pop(place, None)
-            self._write(place, rest)
-        if acts and not is_resource:
-            self._note_naming(self.place(folder), self._read(path))
-        if place in self._cut:
-            self._below.setdefault(self.place(folder), set()).add(place)
+            self._write(self.place(path), self._read(path, is_read))
         return True
 
     def _bring(self, path: str, overlay: Overlay) -> str:
@@ -371,13 +370,11 @@ class Stage:
         if not self._free or path.rpartition("/")[2] in KUSTOMIZATIONS or self.tree.kind(path) != "file":
             return ""
         self._number += 1
-        name = f"krmfn-{self._aside.name}-{self._number}/{posixpath.basename(path)}"
+        name = f"krmfn-{_WORD}-{self._number}/{posixpath.basename(path)}"
         place = posixpath.join(self.place(self.tree.resolve(overlay.folder)), name)
         self.brought[place] = self.place(self.tree.resolve(path))
         self._note(path)
-        data = self._read(path)
-        self._write(place, data)
-        self._note_naming(self.place(self.tree.resolve(overlay.folder)), data)
+        self._write(place, self._read(path))
         return name
 
     def _bring_named(self, value: Any, overlay: Overlay) -> Any:
@@ -400,23 +397,18 @@ class Stage:
     def _note(self, path: str) -> None:
         self.copied.add(self.tree.resolve(path))
 
-    def _note_naming(self, folder: str, data: bytes) -> None:
-        if may_name(data):
-            self._naming.add(folder)
-
-    def _read(self, path: str) -> bytes:
+    def _read(self, path: str, is_read: bool = True) -> bytes:
         try:
             data = self.tree.read(path)
         except (LeftOut, FileNotFoundError) as left:
             raise NotRendered(f"uses {left}") from None
-        _refuse_circles(data, path.removeprefix(self._here + os.sep))
+        if is_read:
+            _refuse_circles(data, path.removeprefix(self._here + os.sep))
         return data
 
     def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
         self._written.add(place)
         data = content if isinstance(content, bytes) else spell_json(content)
-        if not isinstance(content, bytes):
-            self._note_naming(os.path.dirname(place), data)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as stream:
             stream.write(data)
@@ -424,7 +416,7 @@ class Stage:
 
 def _refuse_circles(data: bytes, path: str) -> None:
     """Raises NotRendered for YAML in which an anchor is used in its own value: kustomize would never come to an end."""
-    if b"\0" not in data and not shares(data):
+    if b"\0" not in data and not (b"&" in data and b"*" in data):  # in UTF-16 nobody sees them
         return
     try:
         for item in Stream.parse(data, path).items:
@@ -433,6 +425,15 @@ def _refuse_circles(data: bytes, path: str) -> None:
         if error.message.endswith(HOLDS_ITSELF):
             place = FileRef(path, 0, error.line, error.column)
             raise NotRendered(f"uses {path}, which cannot be read: {error.message}", place=place) from None
+
+
+def _find_target(patch: Mapping[str, Any]) -> dict[str, str]:
+    """The target of a strategic merge patch, as regular expressions."""
+    group, _, version = as_text(patch.get("apiVersion")).rpartition("/")
+    metadata = as_mapping(patch.get("metadata"))
+    named = {"group": group, "version": version, "kind": as_text(patch.get("kind"))}
+    named |= {key: as_text(metadata.get(key)) for key in ("name", "namespace")}
+    return {key: re.escape(text) for key, text in named.items() if text}
 
 
 def _refuse_charts(charts: str) -> NotRendered:

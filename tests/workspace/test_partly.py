@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from krmfn import validate
-from krmfn.workspace import rendering
 from krmfn.workspace.worlds import Rendering, find_worlds
 from tests.workspace.repositories import JOB, commit
 from tests.workspace.test_worlds import GROUP, LINKED, folder, kustomize, names, run, write
@@ -150,39 +149,6 @@ def test_a_value_of_a_missing_file_is_unknown(folder: Path, capsys: pytest.Captu
     assert (job.name, job.value["spec"]["template"]["spec"]["containers"][0]["image"]) == ("${name}", "${image}")
     _, out, _ = run(capsys, "validate", "app")
     assert out.count(" error: ") == 1, "what was wrong before"
-
-
-def test_a_literal_may_have_the_name_of_a_value_that_is_supplied(folder: Path) -> None:
-    source = "source: {kind: ConfigMap, name: a, fieldPath: data.name}"
-    replacement = f"{source}, targets: [{{select: {{kind: Job}}, fieldPaths: [metadata.name]}}]"
-    lists = "resources: [job.yaml]\nconfigMapGenerator: [{name: a, envs: [no.env], literals: [name=known]}]\n"
-    write(folder, {"kustomization.yaml": f"{lists}replacements: [{{{replacement}}}]\n", "job.yaml": JOB})
-    (world,) = find_worlds(["."], Rendering()).worlds
-    assert [item.name for item in world.items if item.kind == "Job"] == ["known"]
-
-
-def test_what_one_build_does_without_the_next_does_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """kustomize names one patch at a time: overlays of one base must not each ask again."""
-    patches = [PATCH.replace("far", name) for name in ("a", "b")]
-    source = "source: {kind: ConfigMap, name: a, fieldPath: data.name}"
-    value = f"{{{source}, targets: [{{select: {{kind: Job}}, fieldPaths: [b]}}]}}"
-    files = {
-        "base/kustomization.yaml": f"{CHART}resources: [job.yaml]\npatchesStrategicMerge: {json.dumps(patches)}\n"
-        f"configMapGenerator: [{{name: a, envs: [no.env]}}]\nreplacements: [{value}]\n",
-        "base/job.yaml": JOB.replace("kind: Job", "kind: Job\nb: c"),
-    }
-    write(folder, {**files, **{f"{name}/kustomization.yaml": "resources: [../base]\n" for name in "xyz"}})
-    started: list[str] = []
-    run_kustomize = rendering.Build._run
-
-    def count(build: rendering.Build) -> None:
-        started.append("")
-        run_kustomize(build)
-
-    monkeypatch.setattr(rendering.Build, "_run", count)
-    monkeypatch.setattr("os.cpu_count", lambda: 1)
-    assert len(find_worlds(["."], Rendering()).worlds) == 3
-    assert len(started) == 3 + len(patches) + 1, "two were started at once"
 
 
 def test_what_is_missing_may_be_in_the_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

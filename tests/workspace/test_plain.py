@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from krmfn.krm import Stream
-from krmfn.workspace.files import open_tree
-from krmfn.workspace.rendering import render
 from krmfn.workspace.worlds import Rendering, find_worlds
-from tests.workspace.test_rendering import folder
+from tests.workspace.test_rendering import build, folder
 from tests.workspace.test_worlds import run, write
 
 __all__ = ["folder"]
@@ -49,7 +47,7 @@ def test_a_namespace_is_set_as_kustomize_sets_it(deployed: dict[str, str], folde
     (world,) = (each for each in find_worlds(["."], Rendering()).worlds if each.name == "app")
     assert world.origins is not None
     assert len(world.origins.items) == len(FILES)  # it was not rendered
-    printed = {item.kind: dict(item.value) for item in Stream.parse(render(*open_tree("app")).data).items}
+    printed = {item.kind: dict(item.value) for item in Stream.parse(build().data).items}
     for value in printed.values():
         value["metadata"] = {key: each for key, each in value["metadata"].items() if key != "annotations"}
     assert {item.kind: item.value for item in world.items} == printed

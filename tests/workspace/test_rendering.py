@@ -14,7 +14,7 @@ import pytest
 from krmfn.krm import Stream
 from krmfn.workspace.files import open_tree
 from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.rendering import Rendered, render, render_all
+from krmfn.workspace.rendering import Rendered, render_all
 from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import GANGS, JOB, Trap, commit
 
@@ -42,7 +42,10 @@ def trap(tmp_path: Path) -> Trap:
 
 def build(path: str = "app", *allowed: str) -> Rendered:
     tree, place = open_tree(path)
-    return render(tree, place, allowed)
+    (_, done) = next(render_all(tree, [place], allowed))
+    if isinstance(done, NotRendered):
+        raise done
+    return done
 
 
 def kinds(rendered: Rendered) -> list[str]:
@@ -154,6 +157,15 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
             '      path: /metadata/annotations\n      value: {config.kubernetes.io/function: "exec: {path: {trap}}"}\n',
             "t/f.yaml": "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n",
         },
+        "a kustomization that does more than list files",
+    ),
+    "listed by a kustomization": (
+        {
+            "kustomization.yaml": KUSTOMIZATION + "transformers: [t]\n",
+            "t/kustomization.yaml": "resources: [u]\n",
+            "t/u/kustomization.yaml": "resources: [f.yaml]\n",
+            "t/u/f.yaml": declare(EVIL),
+        },
         "runs the program",
     ),
     "that runs functions itself": (
@@ -162,7 +174,7 @@ WAYS: dict[str, tuple[dict[str, str], str]] = {
             "t/kustomization.yaml": "resources: [f.yaml]\ntransformers: [f.yaml]\n",
             "t/f.yaml": GANGS,
         },
-        "runs functions itself",
+        "a kustomization that does more than list files",
     ),
     "relative": (
         {
@@ -352,7 +364,7 @@ def test_nothing_of_theirs_runs(way: str, revision: str, folder: Path, trap: Tra
     assert not Asked.was_asked
 
 
-@pytest.mark.parametrize("way", ["file", "generator", "validator", "inline", "base", "made by a kustomization"])
+@pytest.mark.parametrize("way", ["file", "generator", "validator", "inline", "base", "listed by a kustomization"])
 def test_the_ways_are_real(way: str, folder: Path, trap: Trap) -> None:
     """What is refused above would run: with a permission it does."""
     write(folder, {name: text.replace("{trap}", str(trap.path)) for name, text in WAYS[way][0].items()})

@@ -139,30 +139,14 @@ fieldSpecs: [{path: metadata/labels, create: true}]
 """
 
 
-@pytest.mark.parametrize(("names", "deep", "started"), [("ab", 4, 9), ("a", 70, 0)], ids=["doubled", "a chain"])
-def test_lists_of_functions_in_each_other(
-    names: str, deep: int, started: int, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each is built once, however many others use it, and a chain of them has an end."""
-    program = folder.parent / "bin/kustomize"
-    program.parent.mkdir()
-    log = folder.parent / "log"
-    log.touch()
-    program.write_text(f'#!/bin/sh\necho >> {log}\nexec {KUSTOMIZE} "$@"\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:{PATH}")
-    uses = [f"transformers: {[f'../{name}{level}' for name in names]}\n" for level in range(deep)]
-    write(folder, {"kustomization.yaml": KUSTOMIZATION + uses[0].replace("../", "")})
-    for level, use in enumerate([*uses[1:], ""]):
-        for name in names:
-            write(folder, {f"{name}{level}/kustomization.yaml": "resources: [t.yaml]\n" + use})
-            write(folder, {f"{name}{level}/t.yaml": TRANSFORMER % f"{name}{level}"})
-    if started:
-        assert b"a: b" in build().data
-    else:
-        with pytest.raises(NotRendered, match="more than 64 levels"):
-            build()
-    assert len(log.read_text()) == started
+def test_a_folder_of_functions(folder: Path) -> None:
+    """They run in the order in which its kustomization lists them."""
+    write(folder, {"kustomization.yaml": KUSTOMIZATION + "transformers: [../t]\n"})
+    write(folder, {f"../t/{name}.yaml": TRANSFORMER % name for name in "ab"})
+    write(folder, {"../t/b.yaml": (TRANSFORMER % "b").replace("a: b", "a: c")})
+    for names, last in (("ab", b"a: c"), ("ba", b"a: b")):
+        write(folder, {"../t/kustomization.yaml": f"resources: [{names[0]}.yaml, {names[1]}.yaml]\n"})
+        assert last in build().data
 
 
 def test_as_many_are_built_at_a_time_as_there_are_processors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
