@@ -1,6 +1,6 @@
 """What Argo CD and Flux deploy, as far as their objects in the repository say: which folder, into which namespace.
 
-Sources: Argo CD 3.1 user guide, "Directory", "Kustomize", ApplicationSet generators "List", "Git", "Matrix", "Merge";
+Sources: Argo CD 3.1 user guide, "Directory", "Kustomize", ApplicationSet generators "List", "Git", "Matrix";
 Flux 2.7, Kustomization API v1 (`path`, `targetNamespace`, `postBuild`). Of other generators only the template is known;
 charts and other repositories name no folder that is here, and are passed over.
 """
@@ -14,9 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from krmfn.krm import Item, Unreadable
+from krmfn.model.patterns import find_match, read_patterns
 from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.trees import LeftOut, Tree
@@ -32,17 +34,16 @@ _VARIABLE = re.compile(rb"(?<!\$)\$\{([A-Za-z_]\w*)(?:(?::?=|:-)(" + _DEFAULT + 
 
 #: Of one object, and of all; more than any cluster has of one kind. A list in a list is millions in a few lines.
 MOST_DEPLOYMENTS = 10_000
-#: Of all objects together, about ten seconds: each pattern is compared with every folder or file of the repository.
+#: Of all objects together, about ten seconds: characters of paths that patterns are compared with, and of templates.
 _MOST_STEPS = 30_000_000
-#: What it takes to fill in a template, in such steps.
-_STEPS_OF_ELEMENT = 500
+#: What it takes to join two sets of parameters.
+_STEPS_OF_PAIR = 500
 #: Folders around a file in which a path of Flux is looked for.
 _MOST_ABOVE = 16
 #: The fields of a source that is no folder of manifests.
 _RENDERERS = ("chart", "helm", "plugin")
-_READ = ("path", "directory", "chart", "repoURL")
-_GENERATORS = {"list", "git", "matrix", "merge", "selector"}
-#: Argo CD allows a matrix or merge in another one, and no further.
+_GENERATORS = {"list", "git", "matrix", "selector"}
+#: Argo CD allows a matrix in another one, and no further.
 _DEEPEST = 2
 _LONGEST = 200
 _MOST_FILLED = 64 * 2**20
@@ -85,8 +86,9 @@ class _Repository:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
+        self.top = _locate(tree, ".")
         self._left = _MOST_STEPS
-        self._paths: list[tuple[str, str]] | None = None
+        self._files: list[str] | None = None
         self._values: dict[str, Mapping[str, str] | None] = {}
 
     def spend(self, steps: int) -> None:
@@ -96,21 +98,29 @@ class _Repository:
             raise NotRendered("compares too many patterns with too many paths, together with all other ApplicationSets")
 
     @property
-    def paths(self) -> list[tuple[str, str]]:
-        """The files, as the tree spells them and from the top."""
-        if self._paths is None:
-            top = _locate(self.tree, ".")
-            self._paths = [(path, posixpath.relpath(path, top)) for path in self.tree.walk(top)]
-        return self._paths
+    def files(self) -> list[str]:
+        """The files from the top."""
+        if self._files is None:
+            told = len(self.tree.left_out)
+            self._files = [posixpath.relpath(path, self.top) for path in self.tree.walk(self.top)]
+            del self.tree.left_out[told:]  # what matters of it is told of the folder that was named
+        return self._files
+
+    def match(self, pattern: str, paths: Iterable[str]) -> Iterator[str]:
+        """The paths that a pattern of a git generator names: `*` within a folder, `**` over several."""
+        patterns = read_patterns("/" + posixpath.normpath(pattern), ".")
+        for path in paths:
+            self.spend(len(path))
+            if find_match(patterns, path, False):
+                yield path
 
     def read(self, path: str) -> Mapping[str, str] | None:
-        """The values in a file, None where it cannot be read."""
+        """The values in a file, seen from the top, None where it cannot be read."""
         if path not in self._values:
             try:
-                values = dict(_flatten(Item.parse(self.tree.find(path) or b"", path).value))
-                self._values[path] = values | _name_folder(
-                    posixpath.relpath(posixpath.dirname(path) or ".", _locate(self.tree, "."))
-                )
+                place = posixpath.join(self.top, path)
+                values = dict(_flatten(Item.parse(self.tree.find(place) or b"", place).value))
+                self._values[path] = values | _name_folder(posixpath.dirname(path) or ".")
             except Unreadable:
                 self._values[path] = None
         return self._values[path]
@@ -142,7 +152,7 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
                 key = (each.folder, repr(each.placing), each.repository)
                 found.setdefault(key, each._replace(source=item.file.path))
     unique: dict[tuple[str, str], Deployment] = {}
-    for each in _drop_foreign_tops(found.values(), _locate(tree, ".")):
+    for each in _drop_foreign_tops(found.values(), repository.top):
         unique.setdefault((each.folder, repr(each.placing)), each)
     return list(unique.values())
 
@@ -189,9 +199,10 @@ def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]
         yield from _list_sources(tree, str(item.ref), as_mapping(item.value.get("spec")))
     elif group == _ARGO and item.kind == "ApplicationSet":
         spec = as_mapping(item.value.get("spec"))
-        template = _prune(as_mapping(as_mapping(spec.get("template")).get("spec")))
+        template = as_mapping(as_mapping(spec.get("template")).get("spec"))
+        steps = len(repr(template))
         for parameters in _list_parameters(repository, spec.get("generators")):
-            repository.spend(_STEPS_OF_ELEMENT)
+            repository.spend(steps)
             yield from _list_sources(tree, str(item.ref), as_mapping(_fill(template, parameters)))
 
 
@@ -276,16 +287,6 @@ def _is_either(path: str, pattern: str) -> bool:
     return any(fnmatchcase(path, each) for each in patterns)
 
 
-def _prune(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What `_list_sources` reads of a template: all of it is filled in for every element."""
-    listed = [spec.get("source"), *as_list(spec.get("sources"))]
-    folders = [
-        {name: value[name] if name in _READ else {} for name in (*_READ, *_RENDERERS) if name in value}
-        for value in map(as_mapping, listed)
-    ]
-    return {"destination": {"namespace": as_mapping(spec.get("destination")).get("namespace")}, "sources": folders}
-
-
 def _list_parameters(repository: _Repository, generators: object, depth: int = 0) -> Iterator[Mapping[str, str]]:
     """The parameters of generators of an ApplicationSet. Of one that depends on more than the repository nothing is
     known: that is one set without any."""
@@ -296,10 +297,11 @@ def _list_parameters(repository: _Repository, generators: object, depth: int = 0
             yield dict(_flatten(element))
         git = as_mapping(generator.get("git"))
         yield from map(_name_folder, _list_folders(repository, git.get("directories")))
-        yield from filter(None, map(repository.read, _list_files(repository, git.get("files"))))
+        for pattern in map(as_mapping, as_list(git.get("files"))):
+            named = repository.match(as_text(pattern.get("path")), repository.files)
+            yield from filter(None, map(repository.read, named))
         if depth < _DEEPEST:
             yield from _multiply(repository, as_mapping(generator.get("matrix")), depth + 1)
-            yield from _merge(repository, as_mapping(generator.get("merge")), depth + 1)
 
 
 def _multiply(repository: _Repository, matrix: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
@@ -307,89 +309,27 @@ def _multiply(repository: _Repository, matrix: Mapping[str, Any], depth: int) ->
     generators = as_list(matrix.get("generators"))
     for outer in _list_parameters(repository, generators[:1], depth):
         for inner in _list_parameters(repository, _fill(generators[1:2], outer), depth):
-            repository.spend(_STEPS_OF_ELEMENT)
+            repository.spend(_STEPS_OF_PAIR)
             yield {**outer, **inner}
-
-
-def _merge(repository: _Repository, merge: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
-    """The parameters of the first generator, with those of the others that have the same values of the keys."""
-    generators, keys = merge.get("generators"), merge.get("mergeKeys")
-    first, *others = [[*_list_parameters(repository, [each], depth)] for each in as_list(generators)] or [[]]
-    for parameters in first:
-        merged = {**parameters}
-        for each in (each for other in others for each in other):
-            repository.spend(_STEPS_OF_ELEMENT)
-            if all(as_text(key) in each and each[key] == parameters.get(key) for key in as_list(keys)):
-                merged |= each
-        yield merged
 
 
 def _list_unknown(generators: object, depth: int = 0) -> Iterator[str]:
     """The generators of an ApplicationSet that depend on more than the repository."""
     for generator in map(as_mapping, as_list(generators)):
         yield from map(str, generator.keys() - _GENERATORS)
-        for name in ("matrix", "merge") if depth < _DEEPEST else ():
-            inner = as_mapping(generator.get(name)).get("generators")
-            yield from _list_unknown(inner, depth + 1)
+        if depth < _DEEPEST:
+            yield from _list_unknown(as_mapping(generator.get("matrix")).get("generators"), depth + 1)
 
 
 def _list_folders(repository: _Repository, patterns: object) -> list[str]:
-    """The folders, from the top of the repository, that a git generator's patterns name; `exclude` wins."""
-    given = [as_mapping(each) for each in as_list(patterns)]
-    wanted = [as_text(each.get("path")) for each in given if each.get("exclude") is not True]
-    unwanted = [as_text(each.get("path")) for each in given if each.get("exclude") is True]
-    found: set[str] = set()
-    for pattern in filter(None, wanted):
-        level = [""]
-        for part in posixpath.normpath(pattern).split("/"):
-            level = [posixpath.join(above, name) for above in level for name in _match(repository, above, part)]
-        found |= set(level)
-    repository.spend(sum(map(len, found)) * len(unwanted))
-    return sorted(path for path in found if not any(fnmatchcase(path, pattern) for pattern in unwanted))
-
-
-def _match(repository: _Repository, above: str, part: str) -> Iterator[str]:
-    tree = repository.tree
-    for name, kind in sorted(tree.entries(_locate(tree, above or "."))):
-        repository.spend(len(name))
-        if kind == "folder" and not name.startswith(".") and fnmatchcase(name, part):
-            yield name
-
-
-def _list_files(repository: _Repository, patterns: object) -> Iterator[str]:
-    """The files that a git generator's patterns name: `*` within a folder, `**` over several."""
-    given = [as_text(as_mapping(each).get("path")) for each in as_list(patterns)]
-    for pattern in filter(None, given):
-        words = re.findall(r"\*\*/|\*\*|\*|[^*]+", posixpath.normpath(pattern))
-        yield from (path for path, named in repository.paths if _is_named(named, words, repository.spend))
-
-
-def _is_named(path: str, words: Sequence[str], spend: Callable[[int], None]) -> bool:
-    """Whether a path is made of words: texts, `*`, `**`, and `**/` for any folders or none.
-
-    Keeps all places that the words so far can end at. A regular expression would try their combinations instead.
-    """
-    places = {0}
-    for word in words:
-        spend(len(places))
-        if word == "**":
-            places = set(range(min(places), len(path) + 1))
-        elif word == "**/":
-            first = min(places)
-            places |= {place + 1 for place in range(first, len(path)) if path[place] == "/"}
-        elif word == "*":
-            reached: set[int] = set()
-            end = -1
-            for place in sorted(places):
-                if place > end:  # the first one in its folder reaches what the others do
-                    end = (path.find("/", place) + 1 or len(path) + 1) - 1
-                    reached.update(range(place, end + 1))
-            places = reached
-        else:
-            places = {place + len(word) for place in places if path.startswith(word, place)}
-        if not places:
-            return False
-    return len(path) in places
+    """The folders with manifests, from the top of the repository, that a git generator's patterns name; `exclude`
+    wins."""
+    given = [(as_text(each.get("path")), each.get("exclude") is True) for each in map(as_mapping, as_list(patterns))]
+    folders = {str(above) for path in repository.files if given for above in PurePosixPath(path).parents} - {"."}
+    found = {folder for path, excluded in given if not excluded for folder in repository.match(path, folders)}
+    for path, excluded in given:
+        found -= set(repository.match(path, found)) if excluded else set()
+    return sorted(found)
 
 
 def _name_folder(path: str) -> dict[str, str]:

@@ -2,17 +2,19 @@
 
 A repository can bring configuration, attributes, hooks and bare repositories in its folders, all of which make git
 run programs. So git starts at the top of the work tree that was found from outside, does only what reads objects
-(rev-parse, ls-tree, cat-file), and is told on its command line that nothing else is wanted.
+(rev-parse for names, cat-file for folders and files), and is told on its command line that nothing else is wanted.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from subprocess import Popen
+from typing import NamedTuple
 
 from krmfn.workspace.disk import find_here, find_top, is_below
-from krmfn.workspace.processes import Failed, has_output, read, run, start
+from krmfn.workspace.processes import Failed, has_output, run, start
 from krmfn.workspace.trees import (
     GIT,
     MOST_BYTES,
@@ -49,14 +51,20 @@ _KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH")
 _PARTIAL = "promisor remote"
 _GET_THE_REST = "get the rest with git fetch --refetch --no-filter"
 _LACKS_MUCH = f"this clone has only a part of the repository; {_GET_THE_REST}"
-_LINK, _MODULE = "120000", "160000"
+#: What is in a folder of git, by its mode.
+_KINDS = {b"40000": "folder", b"120000": "link", b"160000": SUBMODULE}
 _MOST_LINKS = 40
-#: To find a revision, or an object; and to list all of them, on a slow disk. A named pipe among git's own files would
-#: make git wait without end.
+#: To find a revision, or an object. A named pipe among git's own files would make git wait without end.
 _MOST_SECONDS = 30
-_MOST_SECONDS_OF_LIST = 300
-#: About a million files. A few trees that hold each other ten times name more than any disk has.
-_MOST_LISTED = 128 * 2**20
+#: A few trees that hold each other ten times name more than any disk has.
+_MOST_LISTED = 2_000_000
+
+
+class _Entry(NamedTuple):
+    """Something in a folder: a "file", a "folder", a "link" or SUBMODULE, and the name of its object."""
+
+    kind: str
+    name: str
 
 
 class Revision(Tree):
@@ -78,11 +86,11 @@ class Revision(Tree):
             shown = "the working directory" if path == "." else path
             raise RevisionMissing(f"{argument}: {shown} is not in a git repository", revision)
         super().__init__(here, self.repository)
-        self._tree = self._find_tree(revision)
-        self._files: dict[str, tuple[str, str]] = {}  # path from the top -> mode, object
-        self._folders: dict[str, list[FolderEntry]] = {"": []}
-        self._list()
         self._reader: Popen[bytes] | None = None
+        self._top = _Entry("folder", self._find_tree(revision))
+        self._folders: dict[str, dict[str, _Entry]] = {}  # by the names of their objects
+        self._listed = 0
+        self._list(self._top, "")  # a clone without it is told at once
 
     def miss(self, path: str, what: str = "file or folder") -> InputMissing:
         """The error for a path that leads to nothing, which names it from the top as git does."""
@@ -99,92 +107,89 @@ class Revision(Tree):
 
     def kind(self, path: str) -> str:
         try:
-            place = self._follow(self._locate(path))
+            found = self._follow(self._locate(path))[1].kind
         except (LeftOut, FileNotFoundError):
             return ""
-        return "folder" if place in self._folders else "file" if self._files[place][0] != _MODULE else ""
+        return "" if found == SUBMODULE else found
 
     def entries(self, folder: str) -> Iterator[FolderEntry]:
         try:
-            yield from self._folders.get(self._follow(self._locate(folder)), ())
+            place, found = self._follow(self._locate(folder))
         except (LeftOut, FileNotFoundError):
             return
+        listed = self._list(found, place) if found.kind == "folder" else {}
+        self._listed += len(listed)
+        if self._listed > _MOST_LISTED:
+            raise InputMissing(f"{self.argument}: the repository has too many files: more than {_MOST_LISTED:,}")
+        yield from (FolderEntry(name, entry.kind) for name, entry in listed.items())
 
     def resolve(self, path: str) -> str:
-        return self._spell(self._follow(self._locate(path)))
+        return self._spell(self._follow(self._locate(path))[0])
 
     def read(self, path: str) -> bytes:
-        place = self._follow(self._locate(path))
-        mode, name = self._files.get(place, ("", ""))
-        if not mode:
-            raise LeftOut(path, "is a folder")
-        if mode == _MODULE:
-            raise LeftOut(path, f"is {SUBMODULE}")
-        return self._read_object(path, name)
+        _, found = self._follow(self._locate(path))
+        if found.kind != "file":
+            raise LeftOut(path, "is a folder" if found.kind == "folder" else f"is {SUBMODULE}")
+        return self._read_object(path, found.name)
 
     def _find_tree(self, revision: str) -> str:
         if not revision:
             raise InputMissing(f"{self.argument}: no revision: write git:main, git:HEAD~1 or git:v1.2:base")
         try:
-            out = self._ask("rev-parse", "--verify", "--end-of-options", f"{revision}^{{tree}}")
+            return self._ask("--verify", "--end-of-options", f"{revision}^{{tree}}").strip()
         except Failed as failure:
-            if self._finds("rev-parse", "--verify", "--end-of-options", f"{revision}^{{blob}}"):
+            known = self._list_names()
+            said = [line for line in failure.lines if line.startswith("fatal: ")] or [str(failure)]  # not its warnings
+            if any("dereferences to blob type" in line for line in failure.lines):
                 raise InputMissing(f"{self.argument}: {revision} names a file, not a commit") from None
-            if failure.lines and "Needed a single revision" not in failure.lines[-1]:
-                reason = _tell(failure)
-            elif self._finds("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}"):
+            if "Needed a single revision" not in said[0]:
+                reason = said[0].removeprefix("fatal: ") + (f": {_LACKS_MUCH}" if _PARTIAL in said[0] else "")
+            elif self._finds(f"{revision}^{{commit}}"):
                 reason = _LACKS_MUCH  # git 2.47 says no more of a tree that is missing
-            elif self._finds("rev-list", "--max-count=1", "--all", "--reflog"):
+            elif known or self._finds("HEAD"):
                 reason = "no such revision in this clone. CI jobs often clone only one commit: fetch the revision first"
             else:
                 reason = "the repository has no commits yet"
-            raise RevisionMissing(f"{self.argument}: {reason}", revision, self._list_names()) from None
+            raise RevisionMissing(f"{self.argument}: {reason}", revision, known) from None
         except ValueError:  # a zero byte
             raise InputMissing(f"{self.argument}: no such revision") from None
-        return out.decode().strip()
 
-    def _ask(self, *words: str) -> bytes:
-        return run(self._command(*words), self._environment(), seconds=_MOST_SECONDS)[0]
+    def _ask(self, *words: str) -> str:
+        out, _ = run(self._command("rev-parse", *words), self._environment(), seconds=_MOST_SECONDS)
+        return out.decode("utf-8", "replace")
 
-    def _finds(self, *words: str) -> bool:
-        """Whether a git command succeeds and prints something."""
+    def _finds(self, name: str) -> bool:
+        """Whether something of that name is here."""
         try:
-            return bool(self._ask(*words))
+            return bool(self._ask("--verify", "--end-of-options", name))
         except Failed:
             return False
 
     def _list_names(self) -> list[str]:
         """The branches and tags."""
         try:
-            out = self._ask("rev-parse", "--symbolic", "--branches", "--tags")
+            return self._ask("--symbolic", "--branches", "--tags").split()
         except Failed:
             return []
-        return out.decode("utf-8", "replace").split()
 
-    def _list(self) -> None:
-        command = self._command("ls-tree", "-r", "-t", "-z", "--full-tree", self._tree)
-        try:
-            out = read(command, self._environment(), _MOST_LISTED, _MOST_SECONDS_OF_LIST)
-        except Failed as failure:
-            raise InputMissing(f"{self.argument}: git cannot list the files: {_tell(failure)}") from None
-        if len(out) > _MOST_LISTED:
-            raise InputMissing(f"{self.argument}: the repository has too many files: the list is longer than 128 MiB")
-        for line in out.decode("utf-8", "surrogateescape").split("\0"):
-            head, _, path = line.partition("\t")
-            if not path:
-                continue
-            mode, kind, name = head.split()
-            folder, _, base = path.rpartition("/")
-            # Trees can hold names that git would not write to a disk.
-            if base in (".", "..") or path.startswith("/") or folder not in self._folders:
-                raise InputMissing(f"{self.argument}: the path {path} is one that no folder can have")
-            if kind == "tree":
-                self._folders[path] = []
-                shown = "folder"
-            else:
-                self._files[path] = (mode, name)
-                shown = "link" if mode == _LINK else SUBMODULE if mode == _MODULE else "file"
-            self._folders[folder].append(FolderEntry(base, shown))
+    def _list(self, folder: _Entry, place: str) -> dict[str, _Entry]:
+        """What is in a folder. Raises InputMissing."""
+        if folder.name not in self._folders:
+            found = self._folders[folder.name] = {}
+            try:
+                data = self._read_object(place or ".", folder.name, b"tree")
+            except LeftOut as left:
+                raise InputMissing(f"{self.argument}: git cannot list the files: {left}") from None
+            done = 0
+            for entry in re.finditer(rb"(\d+) ([^\0]*)\0(.{%d})" % (len(folder.name) // 2), data, re.DOTALL):
+                name = entry[2].decode("utf-8", "surrogateescape")
+                # Trees can hold names that git would not write to a disk.
+                if name in ("", ".", "..") or "/" in name or entry.start() != done:
+                    shown = f"{place}/{name}".lstrip("/")
+                    raise InputMissing(f"{self.argument}: the path {shown} is one that no folder can have")
+                found[name] = _Entry(_KINDS.get(entry[1], "file"), entry[3].hex())
+                done = entry.end()
+        return self._folders[folder.name]
 
     def _locate(self, path: str) -> str:
         """The path from the top of the repository, empty for the top. Raises LeftOut outside of it."""
@@ -202,30 +207,33 @@ class Revision(Tree):
     def _spell(self, place: str) -> str:
         return os.path.relpath(os.path.join(self.repository, place), self.here).replace(os.sep, "/")
 
-    def _follow(self, place: str) -> str:
-        """The place without links. Raises LeftOut where one leaves the repository, FileNotFoundError at a dead end."""
+    def _follow(self, place: str) -> tuple[str, _Entry]:
+        """The place without links, and what is there. Raises LeftOut where one leaves the repository, FileNotFoundError
+        at a dead end."""
         for _ in range(_MOST_LINKS):
-            if place in self._folders:
-                return place
             if len(place) > MOST_CHARACTERS:
                 raise FileNotFoundError(place)
-            link = place
-            while link and link not in self._files:
-                link = link.rpartition("/")[0]
-            if link == place and self._files[link][0] != _LINK:
-                return place
-            if not link or self._files[link][0] != _LINK:
-                raise FileNotFoundError(place)
-            target = self._read_object(link, self._files[link][1]).decode("utf-8", "surrogateescape")
+            reached, found = "", self._top
+            steps = place.split("/") if place else []
+            while steps and found.kind == "folder":
+                inner = self._list(found, reached).get(steps[0])
+                if inner is None:
+                    raise FileNotFoundError(place)
+                reached, found = f"{reached}/{steps.pop(0)}".lstrip("/"), inner
+            if found.kind != "link":
+                if steps:
+                    raise FileNotFoundError(place)
+                return place, found
+            target = self._read_object(reached, found.name).decode("utf-8", "surrogateescape")
             if len(target) > MOST_CHARACTERS:
                 raise FileNotFoundError(place)
-            place = os.path.normpath(os.path.join(os.path.dirname(link), target) + place[len(link) :])
+            place = os.path.normpath(os.path.join(os.path.dirname(reached), target, *steps))
             if target.startswith("/") or place.startswith("../") or place == "..":
-                raise LeftOut(link, f"is a link that leaves {self.repository}")
+                raise LeftOut(reached, f"is a link that leaves {self.repository}")
             place = "" if place == "." else place
         raise LeftOut(place, "is a link to itself")
 
-    def _read_object(self, path: str, name: str) -> bytes:
+    def _read_object(self, path: str, name: str, kind: bytes = b"blob") -> bytes:
         if self._reader is None:
             self._reader = start(self._command("cat-file", "--batch"), self._environment())
         asked, answers = self._reader.stdin, self._reader.stdout
@@ -238,7 +246,7 @@ class Revision(Tree):
                 reason = f"cannot be read: git had not answered after {_MOST_SECONDS:g} seconds"
                 raise LeftOut(path, reason, severe=True)
             head = answers.readline().split()
-            if len(head) != 3 or head[1] != b"blob":
+            if len(head) != 3 or head[1] != kind:
                 raise BrokenPipeError
             size = int(head[2])
             if size > MOST_BYTES:
@@ -271,9 +279,3 @@ class Revision(Tree):
         own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         kept = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
         return {**own, **kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": os.path.dirname(self.repository)}
-
-
-def _tell(failure: Failed) -> str:
-    """Why git failed, after its warnings."""
-    said = next((line for line in failure.lines if line.startswith("fatal: ")), str(failure)).removeprefix("fatal: ")
-    return f"{said}: {_LACKS_MUCH}" if _PARTIAL in said else said

@@ -39,10 +39,9 @@ def hold_signals() -> Iterator[None]:
 class Failed(Exception):
     """A program ended with another status than 0. `lines` is what it said, without empty lines."""
 
-    def __init__(self, status: int, lines: Sequence[str]) -> None:
+    def __init__(self, lines: Sequence[str], status: int = -1) -> None:
         """The message is the last line."""
         super().__init__(lines[-1] if lines else f"exit status {status}")
-        self.status = status
         self.lines = lines
 
 
@@ -72,33 +71,8 @@ def run(
         raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
     lines = _split(done.stderr)
     if done.returncode:
-        raise Failed(done.returncode, lines)
+        raise Failed(lines, done.returncode)
     return done.stdout, lines
-
-
-def read(words: Sequence[str], environment: Mapping[str, str], most: int, seconds: float) -> bytes:
-    """What a program prints; of more than `most` bytes so many and one more, and the program is ended.
-
-    Raises Failed and InputMissing as `run` does.
-    """
-    from threading import Timer
-
-    process = start(words, environment)
-    assert process.stdout is not None
-    timer = Timer(seconds, process.kill)
-    timer.start()
-    try:
-        data = process.stdout.read(most + 1)
-    finally:
-        timer.cancel()
-    if len(data) > most:
-        process.kill()
-    process.communicate()
-    if process.returncode and len(data) <= most:
-        if process.returncode < 0:
-            raise _tell_late(seconds)
-        run(words, environment, seconds=seconds)  # says what was wrong
-    return data
 
 
 def has_output(process: Popen[bytes], seconds: float) -> bool:
@@ -148,7 +122,7 @@ class Background:
             for stream in (self._out, self._err):
                 stream.seek(0)
             if status:
-                raise Failed(status, _split(self._err.read()))
+                raise Failed(_split(self._err.read()), status)
             return self._out.read()
         except subprocess.TimeoutExpired:
             raise _tell_late(seconds) from None
@@ -177,7 +151,7 @@ def start(words: Sequence[str], environment: Mapping[str, str], folder: str | No
 
 
 def _tell_late(seconds: float | None) -> Failed:
-    return Failed(-1, [f"it had not finished after {seconds:g} seconds"])
+    return Failed([f"it had not finished after {seconds:g} seconds"])
 
 
 def _limit(process: int, most_memory: int) -> None:

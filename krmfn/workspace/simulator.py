@@ -50,7 +50,7 @@ def _simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]
             return trials
     except (ValueError, TypeError, KeyError):
         pass
-    raise Failed(0, [f"{program} is not a krmfn-simulator: its answer cannot be read"]) from None
+    raise Failed([f"{program} is not a krmfn-simulator: its answer cannot be read"]) from None
 
 
 __all__ = ["NAME", "Failed", "find_simulator", "simulate"]
