@@ -109,8 +109,8 @@ def validate(
         settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
     new, problems = _read(manifests)
     old = None if against is None else _read(against)[0].apply(pipeline.run_functions)
-    from krmfn.workspace.origins import merge
     from krmfn.workspace.pairing import pair
+    from krmfn.workspace.world import merge
 
     judging = Judging(stages=stages, files=((file.path, file.data) for file in new.files))
     kept = judging.judge([(None, problem) for problem in problems], settings.rules)

@@ -170,9 +170,9 @@ def _plan(old: State | None, new: State, options: Mapping[str, Any]) -> Sequence
     """What becomes of the objects of a world."""
     before = old.settings if old else None
     entries = make_plan(old.items if old else (), new.items, new.settings, options["update"], before).entries
-    worlds = [state.world for state in (old, new) if state and state.world.origins]
+    worlds = [state.world for state in (old, new) if state and state.world.overlay]
     places = {item.ref: world.place(item) for world in worlds for item in world.items}
-    made = FileRef(worlds[-1].origins.overlay) if worlds and worlds[-1].origins else FileRef(new.world.name)
+    made = FileRef(worlds[-1].overlay if worlds else new.world.name)
     return [_place(entry, new.world.name, places, made) for entry in entries]
 
 

@@ -27,9 +27,9 @@ from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
 from krmfn.workspace.manifests import hides
-from krmfn.workspace.origins import merge
 from krmfn.workspace.simulator import NAME, Failed, find_simulator, simulate
 from krmfn.workspace.trees import InputMissing
+from krmfn.workspace.world import merge
 
 SUMMARY = "Shows which gangs would run in a cluster, and on which nodes."
 ARGUMENTS = PATHS

@@ -17,7 +17,7 @@ from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
 from krmfn.workspace.manifests import hides
-from krmfn.workspace.origins import merge
+from krmfn.workspace.world import merge
 
 SUMMARY = "Shows the tree of groups: their quorums, their pods, and the files that they are in."
 ARGUMENTS = PATHS

@@ -171,7 +171,7 @@ def _merge(found: Sequence[Found]) -> list[Result]:
     """The results of all worlds; what is the same in several is one."""
     if len(found) == 1 and not found[0][0].name:
         return [result for _, result in found[0][1]]
-    from krmfn.workspace.origins import merge
+    from krmfn.workspace.world import merge
 
     return merge((world.name, result) for world, findings in found for _, result in findings)
 

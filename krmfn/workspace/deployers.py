@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 from krmfn.krm import Item, Unreadable
 from krmfn.model.patterns import find_match, read_patterns
 from krmfn.model.values import as_list, as_mapping, as_text
-from krmfn.workspace.overlays import NotRendered
-from krmfn.workspace.trees import LeftOut, Tree
+from krmfn.workspace.trees import LeftOut, NotRendered, Tree
 
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
 _FLUX_SOURCES = "source.toolkit.fluxcd.io"

@@ -10,8 +10,6 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from typing import Any
 
@@ -25,12 +23,8 @@ from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs, read_tree
 from krmfn.workspace.fragments import TEMPLATES
 from krmfn.workspace.manifests import RENDERED, load, tell
-from krmfn.workspace.origins import Origins, Sources, find_origins
 from krmfn.workspace.overlays import (
     USES,
-    IsTemplate,
-    Lacking,
-    NotRendered,
     Overlay,
     find_overlay,
     follow,
@@ -43,8 +37,17 @@ from krmfn.workspace.overlays import (
 from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.splitting import has_copies
-from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, ManifestFile, Tree, find_around
-from krmfn.workspace.world import World
+from krmfn.workspace.trees import (
+    KUSTOMIZATIONS,
+    SUFFIXES,
+    IsTemplate,
+    Lacking,
+    ManifestFile,
+    NotRendered,
+    Tree,
+    find_around,
+)
+from krmfn.workspace.world import Sources, World, find_sources
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
@@ -90,36 +93,26 @@ class Gathering:
             deployments.pop()
         added = _find_components(tree, deployments, overlays)
         overlays |= {folder: with_components(overlays[folder], components) for folder, components in added.items()}
-        places = {tree.resolve(folder): folder for folder in overlays}
-        uses = {place: set(list_uses(tree, overlays[folder])) for place, folder in places.items()}
-        used = set().union(*uses.values(), (tree.resolve(each.folder) for each in deployments))
-        stuck = _find_stuck(uses)
-        circles = _find_stuck(stuck, turned=True)
-        self._stuck = {place: min(places[other] for other in others) for place, others in stuck.items()}
-        steps: list[tuple[str, str, Overlay | None, Deployment | None]] = []
-        for folder, overlay in overlays.items():
+        for overlay in overlays.values():
             self._covered |= list_files(tree, overlay)
-            place = tree.resolve(folder)
-            # Those that use each other in a circle cannot be rendered, and are said not to be.
-            if (not overlay.is_component and place not in used) or place in circles:
-                steps.append((folder, folder, overlay, None))
-        steps += [(name, each.folder, overlays.get(each.folder), each) for name, each in self._name(deployments)]
-        rendered = [overlay for _, _, overlay, _ in steps if overlay is not None and self._needs_kustomize(overlay)]
+        roots = _find_roots(tree, overlays, {tree.resolve(each.folder) for each in deployments})
+        steps: list[tuple[str, str, Deployment | None]] = [(folder, folder, None) for folder in roots]
+        steps += [(name, each.folder, each) for name, each in self._name(deployments)]
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
-        wanted = dict.fromkeys(overlay.folder for overlay in rendered)
+        found = (overlays[folder] for folder in dict.fromkeys(folder for _, folder, _ in steps) if folder in overlays)
+        wanted = [overlay.folder for overlay in found if self._needs_kustomize(overlay)]
         self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added, done)
         try:
-            for name, folder, found, deployment in steps:
+            for name, folder, deployment in steps:
                 known = len(self.worlds)
-                if found is not None:
-                    self._add(name, found, deployment.placing if deployment else Placing(), folder)
+                if folder in overlays:
+                    self._add(name, overlays[folder], deployment.placing if deployment else Placing())
                 elif deployment is not None:
                     self._add_folder(name, deployment)
                 seen = {f"the component {each}" for each in added.get(folder, ())}
                 beside = tuple(each for each in deployment.beside if each not in seen) if deployment else ()
-                is_base = found is not None and deployment is None and not found.value.get("namespace")
-                fresh = (each._replace(beside=beside, is_base=is_base) for each in self.worlds[known:])
-                self.worlds[known:] = list(fresh)
+                is_base = deployment is None and not overlays[folder].value.get("namespace")
+                self.worlds[known:] = [each._replace(beside=beside, is_base=is_base) for each in self.worlds[known:]]
         finally:
             self._queue.close()
 
@@ -191,8 +184,9 @@ class Gathering:
             if is_below(os.path.abspath(self._tree.resolve(each.folder)), here)
         ]
 
-    def _add(self, name: str, overlay: Overlay, placing: Placing, folder: str) -> None:
+    def _add(self, name: str, overlay: Overlay, placing: Placing) -> None:
         """The world of a kustomization."""
+        folder = overlay.folder
         key = posixpath.relpath(folder, self._path) + name.removeprefix(folder)
         try:
             plain = self._read_plain(overlay)
@@ -249,7 +243,7 @@ class Gathering:
     ) -> None:
         """A world of files, as they are or copied to where they are deployed."""
         items: list[Item] = []
-        origins: dict[int, Item] = {}
+        sources: dict[int, Item] = {}
         for path in files:
             file = self.sources.read(path)
             # What our function edits is not what somebody wrote.
@@ -260,10 +254,11 @@ class Gathering:
             copies = copy_file(placing, file.data, path)
             items += copies
             if len(copies) == len(file.stream.items):
-                origins |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
+                sources |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
         put_into(placing, items)
-        known = Origins(overlay.path, origins)
-        self.worlds.append(World(name, key, items, self._tree, overlay.folder, (), known, configurations))
+        self.worlds.append(
+            World(name, key, items, self._tree, overlay.folder, (), overlay.path, sources, configurations)
+        )
 
     def _allow(self, objects: int) -> None:
         """Raises NotRendered where a few lines deploy so many objects that memory or time would end."""
@@ -278,9 +273,6 @@ class Gathering:
             return False
 
     def _read_plain(self, overlay: Overlay) -> Plain | None:
-        place = self._tree.resolve(overlay.folder)
-        if place in self._stuck:
-            raise NotRendered(f"uses {self._stuck[place]}, which leads into a circle of kustomizations")
         plain = read_plain(self._tree, overlay)
         return None if plain and self._is_refused(plain) else plain
 
@@ -312,7 +304,7 @@ class Gathering:
         if rendered.left_out and not items:
             raise rendered.left_out[0]
         self._allow(len(items))
-        origins = find_origins(items, overlay.folder, overlay.path, self.sources)
+        sources = find_sources(items, overlay.folder, self.sources)
         put_into(placing, items)
         left_out = tuple(each.part for each in rendered.left_out)
         if left_out:
@@ -324,8 +316,13 @@ class Gathering:
                 f"checked with {rendered.brought[0]}{others}, not below its folder: kustomize build needs {_OPTION}"
             )
             self.problems.append(tell("not-rendered", message, FileRef(overlay.path), "info"))
-        used = rendered.configurations
-        self.worlds.append(World(name, key, items, self._tree, overlay.folder, (), origins, used, left_out))
+        self.worlds.append(
+            World(
+                *(name, key, items, self._tree, overlay.folder, (), overlay.path, sources),
+                configurations=rendered.configurations,
+                left_out=left_out,
+            )
+        )
 
     def _tell(self, path: str, reason: NotRendered, start: str = "not checked: it") -> None:
         hint = {"hint": reason.hint} if reason.hint else {}
@@ -365,19 +362,23 @@ def _find_components(
     }
 
 
-def _find_stuck(uses: Mapping[str, set[str]], turned: bool = False) -> dict[str, set[str]]:
-    """The part of `uses` that is a circle or leads to one; `turned`: that a circle leads to."""
-    sorter: TopologicalSorter[str] = TopologicalSorter({} if turned else uses)
-    for place, others in uses.items() if turned else ():
-        for other in others:
-            sorter.add(other, place)
-    with suppress(CycleError):
-        sorter.prepare()
-    free: set[str] = set()
-    while ready := sorter.get_ready():
-        free.update(ready)
-        sorter.done(*ready)
-    return {place: others - free for place, others in uses.items() if place not in free}
+def _find_roots(tree: Tree, overlays: Mapping[str, Overlay], deployed: set[str]) -> list[str]:
+    """The folders of the kustomizations that no other one uses and nobody deploys, and of one in each circle."""
+    places = {tree.resolve(folder): folder for folder in overlays}
+    uses = {place: set(list_uses(tree, overlays[folder])) for place, folder in places.items()}
+    used = set().union(*uses.values())
+    roots: list[str] = []
+    reached: set[str] = set()
+    for place in (*(place for place in places if place not in used), *deployed, *places):
+        if place in places and not (place in reached or place in deployed or overlays[places[place]].is_component):
+            roots.append(places[place])
+        waiting = [place]
+        while waiting:
+            here = waiting.pop()
+            if here not in reached:
+                reached.add(here)
+                waiting += uses.get(here, ())
+    return sorted(roots)
 
 
 def _find_topmost(above: str, folders: Iterable[str]) -> list[str]:

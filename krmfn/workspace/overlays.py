@@ -18,9 +18,8 @@ from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
 from krmfn.model.values import as_list
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, IsTemplate, LeftOut, NotRendered, Tree
 
-MISSING = "which does not exist"
 #: Lists of files and folders that become objects, and of those that become functions.
 USES = ("resources", "bases", "components")
 PLUGINS = ("generators", "transformers", "validators")
@@ -66,31 +65,6 @@ WORDS = {
 
 
 _FETCHED = re.compile(r"([^\n=]*=)?\s*https?:", re.IGNORECASE)
-
-
-class NotRendered(Exception):
-    """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where. `part`
-    is what only adds objects: without it the rest can be rendered."""
-
-    def __init__(self, reason: str, hint: str = "", place: FileRef | None = None, part: str = "") -> None:
-        """`reason` follows the name of the kustomization."""
-        super().__init__(reason)
-        self.hint = hint
-        self.place = place
-        self.part = part
-
-
-class IsTemplate(NotRendered):
-    """A kustomization that another program fills in before kustomize reads it."""
-
-
-class Lacking(NotRendered):
-    """A kustomization with an `entry` that leads to nothing."""
-
-    def __init__(self, entry: str) -> None:
-        """`entry` as it is written there."""
-        super().__init__(f"uses {entry}, {MISSING}")
-        self.entry = entry
 
 
 class Overlay(NamedTuple):

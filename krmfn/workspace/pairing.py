@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from krmfn.krm import Item
 from krmfn.model.identity import Identity, identify
-from krmfn.workspace.overlays import NotRendered, find_overlay, list_uses
+from krmfn.workspace.overlays import find_overlay, list_uses
+from krmfn.workspace.trees import NotRendered
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Worlds
 

@@ -17,7 +17,6 @@ from krmfn.model.values import as_list, as_mapping
 from krmfn.workspace.deployers import Placing, substitute
 from krmfn.workspace.overlays import (
     DEEPEST,
-    NotRendered,
     Overlay,
     find_used,
     follow,
@@ -25,7 +24,7 @@ from krmfn.workspace.overlays import (
     list_entries,
     read_objects,
 )
-from krmfn.workspace.trees import Tree
+from krmfn.workspace.trees import NotRendered, Tree
 
 #: The fields that are understood here. configurations: matter when names change, for which there are other fields.
 _LISTING = {"apiVersion", "kind", "metadata", "resources", "configurations", "sortOptions"}

@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.processes import SIGNALS, Background, Failed, find_program, hold_signals
 from krmfn.workspace.staging import Stage
-from krmfn.workspace.trees import MOST_BYTES, Tree
+from krmfn.workspace.trees import MOST_BYTES, NotRendered, Tree
 
 #: Nobody answers there: what kustomize would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"

@@ -22,12 +22,9 @@ from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.overlays import (
     DEEPEST,
     GENERATORS,
-    MISSING,
     PLUGINS,
     USES,
     WORDS,
-    Lacking,
-    NotRendered,
     Overlay,
     find_charts,
     find_fetched,
@@ -49,7 +46,7 @@ from krmfn.workspace.overlays import (
 )
 from krmfn.workspace.plain import list_resources
 from krmfn.workspace.processes import find_program
-from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, MISSING, Lacking, LeftOut, NotRendered, Tree
 
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000

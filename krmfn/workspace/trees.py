@@ -12,9 +12,11 @@ from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from krmfn.krm.results import FileRef
     from krmfn.model.patterns import Pattern
 
 GIT = "git:"
+MISSING = "which does not exist"
 #: What a revision has where the work tree has the folder of another repository.
 SUBMODULE = "a submodule"
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -75,6 +77,31 @@ class LeftOut(Exception):
         self.reason = reason
         self.severe = severe
         self.sort = sort
+
+
+class NotRendered(Exception):
+    """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where. `part`
+    is what only adds objects: without it the rest can be rendered."""
+
+    def __init__(self, reason: str, hint: str = "", place: FileRef | None = None, part: str = "") -> None:
+        """`reason` follows the name of the kustomization."""
+        super().__init__(reason)
+        self.hint = hint
+        self.place = place
+        self.part = part
+
+
+class IsTemplate(NotRendered):
+    """A kustomization that another program fills in before kustomize reads it."""
+
+
+class Lacking(NotRendered):
+    """A kustomization with an `entry` that leads to nothing."""
+
+    def __init__(self, entry: str) -> None:
+        """`entry` as it is written there."""
+        super().__init__(f"uses {entry}, {MISSING}")
+        self.entry = entry
 
 
 #: The files with patterns of what is passed over.

@@ -1,28 +1,114 @@
-"""What is applied together, and where its objects come from."""
+"""What is applied together, and the lines that somebody wrote for it.
+
+kustomize says of every object which file it comes from. The object in that file is the one of the same kind whose name
+is part of the rendered name; what a patch or a transformer has changed is not found there, and is told of the overlay.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import posixpath
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from krmfn.krm import FileRef, Item, Result
+from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.paths import Path
+from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.model.findings import Finding
-from krmfn.workspace.manifests import RENDERED, LoadedFile
-from krmfn.workspace.trees import Tree
+from krmfn.model.placeholders import is_placeholder
+from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
+from krmfn.workspace.trees import LeftOut, NotRendered, Tree
 
-if TYPE_CHECKING:
-    from krmfn.workspace.origins import Origins
+_ORIGIN = "config.kubernetes.io/origin"
+#: No name is longer.
+_LONGEST = 253
+#: What Flux fills in after kustomize has written the text anew.
+_VARIABLE = "${"
+_QUOTES = "kustomize drops quotes around a variable: write them in its value, as in '\"true\"'."
+_Names: TypeAlias = "tuple[dict[str, list[Item]], set[int]]"
+
+
+class Sources:
+    """The files of a tree that rendered objects come from, read once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._files: dict[str, LoadedFile] = {}
+        self._names: dict[str, dict[tuple[str, str], _Names]] = {}
+        self._taken: set[str] = set()
+
+    def find(self, path: str, item: Item, rendered: Container[tuple[str, str]]) -> Item | None:
+        """The object in a file that `item` was rendered from, None when that is not clear. `rendered` are the kinds and
+        names of all that was rendered with it."""
+        if path not in self._names:
+            try:
+                self._names[path] = _sort(self.read(path).stream.items)
+            except NotRendered:
+                self._names[path] = {}
+        names, lengths = self._names[path].get((item.ref.group, item.kind), ({}, set()))
+        same = [each for each in names.get(item.name, ()) if each.namespace in ("", item.namespace)]
+        if len(same) != 1:
+            name = item.name[:_LONGEST]
+            parts = {name[at : at + size] for size in lengths for at in range(len(name) - size + 1)}
+            same = [each for part in parts for each in names.get(part, ())]
+            if len(same) > 1:
+                same = [each for each in same if _is_affixed(item, each, same, rendered)]
+        if not same:  # Flux filled in the name
+            same = [each for listed in names.values() for each in listed if is_placeholder(each.name)]
+        return same[0] if len(same) == 1 else None
+
+    def take(self, path: str) -> bool:
+        """Whether the objects of a file are still free to be those of a world: edits of one would show in another."""
+        free = path not in self._taken
+        self._taken.add(path)
+        return free
+
+    @property
+    def files(self) -> list[LoadedFile]:
+        """The files that were read."""
+        return list(self._files.values())
+
+    def read(self, path: str) -> LoadedFile:
+        """A file, and what is in it. Raises NotRendered."""
+        if path not in self._files:
+            try:
+                file = read_whole(path, self._tree.read(path))
+            except (LeftOut, FileNotFoundError) as error:
+                raise NotRendered(f"uses {error}") from None
+            except Unreadable as error:
+                raise NotRendered(f"uses {path}, which cannot be read: {error}") from None
+            if file.stream.skipped:
+                raise NotRendered(f"uses {path}, which is a template")
+            self._files[path] = file
+        return self._files[path]
+
+
+def _is_affixed(item: Item, source: Item, others: Iterable[Item], rendered: Container[tuple[str, str]]) -> bool:
+    """Whether the names of others were rendered with what `item` has before and behind the name of the source."""
+    before, _, behind = item.name.partition(source.name)
+    return all((item.kind, before + other.name + behind) in rendered for other in others)
+
+
+def _sort(items: Iterable[Item]) -> dict[tuple[str, str], _Names]:
+    """Items by group and kind, then by name, with the lengths of the names; those without a name are left out."""
+    found: dict[tuple[str, str], _Names] = {}
+    for item in items:
+        if item.name:
+            names, lengths = found.setdefault((item.ref.group, item.kind), ({}, set()))
+            names.setdefault(item.name, []).append(item)
+            lengths.add(len(item.name))
+    return found
 
 
 class World(NamedTuple):
     """Objects that are applied together. `name` is a folder, empty for what was named one by one.
 
-    `folder` is where its configuration is looked for, in `tree`. `files` hold the objects as they were read; those of a
-    rendered world are in no file, and `origins` knows where they come from. `configurations` are the functionConfigs
-    that it was rendered with, `left_out` names what could not be rendered, `beside` what is deployed with it or
-    before it. What `is_base` has no namespace unless somebody who builds on it gives one. Worlds of two states with the
-    same `key` are the same world.
+    `folder` is where its configuration is looked for, in `tree`. `files` hold the objects as they were read. Those of a
+    rendered world are in no file: `overlay` is the path of its kustomization, and `sources` are the objects that
+    somebody wrote, by the id() of the rendered ones. `configurations` are the functionConfigs that it was rendered
+    with, `left_out` names what could not be rendered, `beside` what is deployed with it or before it. What `is_base`
+    has no namespace unless somebody who builds on it gives one. Worlds of two states with the same `key` are the same
+    world.
     """
 
     name: str
@@ -31,7 +117,8 @@ class World(NamedTuple):
     tree: Tree | None
     folder: str
     files: tuple[LoadedFile, ...] = ()
-    origins: Origins | None = None
+    overlay: str = ""
+    sources: Mapping[int, Item] = {}
     configurations: tuple[Mapping[str, Any], ...] = ()
     left_out: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -43,22 +130,93 @@ class World(NamedTuple):
         return (*self.left_out, *self.beside)
 
     def trace(self, finding: Finding) -> Finding:
-        """The finding on the object that somebody wrote, where that is known."""
-        return self.origins.trace(finding) if self.origins else finding
+        """The finding on the object that somebody wrote, where its field is what was rendered."""
+        source = self.sources.get(id(finding.item))
+        if source is None:
+            return finding
+        written, value = ((item.get(finding.path, ABSENT) if finding.path else "") for item in (source, finding.item))
+        if written != value:
+            if not (isinstance(written, str) and _VARIABLE in written):
+                return finding
+            hint = finding.hint if isinstance(value, str) else _QUOTES
+            finding = finding._replace(proposed=ABSENT, hint=hint)
+        message, hint = (_rename(text, finding.item.ref, source.ref) for text in (finding.message, finding.hint))
+        if isinstance(finding.proposed, str) and finding.item.name != source.name:  # a name that only one world has
+            finding = finding._replace(proposed=ABSENT)
+        return finding._replace(item=source, message=message, hint=hint)
 
     def place(self, item: Item) -> FileRef:
-        """Where an object of the world begins."""
-        return self.origins.place(item) if self.origins else item.file
+        """Where an object begins, or else the kustomization that it is in."""
+        own = self.sources.get(id(item), item)
+        return FileRef(self.overlay) if own.file.path == RENDERED else own.file
 
     def locate(self, item: Item, path: Path) -> FileRef:
         """Where a field of an object stands, or else the object, or the kustomization that it is in."""
         found = self.trace(Finding(item, path, "")).item.locate(path)
-        return found if self.origins is None or found.path != RENDERED else self.place(item)
+        return self.place(item) if found.path == RENDERED else found
 
     def rename(self, results: Iterable[Result]) -> Iterable[Result]:
-        """The results with the names that somebody wrote, where these are known."""
-        return self.origins.rename(results, self.items) if self.origins else results
+        """The results; those on lines that somebody wrote get the names that are written there."""
+        refs = {item.ref: self.sources[id(item)].ref for item in self.items if id(item) in self.sources}
+        for result in results:
+            ref, own = result.ref, refs.get(result.ref) if result.ref else None
+            if ref and own and result.file and result.file.path != RENDERED:
+                yield result._replace(ref=own, message=_rename(result.message, ref, own))
+            else:
+                yield result
 
     def settle(self, result: Result) -> Result:
-        """The result with a place that somebody can open."""
-        return self.origins.settle(result) if self.origins else result
+        """The result with a place that somebody can open, and without others."""
+        if not self.overlay:
+            return result
+        known = result.file is not None and result.file.path != RENDERED
+        message = re.sub(rf" \({re.escape(RENDERED)}:\d+\)", "", result.message)
+        return result._replace(message=message, file=result.file if known else FileRef(self.overlay))
+
+
+def find_sources(items: Sequence[Item], folder: str, sources: Sources) -> dict[int, Item]:
+    """The sources of what was rendered in `folder`, by the annotation that kustomize wrote."""
+    found: dict[int, Item] = {}
+    rendered = {(item.kind, item.name) for item in items}
+    for item in items:
+        if path := _read_origin(item):
+            source = sources.find(posixpath.normpath(posixpath.join(folder, path)), item, rendered)
+            if source is not None:
+                found[id(item)] = source
+    return found
+
+
+def _read_origin(item: Item) -> str:
+    """The path in the annotation, from the folder that was rendered; empty where kustomize or a function made it."""
+    for line in item.annotations.get(_ORIGIN, "").splitlines():
+        if line.startswith("path: "):
+            return line.removeprefix("path: ").strip().strip("'\"")
+    return ""
+
+
+def _rename(text: str, ref: ResourceRef, source: ResourceRef) -> str:
+    """A text about an object that calls it what its file calls it: the same in every world that it is rendered for."""
+    for name, own in ((str(ref), str(source)), (f"{ref.kind} {ref.name}", f"{source.kind} {source.name}")):
+        if name != own:
+            text = own.join(re.split(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text))
+    return text
+
+
+def merge(results: Iterable[tuple[str, Result]]) -> list[Result]:
+    """The results of several worlds, each with its name (empty: none): what is the same in several is one.
+
+    The tag `world` names the worlds, unless there is only one and the place of the result says as much.
+    """
+    worlds: dict[str, tuple[Result, list[str]]] = {}
+    for world, result in results:
+        _, names = worlds.setdefault(repr(result), (result, []))
+        if world and world not in names:
+            names.append(world)
+    return [_name(result, names) for result, names in worlds.values()]
+
+
+def _name(result: Result, names: Sequence[str]) -> Result:
+    place = result.file.path if result.file else ""
+    if not names or (len(names) == 1 and (posixpath.dirname(place) or ".") == names[0]):
+        return result
+    return result._replace(tags={**result.tags, "world": ", ".join(names)})

@@ -17,13 +17,13 @@ from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import is_path, open_tree, read_paths
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load
-from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, Tree, find_around
+from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, NotRendered, Tree, find_around
 from krmfn.workspace.world import World
 
 if TYPE_CHECKING:
     from krmfn.workspace.gathering import Gathering
-    from krmfn.workspace.origins import Sources
     from krmfn.workspace.overlays import Overlay
+    from krmfn.workspace.world import Sources
 
 
 _DEFINITION = "CustomResourceDefinition"
@@ -244,7 +244,7 @@ def _list_folders(files: Iterable[ManifestFile]) -> list[str]:
 def _find_overlays(tree: Tree, files: Iterable[ManifestFile], excluded: Sequence[str]) -> dict[str, Overlay]:
     """The kustomizations among files by their folders, and those that they build on, wherever these are."""
     from krmfn.model.patterns import is_inside, read_patterns
-    from krmfn.workspace.overlays import USES, NotRendered, find_overlay, follow, list_entries
+    from krmfn.workspace.overlays import USES, find_overlay, follow, list_entries
 
     found: dict[str, Overlay] = {}
     waiting = _list_folders(files)

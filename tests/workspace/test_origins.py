@@ -10,7 +10,7 @@ from krmfn.cli.entry import main
 from krmfn.krm import FileRef, Item
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
-from krmfn.workspace.origins import Origins, merge
+from krmfn.workspace.world import World, merge
 from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import FLUX, JOB
 from tests.workspace.test_worlds import folder, write
@@ -24,7 +24,7 @@ def test_a_finding_calls_an_object_what_its_file_calls_it() -> None:
     finding = Finding(
         rendered, ("spec",), "Job dev-train, Job dev/dev-train, Job dev-train-2", hint="Delete Job dev-train."
     )
-    found = Origins("dev/kustomization.yaml", {id(rendered): source}).trace(finding)
+    found = World("", "", [rendered], None, "", sources={id(rendered): source}).trace(finding)
     assert (found.item, found.message) == (source, "Job train, Job train, Job dev-train-2")
     assert found.hint == "Delete Job train."
 
@@ -36,7 +36,9 @@ def test_a_world_is_named_where_the_place_does_not() -> None:
 
 
 def test_a_place_in_what_kustomize_printed_is_not_told() -> None:
-    told = Origins("dev/kustomization.yaml", {}).settle(Result("defined twice ((rendered):805); one is kept"))
+    told = World("", "", [], None, "", overlay="dev/kustomization.yaml").settle(
+        Result("defined twice ((rendered):805); one is kept")
+    )
     assert (told.message, told.file) == ("defined twice; one is kept", FileRef("dev/kustomization.yaml"))
 
 

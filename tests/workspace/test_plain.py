@@ -45,8 +45,7 @@ def test_a_namespace_is_set_as_kustomize_sets_it(deployed: dict[str, str], folde
     write(folder, {f"app/{name}": text for name, text in FILES.items()} | deployed)
     write(folder, {"app/kustomization.yaml": f"namespace: ml\nresources: [{', '.join(FILES)}]\n"})
     (world,) = (each for each in find_worlds(["."], Rendering()).worlds if each.name == "app")
-    assert world.origins is not None
-    assert len(world.origins.items) == len(FILES)  # it was not rendered
+    assert len(world.sources) == len(FILES)  # it was not rendered
     printed = {item.kind: dict(item.value) for item in Stream.parse(build().data).items}
     for value in printed.values():
         value["metadata"] = {key: each for key, each in value["metadata"].items() if key != "annotations"}

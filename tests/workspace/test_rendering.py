@@ -13,8 +13,8 @@ import pytest
 
 from krmfn.krm import Stream
 from krmfn.workspace.files import open_tree
-from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.rendering import Rendered, render_all
+from krmfn.workspace.trees import NotRendered
 from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import GANGS, JOB, Trap, commit
 

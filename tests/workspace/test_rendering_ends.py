@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from krmfn.workspace.files import open_tree
-from krmfn.workspace.overlays import NotRendered
 from krmfn.workspace.rendering import render_all
+from krmfn.workspace.trees import NotRendered
 from tests.cli.conftest import ROOT
 from tests.e2e.tools import PATH
 from tests.workspace.repositories import JOB, Trap

@@ -398,11 +398,8 @@ def test_kustomizations_in_a_circle_are_not_rendered(folder: Path, capsys: pytes
     write(folder, {"g/a.yaml": JOB})
     code, out, _ = run(capsys, "validate", "-v", ".")
     said = [line for line in out.splitlines() if "not-rendered" in line]
-    assert [line[0] for line in said] == ["a", "b", "c", "e"]
-    assert said[2] == (
-        "c/kustomization.yaml: warning: not checked: it uses d, which leads into a circle of kustomizations"
-        " [not-rendered]"
-    )
+    assert [line[0] for line in said] == ["c", "e"], "what a and b are is told of c, which uses them"
+    assert all("cycle" in line for line in said)
     assert names(find_worlds(["."], Rendering())) == {"f": ["Job train"]}
     assert code == 0
 
