@@ -60,7 +60,7 @@ _MOST_SECONDS = 30
 _MOST_LISTED = 2_000_000
 
 
-class _Entry(NamedTuple):
+class _Listed(NamedTuple):
     """Something in a folder: a "file", a "folder", a "link" or SUBMODULE, and the name of its object."""
 
     kind: str
@@ -87,17 +87,10 @@ class Revision(Tree):
             raise RevisionMissing(f"{argument}: {shown} is not in a git repository", revision)
         super().__init__(here, self.repository)
         self._reader: Popen[bytes] | None = None
-        self._top = _Entry("folder", self._find_tree(revision))
-        self._folders: dict[str, dict[str, _Entry]] = {}  # by the names of their objects
+        self._top = _Listed("folder", self._find_tree(revision))
+        self._folders: dict[str, dict[str, _Listed]] = {}  # by the names of their objects
         self._listed = 0
         self._list(self._top, "")  # a clone without it is told at once
-
-    def miss(self, path: str, what: str = "file or folder") -> InputMissing:
-        """The error for a path that leads to nothing, which names it from the top as git does."""
-        missed = super().miss(path, what)
-        top = os.path.relpath(find_here(), self.repository)
-        full = path if top.startswith("..") or os.path.isabs(path) else os.path.normpath(os.path.join(top, path))
-        return InputMissing(str(missed).replace(path, full, 1), missed.word, missed.known)
 
     def close(self) -> None:
         """Ends the process that reads objects."""
@@ -172,7 +165,7 @@ class Revision(Tree):
         except Failed:
             return []
 
-    def _list(self, folder: _Entry, place: str) -> dict[str, _Entry]:
+    def _list(self, folder: _Listed, place: str) -> dict[str, _Listed]:
         """What is in a folder. Raises InputMissing."""
         if folder.name not in self._folders:
             found = self._folders[folder.name] = {}
@@ -187,7 +180,7 @@ class Revision(Tree):
                 if name in ("", ".", "..") or "/" in name or entry.start() != done:
                     shown = f"{place}/{name}".lstrip("/")
                     raise InputMissing(f"{self.argument}: the path {shown} is one that no folder can have")
-                found[name] = _Entry(_KINDS.get(entry[1], "file"), entry[3].hex())
+                found[name] = _Listed(_KINDS.get(entry[1], "file"), entry[3].hex())
                 done = entry.end()
         return self._folders[folder.name]
 
@@ -207,7 +200,7 @@ class Revision(Tree):
     def _spell(self, place: str) -> str:
         return os.path.relpath(os.path.join(self.repository, place), self.here).replace(os.sep, "/")
 
-    def _follow(self, place: str) -> tuple[str, _Entry]:
+    def _follow(self, place: str) -> tuple[str, _Listed]:
         """The place without links, and what is there. Raises LeftOut where one leaves the repository, FileNotFoundError
         at a dead end."""
         for _ in range(_MOST_LINKS):

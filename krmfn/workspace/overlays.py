@@ -6,6 +6,7 @@ Reads, and renders nothing. What is decided here (whether a function is ours, wh
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
@@ -16,7 +17,7 @@ from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.paths import walk_values
 from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
-from krmfn.model.values import as_list
+from krmfn.model.values import as_list, as_mapping
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import KUSTOMIZATIONS, IsTemplate, LeftOut, NotRendered, Tree
 
@@ -304,13 +305,10 @@ def read_function(value: Mapping[str, Any]) -> Function | None:
     kind = value.get("kind")
     if "items" in value and isinstance(kind, str) and kind.endswith("List"):
         raise NotRendered(f"lists functions in a {kind} inside another list")
-    metadata = value.get("metadata")
-    if not isinstance(metadata, dict):
-        metadata = {}
-    annotations = metadata.get("annotations")
+    metadata = as_mapping(value.get("metadata"))
+    annotations = as_mapping(metadata.get("annotations"))
     declared = [metadata["configFn"]] if "configFn" in metadata else []
-    if isinstance(annotations, dict):
-        declared += [annotations[mark] for mark in _MARKS if mark in annotations]
+    declared += [annotations[mark] for mark in _MARKS if mark in annotations]
     if not declared:
         if value.get("apiVersion") == "builtin" and kind in _BUILT_IN:
             return None
@@ -344,27 +342,14 @@ def _read_declaration(declared: object) -> Function:
     raise NotRendered("declares a function in a way that krmfn does not understand")
 
 
-def without_function(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The object without anything that makes kustomize run a program for it."""
-    metadata = value.get("metadata")
-    if not isinstance(metadata, dict):
-        return dict(value)
-    metadata = {key: each for key, each in metadata.items() if key != "configFn"}
-    annotations = metadata.get("annotations")
-    if isinstance(annotations, dict):
-        metadata["annotations"] = {key: each for key, each in annotations.items() if key not in _MARKS}
-    return {**value, "metadata": metadata}
-
-
 def with_program(value: Mapping[str, Any], program: str) -> dict[str, Any]:
     """The object, for which kustomize runs `program` and nothing else."""
-    import json
-
-    plain = without_function(value)
-    metadata = plain["metadata"]
-    annotations = metadata.get("annotations")
+    metadata = as_mapping(value.get("metadata"))
+    annotations = as_mapping(metadata.get("annotations"))
+    kept = {key: each for key, each in annotations.items() if key not in _MARKS}
     declared = {_MARKS[0]: json.dumps({"exec": {"path": program}})}
-    return {**plain, "metadata": {**metadata, "annotations": {**(annotations or {}), **declared}}}
+    others = {key: each for key, each in metadata.items() if key != "configFn"}
+    return {**value, "metadata": {**others, "annotations": {**kept, **declared}}}
 
 
 def read_objects(data: bytes, path: str) -> list[dict[str, Any]]:

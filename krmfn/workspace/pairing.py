@@ -14,8 +14,6 @@ from collections.abc import Iterator
 
 from krmfn.krm import Item
 from krmfn.model.identity import Identity, identify
-from krmfn.workspace.overlays import find_overlay, list_uses
-from krmfn.workspace.trees import NotRendered
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Worlds
 
@@ -40,15 +38,8 @@ def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
     named = {world.key: world for world in before if world.name}
     same = {id(world): found for world in after if world.name and (found := named.pop(world.key, None))}
     fresh = [world for world in after if world.name and id(world) not in same]
-    below = {id(world): _list_below(world) for world in (*fresh, *named.values())} if fresh and named else {}
-
-    def uses(above: World, other: World) -> bool:
-        """Whether the kustomization of a world builds on that of another one."""
-        tree, found = above.tree, below[id(above)]
-        return tree is not None and tree.kind(other.folder) == "folder" and tree.resolve(other.folder) in found
-
     for was in list(named.values()):
-        heirs = [world for world in fresh if id(world) not in same and (uses(world, was) or uses(was, world))]
+        heirs = [world for world in fresh if id(world) not in same and (_uses(world, was) or _uses(was, world))]
         if len(heirs) == 1:
             same[id(heirs[0])] = named.pop(was.key)
     rest = _Rest([world for world in before if not world.name or world.key in named], old.start)
@@ -59,20 +50,11 @@ def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
         yield world, world._replace(items=(), files=())
 
 
-def _list_below(world: World) -> set[str]:
-    """The folders of the kustomizations that the kustomization of a world builds on, at any depth."""
-    tree = world.tree
-    found = set[str]()
-    waiting = [world.folder] if tree is not None else []
-    while waiting and tree is not None:
-        try:
-            overlay = find_overlay(tree, waiting.pop())
-        except NotRendered:
-            continue
-        used = set(list_uses(tree, overlay)) - found if overlay else set[str]()
-        found |= used
-        waiting += used
-    return found
+def _uses(world: World, other: World) -> bool:
+    """Whether the kustomization of a world has objects of the folder of another one."""
+    return other.folder in {
+        posixpath.dirname(world.sources.get(id(item), item).file.path or "") or "." for item in world.items
+    }
 
 
 class _Rest:
@@ -84,47 +66,42 @@ class _Rest:
         self._places: dict[Identity, list[tuple[str, World, Item]]] = {}
         for world in worlds:
             for item in world.items:
-                place = posixpath.relpath(item.file.path or ".", start)
-                self._places.setdefault(identify(item.ref), []).append((place, world, item))
+                identity, place = _find_place(item, start)
+                self._places.setdefault(identity, []).append((place, world, item))
 
     def divide(self, worlds: list[World], start: str) -> dict[int, World | None]:
         """The old objects of each new world (by its id). Those that are gone stay with most of their old world.
 
         Objects of one folder that is rendered are never those of another: two environments have the same names.
         """
-        now = {
-            (identify(item.ref), posixpath.relpath(item.file.path or ".", start))
-            for world in worlds
-            for item in world.items
-        }
+        now = {_find_place(item, start) for world in worlds for item in world.items}
         taken: dict[int, int] = {}  # old items, and the number of the new world that has them
         heirs: dict[int, Counter[int]] = {id(world): Counter() for world in self.left}
         for number, world in enumerate(worlds):
-            for item in world.items:
-                place = posixpath.relpath(item.file.path or ".", start)
-                known = self._places.get(identify(item.ref), ())
+            for identity, place in (_find_place(item, start) for item in world.items):
+                known = self._places.get(identity, ())
                 free = [each for each in known if id(each[2]) not in taken and not (each[1].name and world.name)]
                 same = [each for each in free if each[0] == place]
-                moved = [each for each in free if (identify(item.ref), each[0]) not in now]
+                moved = [each for each in free if (identity, each[0]) not in now]
                 for _, was, chosen in (same or moved)[:1]:
                     taken[id(chosen)] = number
                     heirs[id(was)][number] += 1
         parts: dict[int, World | None] = {}
-        inherited: dict[int, int | None] = {
-            key: counts.most_common(1)[0][0] if counts else None for key, counts in heirs.items()
-        }
+        inherited = {key: max(counts, key=counts.__getitem__, default=None) for key, counts in heirs.items()}
         for number, world in enumerate(worlds):
-            items = {
-                id(item): item
-                for was in self.left
-                for item in was.items
-                if taken.get(id(item), inherited[id(was)]) == number
-            }
             sources = [was for was in self.left if number in heirs[id(was)]]
+            items = [
+                item for was in self.left for item in was.items if taken.get(id(item), inherited[id(was)]) == number
+            ]
             if items and sources:
                 most = max(sources, key=lambda was: heirs[id(was)][number])
-                parts[id(world)] = most._replace(items=tuple(items.values()))
+                parts[id(world)] = most._replace(items=tuple(items))
             else:
                 parts[id(world)] = None
         self.left = [was for was in self.left if inherited[id(was)] is None]
         return parts
+
+
+def _find_place(item: Item, start: str) -> tuple[Identity, str]:
+    """An object, and its file as seen from a folder."""
+    return identify(item.ref), posixpath.relpath(item.file.path or ".", start)

@@ -171,7 +171,7 @@ class Stage:
         self.makes_secrets |= "secretGenerator" in value
         for field in GENERATORS:
             if self._partly and isinstance(value.get(field), list):
-                value[field] = [self._leave_files_out(each, place) for each in value[field]]
+                value[field] = list(map(self._leave_files_out, value[field]))
         _refuse_fetching({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)})
         for field in USES:
             if field in value:
@@ -226,21 +226,15 @@ class Stage:
         self._find(entry, overlay.folder)
         raise Lacking(entry)
 
-    def _leave_files_out(self, generator: object, place: str) -> object:
-        """What makes a ConfigMap or Secret, with empty files for those that kustomize would fetch."""
+    def _leave_files_out(self, generator: object) -> object:
+        """What makes a ConfigMap or Secret, without the files that kustomize would fetch."""
         if not isinstance(generator, dict):
             return generator
-        listed = list_entries(generator, "files")
-        for number, entry in enumerate(listed):
-            if fetched := find_fetched(entry):
-                address = fetched[fetched.lower().index("http") :]
-                self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=address))
-                self._number += 1
-                name = f"krmfn-{_WORD}-{self._number}.txt"
-                self._write(posixpath.join(place, name), b"")
-                key = entry.partition("=")[0] if entry != address else posixpath.basename(address)
-                listed[number] = f"{key}={name}"
-        return {**generator, "files": listed} if listed else generator
+        files = list_entries(generator, "files")
+        for entry in filter(find_fetched, files):
+            address = entry[entry.lower().index("http") :]
+            self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=address))
+        return {**generator, "files": [each for each in files if not find_fetched(each)]} if files else generator
 
     def _find(self, entry: str, folder: str) -> None:
         """Raises NotRendered for a path that is not in the tree."""

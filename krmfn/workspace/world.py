@@ -148,7 +148,9 @@ class World(NamedTuple):
     def place(self, item: Item) -> FileRef:
         """Where an object begins, or else the kustomization that it is in."""
         own = self.sources.get(id(item), item)
-        return FileRef(self.overlay) if own.file.path == RENDERED else own.file
+        if not self.overlay:
+            return own.file
+        return FileRef(self.overlay) if own.file.path == RENDERED else own.locate(())
 
     def locate(self, item: Item, path: Path) -> FileRef:
         """Where a field of an object stands, or else the object, or the kustomization that it is in."""
