@@ -23,7 +23,8 @@ from krmfn.reconcile.placement import beside
 from krmfn.workspace.manifests import Manifests, hides
 from krmfn.workspace.manifests import join as join_streams
 from krmfn.workspace.world import World
-from krmfn.workspace.worlds import Worlds, find_written
+from krmfn.workspace.worlds import Worlds
+from krmfn.workspace.written import find_written
 
 if TYPE_CHECKING:
     from krmfn.workspace.replacing import FileChange

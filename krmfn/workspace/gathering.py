@@ -28,10 +28,11 @@ from krmfn.workspace.overlays import (
     Overlay,
     find_overlay,
     follow,
+    index_uses,
     list_entries,
     list_files,
     list_named,
-    list_uses,
+    reach,
     with_components,
 )
 from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
@@ -364,21 +365,15 @@ def _find_components(
 
 def _find_roots(tree: Tree, overlays: Mapping[str, Overlay], deployed: set[str]) -> list[str]:
     """The folders of the kustomizations that no other one uses and nobody deploys, and of one in each circle."""
-    places = {tree.resolve(folder): folder for folder in overlays}
-    uses = {place: set(list_uses(tree, overlays[folder])) for place, folder in places.items()}
-    used = set().union(*uses.values())
-    roots: list[str] = []
-    reached: set[str] = set()
-    for place in (*(place for place in places if place not in used), *deployed, *places):
-        if place in places and not (place in reached or place in deployed or overlays[places[place]].is_component):
-            roots.append(places[place])
-        waiting = [place]
-        while waiting:
-            here = waiting.pop()
-            if here not in reached:
-                reached.add(here)
-                waiting += uses.get(here, ())
-    return sorted(roots)
+    uses = index_uses(tree, overlays)
+    named = {folder for folder in overlays if tree.resolve(folder) in deployed}
+    heads = overlays.keys() - named.union(*uses.values())
+    reached = reach({*heads, *named}, uses)
+    for folder in sorted(overlays.keys() - reached):
+        if folder not in reached:
+            heads.add(folder)
+            reached |= reach([folder], uses)
+    return sorted(folder for folder in heads if not overlays[folder].is_component)
 
 
 def _find_topmost(above: str, folders: Iterable[str]) -> list[str]:

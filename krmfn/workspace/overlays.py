@@ -10,7 +10,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.krm import Item, Stream, Unreadable
@@ -163,21 +163,26 @@ def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = (*USES, *PLU
                 yield tree.resolve(path)
 
 
-def list_affixed(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, set[str]]:
-    """The kustomizations that rename objects and list no `configurations`, by their paths, each with the folders whose
-    objects it renames. A folder with `configurations` of its own is not among them: they hold above it, too."""
+def index_uses(
+    tree: Tree, overlays: Mapping[str, Overlay], fields: Sequence[str] = (*USES, *PLUGINS)
+) -> dict[str, set[str]]:
+    """The folders of kustomizations, each with those among them that it builds on."""
     places = {tree.resolve(folder): folder for folder in overlays}
-    found: dict[str, set[str]] = {}
-    for folder, overlay in overlays.items():
-        if not any(overlay.value.get(field) for field in ("namePrefix", "nameSuffix")):
-            continue
-        waiting, reached = [folder], set[str]()
-        while waiting:
-            here = waiting.pop()
-            if here not in reached and not overlays[here].value.get("configurations"):
-                reached.add(here)
-                waiting += [places[place] for place in list_uses(tree, overlays[here]) if place in places]
-        found[overlay.path] = reached
+    return {
+        folder: {places[place] for place in list_uses(tree, overlay, fields) if place in places}
+        for folder, overlay in overlays.items()
+    }
+
+
+def reach(folders: Iterable[str], uses: Mapping[str, Iterable[str]]) -> set[str]:
+    """The folders, and all that lie on the ways from them."""
+    found: set[str] = set()
+    waiting = list(folders)
+    while waiting:
+        here = waiting.pop()
+        if here not in found:
+            found.add(here)
+            waiting += uses.get(here, ())
     return found
 
 
@@ -215,24 +220,6 @@ def _list_files(generator: Mapping[str, Any]) -> Iterator[str]:
     files = (entry.partition("=")[2] or entry for entry in list_entries(generator, "files"))
     alone = [generator["env"]] if isinstance(generator.get("env"), str) else []
     yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
-
-
-def list_configurations(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, Any]]:
-    """The functionConfigs of ours that a kustomization lists: in its own text, in files, or in folders of them."""
-    seen = {tree.resolve(overlay.folder)}
-    waiting = [(overlay, "transformers")]
-    while waiting:
-        here, listed = waiting.pop()
-        for entry in list_entries(here.value, listed):
-            path, kind = follow(tree, here.folder, entry)
-            try:
-                if kind == "folder" and tree.resolve(path) not in seen:
-                    seen.add(tree.resolve(path))
-                    waiting += [(inner, use) for inner in [find_overlay(tree, path)] if inner for use in USES]
-                data = tree.find(path) if kind == "file" else b"" if path else entry.encode("utf-8", "replace")
-                yield from (value for value in read_objects(data or b"", path) if is_ours(value))
-            except NotRendered:
-                continue
 
 
 def is_ours(value: Mapping[str, Any]) -> bool:

@@ -15,14 +15,13 @@ from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
 from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.files import is_path, open_tree, read_paths
+from krmfn.workspace.files import open_tree, read_paths
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load
-from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, NotRendered, Tree, find_around
+from krmfn.workspace.trees import ManifestFile, Tree
 from krmfn.workspace.world import World
 
 if TYPE_CHECKING:
     from krmfn.workspace.gathering import Gathering
-    from krmfn.workspace.overlays import Overlay
     from krmfn.workspace.world import Sources
 
 
@@ -130,14 +129,14 @@ def find_worlds(
     start = posixpath.commonpath([posixpath.normpath(each or ".") for each in starts]) if len(starts) == 1 else "."
     read_files = list({file.path: file for part in parts for file in part.read.files}.values())
     if not any(part.is_folder for part in parts):  # files that are named one by one belong together
-        worlds += [_make_world(read_files, tree, start)] if read_files else []
+        worlds += [make_world(read_files, tree, start)] if read_files else []
     else:
         from krmfn.workspace.fragments import leave_out_fragments
         from krmfn.workspace.splitting import split, split_completely, tell_alternatives
 
         read_files, told = leave_out_fragments(read_files, kustomized, tree)
         for label, files in split_completely(read_files) if complete else split(read_files):
-            world = _make_world(files, tree, start)
+            world = make_world(files, tree, start)
             worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
         problems += [*told, *tell_alternatives(read_files)]
     edited = tuple(found.sources for found in gathered)
@@ -177,137 +176,8 @@ def _read_argument(
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
 
 
-def _make_world(files: Sequence[LoadedFile], tree: Tree | None, start: str) -> World:
+def make_world(files: Sequence[LoadedFile], tree: Tree | None, start: str) -> World:
+    """The world of files, whose key is seen from `start`."""
     items = [item for file in files for item in file.stream.items]
     folder = posixpath.commonpath([posixpath.dirname(file.path) for file in files]) or "."
     return World("", posixpath.relpath(folder, start), items, tree, folder, tuple(files))
-
-
-def find_written(
-    arguments: Sequence[str],
-    watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]] = iter,
-    excluded: Sequence[str] = (),
-) -> Worlds:
-    """The worlds of files as they are written, nothing rendered: the files of a kustomization's folder are one.
-
-    A folder that kustomizations of the arguments build on counts with the files that its own kustomization lists.
-    `configurations` are the functionConfigs of ours that the kustomization, or one that builds on it, lists: where
-    there are any, the function does the work. Raises InputMissing.
-    """
-    from krmfn.workspace.fragments import leave_out_fragments
-    from krmfn.workspace.overlays import list_affixed
-    from krmfn.workspace.splitting import split
-
-    find_here()
-    inputs = read_paths(arguments, excluded)
-    owners: dict[str, list[LoadedFile]] = {}
-    rest: list[LoadedFile] = []
-    trees = [open_tree(each)[0] for each in filter(is_path, arguments) if _is_folder(each)]
-    found = _find_overlays(trees[0], inputs.files, excluded) if trees else {}
-    borrowed = _borrow(trees[0], inputs.files, found) if trees else []
-    named = {each for each in arguments if not _is_folder(each)}
-    read = load(watch([*inputs.files, *borrowed]), inputs.left_out, named)
-    overlays = _list_configurations(trees[0], found) if trees else {}
-    files = list(read.files)
-    told: list[Result] = []
-    if trees:
-        files, told = leave_out_fragments(files, _list_folders(inputs.files), trees[0])
-    for file in files:
-        folder = find_around(file.path, overlays)
-        if folder is None:
-            rest.append(file)
-        else:
-            owners.setdefault(folder, []).append(file)
-    worlds = [
-        _make_world(files, trees[0], folder)._replace(folder=folder, configurations=overlays[folder])
-        for folder, files in owners.items()
-    ]
-    apart = split(rest) if trees else [("", rest)] * bool(rest)
-    worlds += [_make_world(files, trees[0] if trees else None, ".") for _, files in apart]
-    outside = frozenset(file.path for file in borrowed)
-    affixed = list_affixed(trees[0], found) if trees else {}
-    return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside, affixed=affixed)
-
-
-def _is_folder(argument: str) -> bool:
-    if argument == "-":
-        return False
-    tree, path = open_tree(argument)
-    return tree.kind(path) == "folder"
-
-
-def _list_folders(files: Iterable[ManifestFile]) -> list[str]:
-    """The folders of the kustomizations among files."""
-    return [posixpath.dirname(file.path) or "." for file in files if posixpath.basename(file.path) in KUSTOMIZATIONS]
-
-
-def _find_overlays(tree: Tree, files: Iterable[ManifestFile], excluded: Sequence[str]) -> dict[str, Overlay]:
-    """The kustomizations among files by their folders, and those that they build on, wherever these are."""
-    from krmfn.model.patterns import is_inside, read_patterns
-    from krmfn.workspace.overlays import USES, find_overlay, follow, list_entries
-
-    found: dict[str, Overlay] = {}
-    waiting = _list_folders(files)
-    seen = {tree.resolve(folder) for folder in waiting}
-    patterns = [pattern for text in excluded for pattern in read_patterns(text, ".")]
-    for folder in waiting:  # it grows
-        try:
-            overlay = find_overlay(tree, folder)
-        except NotRendered:
-            overlay = None
-        if overlay is None:
-            continue
-        found[folder] = overlay
-        for entry in (entry for field in USES for entry in list_entries(overlay.value, field)):
-            path, kind = follow(tree, folder, entry)
-            if kind == "folder" and tree.resolve(path) not in seen:
-                seen.add(tree.resolve(path))
-                if is_inside(patterns, posixpath.join(path, KUSTOMIZATIONS[0])):
-                    continue
-                waiting.append(path)
-    return found
-
-
-def _borrow(tree: Tree, files: Iterable[ManifestFile], overlays: Mapping[str, Overlay]) -> list[ManifestFile]:
-    """The files of kustomizations that are not among `files`: each kustomization, and what it lists."""
-    from krmfn.workspace.overlays import PLUGINS, USES, is_path, list_entries
-
-    named = set(_list_folders(files))
-    known = {tree.resolve(file.path) for file in files if tree.kind(file.path)}
-    found = []
-    for overlay in (overlay for folder, overlay in overlays.items() if folder not in named):
-        listed = (entry for field in (*USES, *PLUGINS) for entry in list_entries(overlay.value, field))
-        entries = (posixpath.normpath(posixpath.join(overlay.folder, entry)) for entry in listed if is_path(entry))
-        for path in (overlay.path, *entries):
-            data = tree.find(path) if tree.kind(path) == "file" and tree.resolve(path) not in known else None
-            if data is not None:
-                known.add(tree.resolve(path))
-                found.append(ManifestFile(path, data))
-    return sorted(found)
-
-
-def _list_configurations(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, tuple[Mapping[str, Any], ...]]:
-    """The folders of kustomizations, each with the functionConfigs that reach what is in it."""
-    from krmfn.workspace.overlays import list_configurations, list_uses
-
-    own = {folder: tuple(list_configurations(tree, overlay)) for folder, overlay in overlays.items()}
-    places = {tree.resolve(folder): folder for folder in own}
-    # The functions of a component get what those who list it have.
-    users: dict[str, list[str]] = {}
-    for folder, overlay in overlays.items():
-        for place in list_uses(tree, overlay, ("components",)):
-            users.setdefault(places.get(place, ""), []).append(folder)
-    waiting = [folder for folder, configurations in own.items() if configurations]
-    while waiting:
-        part = waiting.pop()
-        fresh = [folder for folder in users.get(part, ()) if not own[folder]]
-        own |= dict.fromkeys(fresh, own[part])
-        waiting += fresh
-    waiting = [folder for folder, configurations in own.items() if configurations]
-    while waiting:
-        folder = waiting.pop()
-        for used in (places[place] for place in list_uses(tree, overlays[folder]) if place in places):
-            if not own[used]:
-                own[used] = own[folder]
-                waiting.append(used)
-    return own

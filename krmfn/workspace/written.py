@@ -1,0 +1,160 @@
+"""The worlds of files as they are written, nothing rendered: what `generate` edits.
+
+The files of a kustomization's folder are one world. Where a kustomization lists our function, the function does the
+work.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from krmfn.model.patterns import is_inside, read_patterns
+from krmfn.workspace.disk import find_here
+from krmfn.workspace.files import open_tree, read_paths
+from krmfn.workspace.fragments import leave_out_fragments
+from krmfn.workspace.manifests import LoadedFile, load
+from krmfn.workspace.overlays import (
+    PLUGINS,
+    USES,
+    Overlay,
+    find_overlay,
+    follow,
+    index_uses,
+    is_ours,
+    is_path,
+    list_entries,
+    reach,
+    read_objects,
+)
+from krmfn.workspace.splitting import split
+from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, NotRendered, Tree, find_around
+from krmfn.workspace.worlds import Worlds, make_world
+
+
+def find_written(
+    arguments: Sequence[str],
+    watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]] = iter,
+    excluded: Sequence[str] = (),
+) -> Worlds:
+    """The worlds of the files that arguments name.
+
+    A folder that kustomizations of the arguments build on counts with the files that its own kustomization lists.
+    `configurations` are the functionConfigs of ours that the kustomization, or one that builds on it, lists. Raises
+    InputMissing.
+    """
+    find_here()
+    inputs = read_paths(arguments, excluded)
+    trees = [tree for tree, path in map(open_tree, filter(is_path, arguments)) if tree.kind(path) == "folder"]
+    if not trees:
+        read = load(watch(inputs.files), inputs.left_out, set(arguments))
+        worlds = [make_world(read.files, None, ".")] if read.files else []
+        return Worlds(tuple(worlds), read.problems, read.files)
+    tree = trees[0]
+    folders = [posixpath.dirname(file.path) or "." for file in inputs.files if _is_kustomization(file)]
+    overlays = _find_overlays(tree, folders, excluded)
+    borrowed = _borrow(tree, inputs.files, [each for folder, each in overlays.items() if folder not in folders])
+    named = {each for each in arguments if tree.kind(each) != "folder"}
+    read = load(watch([*inputs.files, *borrowed]), inputs.left_out, named)
+    files, told = leave_out_fragments(read.files, folders, tree)
+    configurations = _list_configurations(tree, overlays)
+    owners: dict[str | None, list[LoadedFile]] = {}
+    for file in files:
+        owners.setdefault(find_around(file.path, overlays), []).append(file)
+    rest = owners.pop(None, [])
+    worlds = [
+        make_world(own, tree, folder)._replace(folder=folder, configurations=configurations[folder])
+        for folder, own in owners.items()
+        if folder is not None
+    ]
+    worlds += [make_world(own, tree, ".") for _, own in split(rest)]
+    outside = frozenset(file.path for file in borrowed)
+    affixed = _list_affixed(tree, overlays)
+    return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside, affixed=affixed)
+
+
+def _is_kustomization(file: ManifestFile) -> bool:
+    return posixpath.basename(file.path) in KUSTOMIZATIONS
+
+
+def _find_overlays(tree: Tree, folders: Sequence[str], excluded: Sequence[str]) -> dict[str, Overlay]:
+    """The kustomizations in folders, and those that they build on, wherever these are."""
+    found: dict[str, Overlay] = {}
+    waiting = list(folders)
+    seen = {tree.resolve(folder) for folder in waiting}
+    patterns = [pattern for text in excluded for pattern in read_patterns(text, ".")]
+    for folder in waiting:  # it grows
+        try:
+            overlay = find_overlay(tree, folder)
+        except NotRendered:
+            overlay = None
+        if overlay is None:
+            continue
+        found[folder] = overlay
+        for entry in (entry for field in USES for entry in list_entries(overlay.value, field)):
+            path, kind = follow(tree, folder, entry)
+            if kind == "folder" and tree.resolve(path) not in seen:
+                seen.add(tree.resolve(path))
+                if not is_inside(patterns, posixpath.join(path, KUSTOMIZATIONS[0])):
+                    waiting.append(path)
+    return found
+
+
+def _borrow(tree: Tree, files: Iterable[ManifestFile], overlays: Iterable[Overlay]) -> list[ManifestFile]:
+    """What is not among `files` of kustomizations: each itself, and the files that it lists."""
+    known = {tree.resolve(file.path) for file in files if tree.kind(file.path)}
+    found = []
+    for overlay in overlays:
+        listed = (entry for field in (*USES, *PLUGINS) for entry in list_entries(overlay.value, field))
+        for path, kind in ((overlay.path, "file"), *(follow(tree, overlay.folder, entry) for entry in listed)):
+            data = tree.find(path) if kind == "file" and tree.resolve(path) not in known else None
+            if data is not None:
+                known.add(tree.resolve(path))
+                found.append(ManifestFile(path, data))
+    return sorted(found)
+
+
+def _list_configurations(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """The folders of kustomizations, each with the functionConfigs that reach what is in it."""
+    found = {folder: tuple(_list_own(tree, overlay)) for folder, overlay in overlays.items()}
+    users: dict[str, set[str]] = {}
+    for folder, used in index_uses(tree, overlays, ("components",)).items():
+        for component in used:
+            users.setdefault(component, set()).add(folder)
+    # The functions of a component get what those who list it have.
+    for ways in (users, index_uses(tree, overlays)):
+        for folder in [folder for folder, configurations in found.items() if configurations]:
+            for reached in reach([folder], ways):
+                found[reached] = found[reached] or found[folder]
+    return found
+
+
+def _list_own(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, Any]]:
+    """The functionConfigs of ours that a kustomization lists: in its own text, in files, or in folders of them."""
+    seen = {tree.resolve(overlay.folder)}
+    waiting = [(overlay, "transformers")]
+    while waiting:
+        here, listed = waiting.pop()
+        for entry in list_entries(here.value, listed):
+            path, kind = follow(tree, here.folder, entry)
+            try:
+                if kind == "folder" and tree.resolve(path) not in seen:
+                    seen.add(tree.resolve(path))
+                    waiting += [(inner, use) for inner in [find_overlay(tree, path)] if inner for use in USES]
+                data = tree.find(path) if kind == "file" else b"" if path else entry.encode("utf-8", "replace")
+                yield from (value for value in read_objects(data or b"", path) if is_ours(value))
+            except NotRendered:
+                continue
+
+
+def _list_affixed(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, set[str]]:
+    """The kustomizations that rename objects and list no `configurations`, by their paths, each with the folders whose
+    objects it renames. A folder with `configurations` of its own is not among them: they hold above it, too."""
+    bare = {folder: each for folder, each in overlays.items() if not each.value.get("configurations")}
+    uses = index_uses(tree, bare)
+    return {
+        overlay.path: reach([folder], uses) if folder in bare else set()
+        for folder, overlay in overlays.items()
+        if any(overlay.value.get(field) for field in ("namePrefix", "nameSuffix"))
+    }
