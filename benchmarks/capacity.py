@@ -91,7 +91,7 @@ def simulate(row: tuple[int, int, int, int, int]) -> dict[str, float]:
     from krmfn.survey.census import take_census
     from krmfn.survey.counting import count_members
     from krmfn.survey.gangs import list_present
-    from krmfn.workspace import simulator
+    from krmfn.workspace.processes import find_simulator, simulate
 
     nodes, gangs, pods, node_kinds, pod_kinds = row
     items = [Item.new(value) for value in make_gangs(gangs, pods, pod_kinds)]
@@ -100,7 +100,7 @@ def simulate(row: tuple[int, int, int, int, int]) -> dict[str, float]:
     census = take_census(items, members, None, settings.cluster)
     roster = call_roll(census)
     question = ask(census, roster, settings, [{"name": "a", "seed": 0}])
-    answer = simulator.simulate(simulator.find_simulator(RELEASE), question)
+    answer = simulate(find_simulator(RELEASE), question)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     placed = sum(bool(place.get("node")) for place in answer[0]["pods"].values())
     return {"seconds": used.ru_utime + used.ru_stime, "bytes": used.ru_maxrss * 1024, "told": placed}

@@ -183,7 +183,6 @@ def test_a_list_of_words_is_written_down_once() -> None:
 GATES = {
     "files": {
         *("workspace/disk.py", "workspace/replacing.py", "workspace/staging.py", "workspace/rendering.py"),
-        "workspace/patches.py",  # in the copy that staging makes
         *("releases/schemastore.py", "reports/pages.py", "cli/streams.py", "krm/running.py"),
         "model/schedules.py",  # the time zones of the system
     },

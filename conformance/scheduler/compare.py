@@ -18,7 +18,7 @@ from krmfn.catalogue import RULES
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.pipeline import foresee
-from krmfn.workspace.simulator import Failed, find_simulator, simulate
+from krmfn.workspace.processes import Failed, find_simulator, simulate
 
 Value = dict[str, Any]
 MISSED = DATA.parent / "missed"

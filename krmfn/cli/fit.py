@@ -27,7 +27,7 @@ from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
 from krmfn.workspace.manifests import hides
-from krmfn.workspace.simulator import NAME, Failed, find_simulator, simulate
+from krmfn.workspace.processes import SIMULATORS, Failed, find_simulator, simulate
 from krmfn.workspace.trees import InputMissing
 from krmfn.workspace.world import merge
 
@@ -66,9 +66,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             kept = judged.judge_results(world, settings, more)
             results += [(world.name, result) for result in kept if result.severity == "error"]
         asker = find_asker(settings, options)
-        unasked = (
-            "--prove leaves the scheduler out" if options["prove"] else f"{NAME}{settings.release} is not on the PATH"
-        )
+        missing = f"{SIMULATORS}{settings.release} is not on the PATH"
+        unasked = "--prove leaves the scheduler out" if options["prove"] else missing
         views.append(View(found.name(world), foresee(items, settings, asker), "" if asker else unasked))
     views = [view for view in views if view.outlook.standings] or views[:1]
     told = merge(results)

@@ -128,7 +128,7 @@ class _Repository:
 def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, NotRendered], None]) -> list[Deployment]:
     """The deployments of folders that are in the tree; equal ones once. `tell` gets the path of an object that names
     too many, of which none are given, and why."""
-    found: dict[tuple[str, str, str], Deployment] = {}
+    found: list[Deployment] = []
     foreign = _list_foreign(items)
     repository = _Repository(tree)
     for item in items:
@@ -140,18 +140,15 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
             tree.left_out.append(LeftOut(item.file.path, reason, sort="generators of ApplicationSets"))
         try:
             listed = list(islice(_list_deployments(repository, item, items), MOST_DEPLOYMENTS + 1))
+            if len(listed) > MOST_DEPLOYMENTS:
+                raise NotRendered(f"names more than {MOST_DEPLOYMENTS:,} deployments in {item.ref}")
         except NotRendered as reason:
             tell(item.file.path, reason)
             continue
-        if len(listed) > MOST_DEPLOYMENTS:
-            tell(item.file.path, NotRendered(f"names more than {MOST_DEPLOYMENTS:,} deployments in {item.ref}"))
-            continue
-        for each in listed:
-            if "{{" not in each.folder and tree.kind(each.folder) == "folder":
-                key = (each.folder, repr(each.placing), each.repository)
-                found.setdefault(key, each._replace(source=item.file.path))
+        here = (each for each in listed if "{{" not in each.folder and tree.kind(each.folder) == "folder")
+        found += [each._replace(source=item.file.path) for each in here]
     unique: dict[tuple[str, str], Deployment] = {}
-    for each in _drop_foreign_tops(found.values(), repository.top):
+    for each in _drop_foreign_tops(found, repository.top):
         unique.setdefault((each.folder, repr(each.placing)), each)
     return list(unique.values())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from krmfn.krm import FileRef, Item, Result, Unreadable
@@ -99,8 +100,8 @@ def _has_fragments(items: Sequence[Item], beside: bool, called: bool) -> bool:
     pods = [item for item in items if find_kind(item.ref.group, item.kind) is not None]
     if not pods:
         return beside and any(map(_lacks_namespace, items))
-    others = {item.ref.group for item in items if find_kind(item.ref.group, item.kind) is None}
-    is_alone = not others or ((beside or all("spec" not in item.value for item in pods)) and not others & _GROUPS)
+    is_open = beside or all("spec" not in item.value for item in pods)
+    is_alone = len(pods) == len(items) or (is_open and all(item.ref.group not in _GROUPS for item in items))
     return is_alone and all(_is_fragment(item, beside, called) for item in pods)
 
 
@@ -136,19 +137,16 @@ def _list_cases(file: LoadedFile) -> Iterator[str]:
 def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
     """The files that Go programs of their folder or of one above embed, or that tests beside them or in the folder
     above name. Without those with groups, and with definitions, which hold for the objects in other files."""
-    folders = {posixpath.dirname(file.path) for file in files}
-    folders |= {
-        "/".join(steps[:end]) for folder in folders for steps in [folder.split("/")] for end in range(len(steps))
-    }
+    folders = {str(above) for file in files for above in PurePosixPath(file.path).parents}
     patterns: list[Pattern] = []
     for folder in folders:
-        for name in (each.name for each in tree.entries(folder or ".") if each.name.endswith(".go")):
+        for name in (each.name for each in tree.entries(folder) if each.name.endswith(".go")):
             data = (tree.find(posixpath.join(folder, name)) or b"").decode("utf-8", "replace")
             read = re.findall(r'"(\w[\w.-]*\.(?:ya?ml|json))"', data) if name.endswith("_test.go") else []
-            named = [*read, *(f"*/{each}" for each in read if folder)]
+            named = [*read, *(f"*/{each}" for each in read if folder != ".")]
             for line in re.findall(r"(?m)^[ \t]*//go:embed (.+)", data):
                 named += line.replace("all:", "").replace('"', "").split()
-            patterns += read_patterns("".join(f"/{each}\n" for each in named), folder or ".")
+            patterns += read_patterns("".join(f"/{each}\n" for each in named), folder)
     return {
         file.path
         for file in files
@@ -186,19 +184,16 @@ def _lacks_namespace(item: Item) -> bool:
     """Whether kustomize would have to write the namespace of a subject of a role, or the name of a Namespace."""
     if item.kind == "Namespace" and not item.ref.group:
         return set(item.name) == {"_"}
-    subjects = item.value.get("subjects")
-    accounts = [each for each in subjects if isinstance(each, dict)] if isinstance(subjects, list) else []
-    return any(each.get("kind") == "ServiceAccount" and not each.get("namespace") for each in accounts)
+    subjects = map(as_mapping, as_list(item.value.get("subjects")))
+    return any(each.get("kind") == "ServiceAccount" and not each.get("namespace") for each in subjects)
 
 
 def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
     """Whether no container of an object has an image; `beside` a kustomization, whether anything else is missing. What
     is `called` a patch may have no containers at all, and so may a Pod: a template for Spark. Without selector and
     containers, an object is the beginning of one."""
-    kind = find_kind(item.ref.group, item.kind)
-    assert kind is not None
-    containers = [each for template in kind.templates for each in _list_containers(item.value, template.path)]
-    images = [isinstance(each, dict) and "image" in each for each in containers]
+    lists = (each.get("containers") for each in walk_values(item.value) if isinstance(each, dict))
+    images = ["image" in as_mapping(each) for listed in lists for each in as_list(listed)]
     selector = dig(item.value, "spec", "selector") or {}
     if not beside:
         is_empty = item.ref.group == _APPS and isinstance(selector, dict) and not any(selector.values())
@@ -209,23 +204,6 @@ def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
 
 def _is_partial_definition(item: Item) -> bool:
     """Whether an object only names a CustomResourceDefinition, or adds to one."""
-    if item.kind != "CustomResourceDefinition" or not isinstance(spec := item.value.get("spec"), dict):
-        return False
-    return spec.keys().isdisjoint(("group", "names", "scope"))
-
-
-def _list_containers(value: Any, path: str) -> Iterator[Any]:
-    """The containers of the pod templates that a row's path stands for."""
-    places = [value]
-    for step in path.split("/") if path else ():
-        found: list[Any] = []
-        for place in places:
-            if step == "*":
-                found += place if isinstance(place, list) else place.values() if isinstance(place, dict) else ()
-            elif isinstance(place, dict):
-                found.append(place.get(step))
-        places = found
-    for place in places:
-        containers = dig(place, "spec", "containers")
-        if isinstance(containers, list):
-            yield from containers
+    spec = item.value.get("spec")
+    is_other = item.kind != "CustomResourceDefinition" or not isinstance(spec, dict)
+    return not is_other and not {"group", "names", "scope"} & as_mapping(spec).keys()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.model.patterns import Pattern, find_match, read_patterns
 
 if TYPE_CHECKING:
     from krmfn.krm.results import FileRef
-    from krmfn.model.patterns import Pattern
 
 GIT = "git:"
 MISSING = "which does not exist"
@@ -34,6 +35,7 @@ _TEST_DATA = r"(?i)(?:^|/)(?:test[-_]?data|tests?/(?:data|fixtures)|src/test/res
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
 MOST_CHARACTERS = 4096
 #: What a Helm chart renders from.
+_MARKS_OF_CHART = {("Chart.yaml", "file"), ("templates", "folder")}
 _CHART = ("Chart.yaml", "templates", "charts", "ci")
 _DEEPEST = 64
 #: Deeper folders are not looked into: to find one takes as long as all above it together.
@@ -170,23 +172,22 @@ class Tree:
         waiting = [(folder, self._find_patterns(folder))]
         while waiting:
             here, patterns = waiting.pop()
-            entries = [(name, kind) for name, kind in self.entries(here) if name != ".git"]
-            patterns = self._add_patterns(here, sorted(name for name, _ in entries), patterns)
+            entries = list(self.entries(here))
+            patterns = [*patterns, *self._read_patterns(here, (name for name, _ in entries))]
             if _GO_MODULES in entries and here != folder and here.rpartition("/")[2] == "vendor":
                 reason = "lists the modules that go mod vendor copied beside it: they are another repository's"
                 self.left_out.append(LeftOut(_join(here, _GO_MODULES[0]), reason, sort="copies of Go modules"))
                 continue
-            is_chart = ("templates", "folder") in entries and ("Chart.yaml", "file") in entries
+            is_chart = {*entries} >= _MARKS_OF_CHART
             if is_chart:
                 reason = "is a Helm chart: helm template shows what it would be"
                 self.left_out.append(LeftOut(_join(here, "Chart.yaml"), reason, sort="Helm charts"))
             for name, kind in entries:
                 path = _join(here, name)
+                is_looked_at = kind in ("folder", SUBMODULE) or name.endswith(SUFFIXES)
                 if name.startswith(".") or (is_chart and (name in _CHART or name.startswith("values"))):
                     continue
-                if kind not in ("folder", SUBMODULE) and not name.endswith(SUFFIXES):
-                    continue
-                if self._is_ignored(patterns, path, kind):
+                if not is_looked_at or self._is_ignored(patterns, path, kind):
                     continue
                 if kind == "folder" and path.count("/") > _DEEPEST_READ:
                     self.left_out.append(LeftOut(path, f"is in more than {_DEEPEST_READ} folders", severe=True))
@@ -203,8 +204,6 @@ class Tree:
 
     def _find_patterns(self, folder: str) -> list[Pattern]:
         """The patterns of the folders above one, as far as the top."""
-        from krmfn.model.patterns import read_patterns
-
         above: list[str] = []
         try:
             here, top = folder, self.resolve(os.path.relpath(self.top, self.here) if self.top else folder)
@@ -215,32 +214,24 @@ class Tree:
             pass
         patterns: list[Pattern] = []
         for each in reversed(above):
-            patterns = self._add_patterns(each, _IGNORES, patterns)
+            patterns += self._read_patterns(each, _IGNORES)
         # Who names a folder that is ignored wants to see it.
         patterns = [] if self._is_ignored(patterns, os.path.normpath(folder), "folder") else patterns
         return patterns + [each for text in self.excluded for each in read_patterns(text, ".")]
 
-    def _add_patterns(self, folder: str, names: Iterable[str], patterns: list[Pattern]) -> list[Pattern]:
-        for name in names:
-            if name in _IGNORES:
-                try:
-                    data = self.read(_join(folder, name))
-                except FileNotFoundError:
-                    continue
-                except LeftOut as left:
-                    self.left_out.append(left)
-                    continue
-                from krmfn.model.patterns import read_patterns
+    def _read_patterns(self, folder: str, names: Iterable[str]) -> Iterator[Pattern]:
+        """The patterns that are in a folder with these names."""
+        for name in sorted({*names}.intersection(_IGNORES)):
+            try:
+                data = self.read(_join(folder, name))
+                yield from read_patterns(data.decode("utf-8", "replace"), os.path.normpath(folder))
+            except FileNotFoundError:
+                continue
+            except LeftOut as left:
+                self.left_out.append(left)
 
-                patterns = [*patterns, *read_patterns(data.decode("utf-8", "replace"), os.path.normpath(folder))]
-        return patterns
-
-    def _is_ignored(self, patterns: list[Pattern], path: str, kind: str) -> bool:
-        if not patterns:
-            return False
-        from krmfn.model.patterns import find_match
-
-        found = find_match(patterns, path, kind == "folder")
+    def _is_ignored(self, patterns: Sequence[Pattern], path: str, kind: str) -> bool:
+        found = find_match(patterns, path, kind == "folder") if patterns else None
         if found is not None:
             self.matched.add(found.text)
         return found is not None
