@@ -104,7 +104,9 @@ class Stage:
         for path in self.files if self._emptied else ():
             with open(path, "rb") as stream:
                 names.update(_VALUE.findall(stream.read()))
-        for place in self._emptied if names else ():
+        # Somebody may call a file that is missing as a kustomization that was checked.
+        emptied = [place for place in self._emptied if os.path.basename(place) not in KUSTOMIZATIONS]
+        for place in emptied if names else ():
             self._write(place, b"".join(b"%b=${%b}\n" % (name, name) for name in sorted(names)))
 
     def _aim(self, value: Mapping[str, Any], place: str) -> dict[str, Any]:
