@@ -43,7 +43,7 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     done = build(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     for page in ("index.html", "tutorial/index.html", "reference/configuration/index.html", "rules/index.html"):
-        assert (tmp_path / "site" / page).is_file()
+        assert (tmp_path / "site/docs" / page).is_file()
     (tmp_path / "docs" / "tutorial.md").write_text("[nowhere](nowhere.md)")
     assert build(tmp_path).returncode != 0
 
