@@ -39,7 +39,6 @@ KNOWN: Mapping[str, Any] = MappingProxyType(
         "comment": rb"|//[^\n]*|/\*.*?(?:\*/|\Z)",
         "depth": 4,
         "form": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",
-        "folder": SimpleNamespace(name="a" * 40),  # the name of a tree of git
         "found": (b"", b"  "),
         "more": (4, 5),
         "name": "job",

@@ -8,7 +8,6 @@ run programs. So git starts at the top of the work tree that was found from outs
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from subprocess import Popen
 from typing import NamedTuple
@@ -173,15 +172,17 @@ class Revision(Tree):
                 data = self._read_object(place or ".", folder.name, b"tree")
             except LeftOut as left:
                 raise InputMissing(f"{self.argument}: git cannot list the files: {left}") from None
-            done = 0
-            for entry in re.finditer(rb"(\d+) ([^\0]*)\0(.{%d})" % (len(folder.name) // 2), data, re.DOTALL):
-                name = entry[2].decode("utf-8", "surrogateescape")
+            end = 0
+            while end < len(data):
+                mode, _, rest = data[end : data.find(b"\0", end)].partition(b" ")
+                digest = end + len(mode) + len(rest) + 2
+                end = digest + len(folder.name) // 2
+                name = rest.decode("utf-8", "surrogateescape")
                 # Trees can hold names that git would not write to a disk.
-                if name in ("", ".", "..") or "/" in name or entry.start() != done:
+                if name in ("", ".", "..") or "/" in name or end > len(data):
                     shown = f"{place}/{name}".lstrip("/")
                     raise InputMissing(f"{self.argument}: the path {shown} is one that no folder can have")
-                found[name] = _Listed(_KINDS.get(entry[1], "file"), entry[3].hex())
-                done = entry.end()
+                found[name] = _Listed(_KINDS.get(mode, "file"), data[digest:end].hex())
         return self._folders[folder.name]
 
     def _locate(self, path: str) -> str:
