@@ -10,7 +10,7 @@ import ast
 import importlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ It does not report this:
 
 ## Sources
 """
+#: The rooms that can be used without the rest, each with a page of its own.
+DOORS = {"krm", "server", "__init__"}
 STAGES: Mapping[str, str] = {
     "server": "What would the API server refuse, drop or warn about?",
     "scheduler": "Will the pods be scheduled, and all together?",
@@ -77,7 +79,7 @@ def render_pages() -> dict[str, str]:
         "reference/cli.md": render_cli(),
         **render_rules(),
         "reference/mapping.md": render_kinds(),
-        "../CONTRIBUTING.md": render_rooms(),
+        "architecture.md": render_rooms(),
     }
 
 
@@ -92,7 +94,7 @@ def render_kinds() -> str:
         told = "; ".join(map(_say_template, kind.templates)) or "in other objects"
         told = f"no gang: {kind.reason}" if kind.reason else told if kind.source else f"{told} (only checked)"
         rows.append(f"| {name} | {_cell(told)} | {'' if kind.reason else _say_keeper(kind)} |")
-    return _fill(DOCS / "reference" / "mapping.md", "kinds", rows)
+    return _fill((DOCS / "reference" / "mapping.md").read_text(), "kinds", rows)
 
 
 def _say_template(template: TemplatePath) -> str:
@@ -110,25 +112,41 @@ def _say_keeper(kind: KindRow) -> str:
     return {None: "always", "": "not known"}.get(kind.keeper, f"{kind.keeper}{never}")
 
 
-def _fill(path: Path, name: str, rows: list[str]) -> str:
+def _fill(page: str, name: str, rows: list[str]) -> str:
     """The page with a table between its two marks."""
-    head, _, rest = path.read_text().partition(f"<!-- {name} -->\n")
+    head, _, rest = page.partition(f"<!-- {name} -->\n")
     return f"{head}<!-- {name} -->\n\n" + "\n".join(rows) + "\n\n" + rest[rest.index(f"<!-- end of {name} -->") :]
 
 
 def render_rooms() -> str:
-    """CONTRIBUTING.md with the table of rooms: what each is for, from its docstring, and whom it may import."""
-    root = DOCS.parent
-    tree = ast.parse((root / "tests" / "test_architecture.py").read_text())
-    assigned = {ast.unparse(node.target): node.value for node in tree.body if isinstance(node, ast.AnnAssign)}
-    arrows: dict[str, set[str]] = eval(compile(ast.Expression(assigned["ARROWS"]), "ARROWS", "eval"))
-    rows = ["| room | what it is for | imports |", "|---|---|---|"]
-    for room, others in arrows.items():
-        package = root / "krmfn" / room
+    """The page of the architecture: the drawing of the rooms, and their table."""
+    import yaml
+
+    rooms: dict[str, dict[str, Any]] = yaml.safe_load((DOCS / "rooms.yaml").read_text())
+    page = DOCS / "architecture.md"
+    page_rows = ["| room | what it is for | open it to change |", "|---|---|---|"]
+    for room, row in rooms.items():
+        package = DOCS.parent / "krmfn" / room
         path = module if (module := package / "__init__.py").exists() else package.with_suffix(".py")
         summary = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
-        rows.append(f"| `{room}` | {_cell(summary)} | {', '.join(name for name in arrows if name in others)} |")
-    return _fill(root / "CONTRIBUTING.md", "rooms", rows)
+        page_rows.append(f"| `{room}` | {_cell(summary)} | {_cell(row['open'])} |")
+    text = _fill(page.read_text(), "rooms", page_rows)
+    return _fill(text, "drawing", ["```mermaid", *_draw({room: row["imports"] for room, row in rooms.items()}), "```"])
+
+
+def _draw(arrows: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The rooms as a graph of Mermaid. An arrow that follows from others is left out."""
+    below: dict[str, set[str]] = {}
+    for room, imports in arrows.items():
+        below[room] = {*imports}.union(*(below.get(each, set()) for each in imports))
+    yield "flowchart BT"
+    for room in arrows:
+        door = ":::door" if room in DOORS else ""
+        yield f'  {room.strip("_")}["{room}"]{door}'
+    for room, imports in arrows.items():
+        direct = [each for each in imports if not any(each in below.get(other, ()) for other in imports)]
+        yield from (f"  {each.strip('_')} --> {room.strip('_')}" for each in direct)
+    yield "  classDef door stroke-width:3px"
 
 
 def render_rules() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The checks as a function, for people who test their manifests with pytest.
+"""Generating and checking as functions, for programs and for tests with pytest.
 
     findings = krmfn.validate("base", kubernetes="1.37")
     assert not findings.errors
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from krmfn.config import ConfigError, check_feature_gates, read_settings
+from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
 from krmfn.judging import Judging
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.results import Result, Severity
@@ -24,7 +24,17 @@ from krmfn.workspace.trees import InputMissing, ManifestFile
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
-__all__ = ["ConfigError", "Findings", "InputMissing", "Manifests", "Result", "Unreadable", "validate"]
+__all__ = [
+    "ConfigError",
+    "Findings",
+    "Generated",
+    "InputMissing",
+    "Manifests",
+    "Result",
+    "Unreadable",
+    "generate",
+    "validate",
+]
 
 #: A path as on the command line (file, folder, `git:REV[:PATH]`), an object as plain values, YAML or JSON as bytes,
 #: or several of them.
@@ -67,6 +77,38 @@ class Findings(tuple[Result, ...]):
         return f"Findings(\n{self}\n)" if self else "Findings()"
 
 
+class Generated(NamedTuple):
+    """The objects as they would be applied, with their groups and links, and what there is to say of them."""
+
+    objects: list[dict[str, Any]]
+    findings: Findings
+
+
+def generate(
+    manifests: Manifests,
+    *,
+    kubernetes: str | None = None,
+    feature_gates: Mapping[str, bool] | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Generated:
+    """The objects of `manifests` with the groups that they ask for; files are not changed.
+
+    The arguments are those of `validate`. What a folder holds counts as one input, and kustomizations are rendered.
+    Raises ConfigError, InputMissing, Unreadable and ValueError.
+    """
+    from krmfn import pipeline
+
+    settings = _read_settings(kubernetes, feature_gates, config)
+    found, problems = _read(manifests)
+    objects: list[dict[str, Any]] = []
+    results = [*problems]
+    for world in found.apply(pipeline.run_functions).worlds:
+        items, told = pipeline.complete(world.items, settings)
+        objects += [dict(item.value) for item in items]
+        results += told
+    return Generated(objects, Findings(order(results)))
+
+
 def validate(
     manifests: Manifests,
     *,
@@ -93,20 +135,9 @@ def validate(
     """
     from krmfn import pipeline
 
-    settings = read_settings({**_EMPTY, **(config or {})})
+    settings = _read_settings(kubernetes, feature_gates, config)
     _refuse_unknown("stage", stages, STAGES)
     _refuse_unknown("update", [update], UPDATES)
-    check_feature_gates(feature_gates or {})
-    for gate, on in (feature_gates or {}).items():
-        if not isinstance(on, bool):
-            raise ValueError(f"the feature gate {gate} is neither True nor False: {on!r}")
-    if kubernetes is not None:
-        # Read like a configuration, so that an unknown release is refused in the same words.
-        spec = {"kubernetes": {"version": kubernetes}}
-        settings = settings._replace(release=read_settings({**_EMPTY, "spec": spec}).release, assumed=False)
-    if feature_gates:
-        gates = complete(feature_gates, settings.release)
-        settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
     new, problems = _read(manifests)
     old = None if against is None else _read(against)[0].apply(pipeline.run_functions)
     from krmfn.workspace.pairing import pair
@@ -128,6 +159,25 @@ def validate(
         judged = judging.judge(pairs, settings.rules, world.items, folder=folder, unseen=world.unseen)
         results += [(world.name, result) for result in judged if result is not None]
     return Findings(order(merge(results)))
+
+
+def _read_settings(
+    kubernetes: str | None, feature_gates: Mapping[str, bool] | None, config: Mapping[str, Any] | None
+) -> Settings:
+    """The settings that the arguments of `validate` say. Raises ConfigError and ValueError."""
+    settings = read_settings({**_EMPTY, **(config or {})})
+    check_feature_gates(feature_gates or {})
+    for gate, on in (feature_gates or {}).items():
+        if not isinstance(on, bool):
+            raise ValueError(f"the feature gate {gate} is neither True nor False: {on!r}")
+    if kubernetes is not None:
+        # Read like a configuration, so that an unknown release is refused in the same words.
+        spec = {"kubernetes": {"version": kubernetes}}
+        settings = settings._replace(release=read_settings({**_EMPTY, "spec": spec}).release, assumed=False)
+    if feature_gates:
+        gates = complete(feature_gates, settings.release)
+        settings = settings._replace(feature_gates={**settings.feature_gates, **gates})
+    return settings
 
 
 def _refuse_unknown(what: str, given: Collection[str], known: Collection[str]) -> None:

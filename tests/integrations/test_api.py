@@ -110,3 +110,17 @@ def test_importing_the_package_loads_none_of_it() -> None:
     program = "import sys, krmfn; print(*(name for name in sys.modules if name.startswith('krmfn.')))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []
+
+
+def test_generate_adds_groups_and_changes_nothing_that_has_them() -> None:
+    made = krmfn.generate("examples/job/job.yaml", kubernetes="1.37")
+    assert [each["kind"] for each in made.objects] == ["Job", "Workload", "PodGroup"]
+    assert made.objects[0]["spec"]["template"]["spec"]["schedulingGroup"] == {"podGroupName": "job-allreduce"}
+    assert krmfn.generate(made.objects, kubernetes="1.37").objects == made.objects
+    assert not krmfn.validate(made.objects, kubernetes="1.37").errors
+
+
+def test_generate_tells_what_it_cannot_count() -> None:
+    with open("examples/job/job.yaml", "rb") as stream:
+        broken = stream.read().replace(b"parallelism: 8", b"parallelism: many")
+    assert krmfn.generate(broken, kubernetes="1.37").findings.errors
