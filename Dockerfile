@@ -29,10 +29,10 @@ LABEL org.opencontainers.image.title="krmfn" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}"
 COPY --from=build /opt/krmfn /opt/krmfn
+COPY integrations/check.sh /usr/share/krmfn/
 COPY release/bill_of_materials.py /tmp/
 # One run of each kind lets Python compile what it uses of its own library, which slim images come without.
-RUN mkdir -p /usr/share/krmfn \
- && /opt/krmfn/bin/python /tmp/bill_of_materials.py > /usr/share/krmfn/bom.cdx.json \
+RUN /opt/krmfn/bin/python /tmp/bill_of_materials.py > /usr/share/krmfn/bom.cdx.json \
  && rm /tmp/bill_of_materials.py \
  && printf 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n' \
     | /opt/krmfn/bin/krmfn > /dev/null \
