@@ -25,6 +25,7 @@ from krmfn.model.findings import STAGES, Finding
 from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.pipeline import find_all, to_results
+from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 #: 403: what else the cluster has (classes, quotas); 409: the server has an object of this name itself.
@@ -80,9 +81,9 @@ def survey_repository(folder: str, client: Client | None) -> Survey:
 
 
 def find_in(worlds: Worlds, settings: Settings) -> Iterator[tuple[Finding, Result]]:
-    find_rivals = worlds.index_definitions()
+    definitions = Definitions(worlds.worlds)
     for world in worlds.worlds:
-        known = settings._replace(is_base=world.is_base, rivals=find_rivals(world))
+        known = settings._replace(is_base=world.is_base, rivals=definitions.near(world))
         found = list(find_all(world.items, known, None, STAGES, "apply"))
         for finding, result in zip(found, to_results(world.trace(each) for each in found), strict=True):
             yield finding, world.settle(result)

@@ -19,6 +19,7 @@ from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.releases.gates import complete
 from krmfn.reports import order, render
+from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.manifests import load
 from krmfn.workspace.trees import InputMissing, ManifestFile
 from krmfn.workspace.world import World
@@ -148,10 +149,10 @@ def validate(
     results = [("", problem) for problem in kept if problem is not None]
     new = new.apply(pipeline.run_functions)
     states = {id(after): before for before, after in pair(old, new)} if old else {}
-    find_rivals = new.index_definitions()
+    known_definitions = Definitions(new.worlds)
     for world in new.worlds:
         before = states.get(id(world))
-        known = settings._replace(is_base=world.is_base, rivals=find_rivals(world))
+        known = settings._replace(is_base=world.is_base, rivals=known_definitions.near(world))
         found = list(pipeline.find_all(world.items, known, before.items if before else None, stages, update))
         told = pipeline.to_results(world.trace(finding) for finding in found)
         pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, told, strict=True)]

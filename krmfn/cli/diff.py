@@ -30,6 +30,7 @@ from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.releases.release import find_release
 from krmfn.reports import FORMATS, plans
 from krmfn.reports.plans import to_results
+from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.files import GIT, name_state
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.pairing import find_missing, pair
@@ -101,13 +102,15 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     shifts: list[Shift] | None = [] if options["cluster"] else None
     version = options["to_kubernetes"] or ""
     definitions = read_definitions(options)
-    find_rivals = new.index_definitions()
+    known_definitions = Definitions(new.worlds)
     for before, after in pair(old, new):
         was = _complete(before, configurations) if before else None
         if was:
             _refuse_assumed(was, options, given)
         now = _complete(after, configurations, version, convert=words[0] == words[1])
-        settings = now.settings._replace(definitions=definitions, is_base=after.is_base, rivals=find_rivals(after))
+        settings = now.settings._replace(
+            definitions=definitions, is_base=after.is_base, rivals=known_definitions.near(after)
+        )
         entries += _plan(was, now._replace(settings=settings), options)
         if shifts is not None:
             shifts += _foresee(was, now, options)

@@ -36,6 +36,7 @@ from krmfn.model.findings import STAGES
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, find_all, run_functions
+from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.files import GIT, is_path, name_state
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.trees import RevisionMissing
@@ -121,10 +122,12 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         from krmfn.workspace.pairing import pair
 
         pairs = {id(after): before for before, after in pair(old, new)}
-    find_rivals = new.index_definitions()
+    known_definitions = Definitions(new.worlds)
     for world in new.worlds:
         settings = configurations.find(world, as_cluster=True)
-        settings = settings._replace(definitions=definitions, is_base=world.is_base, rivals=find_rivals(world))
+        settings = settings._replace(
+            definitions=definitions, is_base=world.is_base, rivals=known_definitions.near(world)
+        )
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = pairs.get(id(world))
@@ -150,8 +153,8 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     say_if_empty(new.items, new.problems, words, options)
     if "server" in stages and options["output"] == "text" and not options["quiet"]:
         scope = describe_scope(scopes)
-        if scope:
-            streams.say(scope)
+        for line in (*known_definitions.tell(), *([scope] if scope else ())):
+            streams.say(line)
     return exit_status(results, fail_on, any(map(hides, problems)))
 
 

@@ -185,6 +185,8 @@ class Tree:
             for name, kind in entries:
                 path = _join(here, name)
                 is_looked_at = kind in ("folder", SUBMODULE) or name.endswith(SUFFIXES)
+                if is_chart and name == "charts":
+                    waiting += [(each, patterns) for each in self._list_definitions(path)]
                 if name.startswith(".") or (is_chart and (name in _CHART or name.startswith("values"))):
                     continue
                 if not is_looked_at or self._is_ignored(patterns, path, kind):
@@ -201,6 +203,15 @@ class Tree:
         reason = "is the data of a test, which nobody applies"
         self.left_out += [LeftOut(path, reason, sort="data of tests") for path in data]
         return sorted({*found}.difference(data))
+
+    def _list_definitions(self, folder: str) -> Iterator[str]:
+        """The folders `crds` of charts in a folder `charts`, which helm applies as they are."""
+        for name, kind in self.entries(folder) if folder.count("/") < _DEEPEST_READ else ():
+            inside = {*self.entries(_join(folder, name))} if kind == "folder" else set()
+            if ("crds", "folder") in inside:
+                yield _join(_join(folder, name), "crds")
+            if ("charts", "folder") in inside:
+                yield from self._list_definitions(_join(_join(folder, name), "charts"))
 
     def _find_patterns(self, folder: str) -> list[Pattern]:
         """The patterns of the folders above one, as far as the top."""

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from krmfn.workspace.world import Sources
 
 
-_DEFINITION = "CustomResourceDefinition"
-
-
 class Worlds(NamedTuple):
     """The worlds of a command line, and what there is to say about files that are in none of them.
 
@@ -63,17 +60,6 @@ class Worlds(NamedTuple):
             for world in self.worlds
         )
         return self._replace(worlds=tuple(worlds))
-
-    def index_definitions(self) -> Callable[[World], list[Item]]:
-        """Finds the CustomResourceDefinitions that are not in a world. Copies of its own are among them where nothing
-        renders its files: an older one, or the newer one. What is rendered has its own."""
-        known = [(world, item) for world in self.worlds for item in world.items if item.kind == _DEFINITION]
-
-        def find(world: World) -> list[Item]:
-            own = {item.name for other, item in known if other is world and world.name}
-            return [item for other, item in known if other is not world and item.name not in own]
-
-        return find
 
     def name(self, world: World) -> str:
         """What a person calls a world: its name, or the file or folder that it was read from. Empty for the only one

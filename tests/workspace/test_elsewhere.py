@@ -57,6 +57,49 @@ def test_an_older_copy_of_a_definition_elsewhere_refuses_nothing(
     assert run(capsys, "diff", "git:HEAD", ".")[0] == 0
 
 
+WRONG = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: a}\nspec: {color: red}\n"
+SIZE = "{spec: {type: object, properties: {size: {type: integer}}}}"
+
+
+def test_a_definition_that_is_rendered_holds_for_samples_elsewhere(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As kubebuilder lays a project out."""
+    require_kustomize(monkeypatch)
+    write(folder, {"config/samples/foo.yaml": WRONG})
+    assert "1 not: unknown kinds" in run(capsys, "validate", ".")[2]
+    write(folder, {"config/crd/bases/foos.yaml": define(SIZE)})
+    write(folder, {"config/crd/kustomization.yaml": "resources: [bases/foos.yaml]\n"})
+    code, out, said = run(capsys, "validate", ".")
+    assert (code, 'unknown field "spec.color"' in out, "unknown kinds" in said) == (1, True, False)
+    write(folder, {"config/samples/kustomization.yaml": "resources: [foo.yaml]\n"})
+    assert 'unknown field "spec.color"' in run(capsys, "validate", ".")[1], "rendered, too"
+
+
+def test_of_several_definitions_the_nearest_holds_and_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_kustomize(monkeypatch)
+    color = SIZE.replace("size: {type: integer", "color: {type: string")
+    for name, properties in (("a/v1", SIZE), ("b/v2", color)):
+        write(folder, {f"{name}/crd/foos.yaml": define(properties)})
+        write(folder, {f"{name}/crd/kustomization.yaml": "resources: [foos.yaml]\n"})
+    write(folder, {"b/v2/samples/foo.yaml": WRONG, "b/v2/samples/kustomization.yaml": "resources: [foo.yaml]\n"})
+    code, _, said = run(capsys, "validate", ".")
+    line = "b/v2/samples: checked with the nearest of 2 definitions of foos.example.com: b/v2/crd/foos.yaml"
+    assert (code, line in said) == (0, True)
+    write(folder, {"a/v1/samples/foo.yaml": WRONG, "a/v1/samples/kustomization.yaml": "resources: [foo.yaml]\n"})
+    assert run(capsys, "validate", ".")[0] == 1
+
+
+def test_definitions_of_subcharts_hold(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chart = "apiVersion: v2\nname: a\nversion: 0.1.0\n"
+    write(folder, {"chart/Chart.yaml": chart, "chart/templates/a.yaml": "{{ a }}", "foo.yaml": WRONG})
+    write(folder, {"chart/charts/b/Chart.yaml": chart, "chart/charts/b/crds/foos.yaml": define(SIZE)})
+    write(folder, {"chart/charts/b/templates/b.yaml": WRONG.replace("name: a", "name: {{ b }}")})
+    assert 'Foo a spec.color: unknown field "spec.color"' in run(capsys, "validate", ".")[1]
+
+
 def test_a_definition_elsewhere_may_have_a_field_that_ours_lack(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

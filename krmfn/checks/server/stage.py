@@ -77,6 +77,8 @@ class Judge:
         self._fills = [field for gate in settings.release.gates.values() for field in gate.fills]
         self._facts: AdmissionFacts | None = None
         self._definitions: Given | None = None
+        #: The definitions elsewhere in the input, by their API group.
+        self._near: dict[str, Given] = {}
 
     def check(self, item: Item, before: Item | None) -> Iterable[Finding]:
         """What the server would say of an item, whose state was `before`."""
@@ -191,7 +193,10 @@ class Judge:
         if found:
             return Shipped("", "", {str(number): each for number, each in enumerate(found)}, True)
         kuberay = self.settings.kuberay.version
-        return find_shipped(group, item.kind, version, {"kubeRay": kuberay, **self.settings.operators})
+        shipped = find_shipped(group, item.kind, version, {"kubeRay": kuberay, **self.settings.operators})
+        if not isinstance(shipped, Shipped) and (near := self._find_near(item)):
+            return Shipped("", "", near, True)
+        return shipped
 
     @property
     def _given(self) -> Given:
@@ -227,7 +232,7 @@ class Judge:
             return refused_by(judge_all(all_known, schemas, value, old, repeated, self.update)[0].causes)
 
         answer, doubted = judge_all(known, schemas, item.value, old, repeated, self.update)
-        if (answer.causes or doubted) and (more := self._find_more(item)) and not known.said:
+        if (answer.causes or doubted) and (more := self._find_near(item)) and not known.said:
             all_known = known._replace(structures={**more, **known.structures})
             answer, doubted = judge_all(all_known, schemas, item.value, old, repeated, self.update)
         verdict, unknown = leave_out(item, refused_by(answer.causes), judge, before)
@@ -281,13 +286,15 @@ class Judge:
         hint = self.excuse(note.rule, note.path, item)
         return note._replace(hint=hint).on(item, "info") if hint else note.on(item)
 
-    def _find_more(self, item: Item) -> dict[str, Structure]:
-        """The definitions elsewhere in the repository of a kind that krmfn brings its own for."""
-        from krmfn.server.custom import Given
-
+    def _find_near(self, item: Item) -> dict[str, Structure]:
+        """The definitions of a kind elsewhere in the input."""
         group, _, version = item.api_version.rpartition("/")
-        near = [each.value for each in self.settings.rivals if each.name.endswith(f".{group}")]
-        return {f"{number}.": each for number, each in enumerate(Given(near).find(group, item.kind, version))}
+        if group not in self._near:
+            from krmfn.server.custom import Given
+
+            rivals = [each.value for each in self.settings.rivals if each.name.endswith(f".{group}")]
+            self._near[group] = Given(rivals)
+        return {f"{number}.": each for number, each in enumerate(self._near[group].find(group, item.kind, version))}
 
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
         repeated = _find_repeated(item)
