@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from conformance import commands
+from conformance.ending import end
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,4 +17,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main)

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from conformance.ending import Unable
 from conformance.versions import HERE, Release
 
 PROGRAM = "kube-apiserver"
@@ -25,7 +26,7 @@ THREEWAY = "threeway"
 NUMBERS = "numbers"
 
 
-class BuildFailed(RuntimeError):
+class BuildFailed(Unable):
     """The Go toolchain refused; the message ends with its last lines."""
 
 
@@ -53,10 +54,11 @@ def find_program(release: Release, name: str) -> Path | None:
 
 
 def name_binary(name: str) -> str:
-    """The name of a program in the cache: of our own ones with a hash of their text."""
-    if name == PROGRAM:
+    """The name of a program in the cache: of our own ones, which are in go/, with a hash of their text."""
+    folder = HERE / "go" / name
+    if not folder.is_dir():
         return name
-    texts = (path.read_bytes() for path in sorted((HERE / "go" / name).iterdir()))
+    texts = (path.read_bytes() for path in sorted(folder.iterdir()))
     return f"{name}-{hashlib.sha256(b''.join(texts)).hexdigest()[:16]}"
 
 
@@ -147,12 +149,18 @@ def link_flags(release: Release) -> str:
     return " ".join(flags)
 
 
-def run_go(arguments: list[str], folder: Path) -> str:
-    """Output of a go command. Raises BuildFailed when it fails or Go is not installed."""
+def run_go(arguments: list[str], folder: Path, stdin: str = "") -> str:
+    """Output of a go command that reads `stdin`. Raises BuildFailed when it fails or Go is not installed."""
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
     try:
         done = subprocess.run(
-            ["go", *arguments], cwd=folder, env=environment, text=True, capture_output=True, check=False
+            ["go", *arguments],
+            cwd=folder,
+            env=environment,
+            input=stdin,
+            text=True,
+            capture_output=True,
+            check=False,
         )
     except FileNotFoundError:
         raise BuildFailed("go is not installed (https://go.dev/dl)") from None

@@ -4,12 +4,13 @@ cel-python is installed. What the evaluator of krmfn says is what the servers an
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conformance.custom import RECORDED, find_one
+from conformance.ending import Unable, end
 from conformance.storage import read_records
 from krmfn.krm.results import ABSENT
 from krmfn.server.cel import EvaluationFailed, compile_rule
@@ -30,8 +31,11 @@ def list_evaluations() -> Iterator[tuple[str, Any]]:
                 yield rule["rule"], value
 
 
-def main() -> None:
+def main(words: Sequence[str]) -> int:
+    """Measures; takes no words."""
     began = time.process_time()
+    if importlib.util.find_spec("celpy") is None:
+        raise Unable("celpy is not installed: pip install cel-python")
     celpy: Any = importlib.import_module("celpy")
     adapter: Any = importlib.import_module("celpy.adapter")
     imported = time.process_time() - began
@@ -62,7 +66,8 @@ def main() -> None:
         f"{count} evaluations of {len(programs)} rules: {agree} agree; import {imported * 1000:.0f} ms; "
         f"each {theirs / count * 1e6:.0f} us, by krmfn {ours / count * 1e6:.0f} us"
     )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    end(main)

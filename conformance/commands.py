@@ -18,6 +18,7 @@ from typing import Any
 from conformance.accept import widest_profile
 from conformance.again import ask_again
 from conformance.build import build_programs
+from conformance.ending import Unable
 from conformance.fixtures import create_fixtures
 from conformance.generate.mix import CORE, GOVERNING, OTHERS, TABLES, WITHOUT_PODS, cases
 from conformance.living import Living
@@ -461,6 +462,8 @@ def repeat_files(arguments: argparse.Namespace) -> int:
     records = [
         record for path in arguments.files for record in itertools.islice(read_records(path), 0, None, arguments.every)
     ]
+    if any("profile" not in record for record in records):
+        raise Unable("only files of `record` can be asked again: data/recorded, data/others, data/pods, data/plain")
     differing = 0
     for name, profile in read_profiles().items():
         mine = [record for record in records if record["profile"] == name]

@@ -6,10 +6,10 @@ A pattern that krmfn cannot read is not judged; one that Go cannot read is in no
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator, Sequence
 from random import Random
 
+from conformance.build import run_go
 from conformance.storage import Record
 from conformance.versions import HERE
 from krmfn.server.patterns import compile_pattern
@@ -47,8 +47,7 @@ def make_pattern(rng: Random, depth: int) -> str:
 
 def ask_go(cases: Sequence[tuple[str, str]]) -> list[Record]:
     asked = "".join(json.dumps(case) + "\n" for case in cases)
-    done = subprocess.run(["go", "run", str(PROGRAM)], input=asked, text=True, capture_output=True, check=True)
-    answers = map(json.loads, done.stdout.splitlines())
+    answers = map(json.loads, run_go(["run", str(PROGRAM)], HERE, asked).splitlines())
     return [
         {"pattern": pattern, "text": text, "found": found}
         for (pattern, text), found in zip(cases, answers, strict=True)

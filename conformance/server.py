@@ -19,6 +19,7 @@ from typing import IO
 
 from conformance.build import find_server
 from conformance.client import Client, NoAnswer
+from conformance.ending import Unable
 from conformance.versions import Profile
 
 TOKEN = "conformance"
@@ -28,7 +29,7 @@ READY_SECONDS = 90.0
 DISABLED_ADMISSION = ("ServiceAccount", "NamespaceLifecycle", "PodSecurity")
 
 
-class StartFailed(RuntimeError):
+class StartFailed(Unable):
     """A program ended or never became ready; the message ends with the last lines of its log."""
 
 
@@ -133,7 +134,10 @@ def write_keys(folder: Path) -> None:
         ["openssl", "genrsa", "-out", str(key), "2048"],
         ["openssl", "rsa", "-in", str(key), "-pubout", "-out", str(public)],
     ):
-        subprocess.run(command, check=True, capture_output=True)
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except (FileNotFoundError, subprocess.CalledProcessError) as problem:
+            raise StartFailed(f"openssl is missing, or cannot make keys: {problem}") from None
 
 
 def etcd_command(program: str, folder: Path, client_port: int, peer_port: int) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from conformance.build import run_go
 from conformance.storage import Record
 from conformance.versions import HERE
 from krmfn.model.marks import POD_GROUP
@@ -137,9 +138,7 @@ def ask_trainer(cases: Sequence[Record]) -> list[Record]:
         json.dumps({"runtime": case["runtime"], "trainJob": job}) + "\n"
         for case, job in zip(cases, written, strict=True)
     )
-    command = ["go", "run", "-mod=mod", "."]
-    done = subprocess.run(command, cwd=PROGRAM, input=asked, text=True, capture_output=True, check=True)
-    answers = map(json.loads, done.stdout.splitlines())
+    answers = map(json.loads, run_go(["run", "-mod=mod", "."], PROGRAM, asked).splitlines())
     return [
         {**case, "written": job, "made": list(_list_pods(answer))}
         for case, job, answer in zip(cases, written, answers, strict=True)

@@ -4,12 +4,12 @@ with the rule `webhook-refuses`."""
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 
 import krmfn
+from conformance.build import run_go
 from conformance.storage import Record
 from conformance.versions import HERE
 
@@ -82,11 +82,8 @@ def ask_webhooks(objects: Iterable[Record]) -> list[Record]:
     """The objects with what the webhooks say of them, empty where they are taken. Builds the program (needs Go)."""
     listed = list(objects)
     lines = "".join(json.dumps(each) + "\n" for each in listed)
-    words = ["go", "run", "-mod=mod", "."]
-    done = subprocess.run(words, cwd=PROGRAM, input=lines, text=True, stdout=subprocess.PIPE, check=True)
-    return [
-        {"object": each, "told": json.loads(line)} for each, line in zip(listed, done.stdout.splitlines(), strict=True)
-    ]
+    answers = run_go(["run", "-mod=mod", "."], PROGRAM, lines).splitlines()
+    return [{"object": each, "told": json.loads(line)} for each, line in zip(listed, answers, strict=True)]
 
 
 def differ(record: Record) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from conformance.bridge import changes
 from conformance.bridge.live import GATES, REPORT, SCENARIOS, is_whole, run_release, write_report
 from conformance.bridge.record import DATA, FILES, path_of, record
+from conformance.ending import end
 from conformance.storage import write_records
 
 
@@ -68,4 +68,4 @@ def prove_changes(release: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    end(main)

@@ -21,6 +21,7 @@ from conformance.bridge.operators import list_pods
 from conformance.bridge.pods import ASK
 from conformance.bridge.record import install, print_policies
 from conformance.bridge.webhook import serve_webhook
+from conformance.build import run_go
 from conformance.scheduler.plane import Plane, control
 from conformance.versions import HERE, read_profiles
 
@@ -106,10 +107,8 @@ SCENARIOS = tuple(_list_scenarios())
 def read_crds(places: Mapping[str, str] = CRDS) -> Iterator[Value]:
     """The CRDs, from the module cache of Go; downloaded where they are missing."""
     for module, path in places.items():
-        done = subprocess.run(
-            ["go", "mod", "download", "-json", module], check=True, capture_output=True, cwd=tempfile.gettempdir()
-        )
-        yield yaml.load(Path(json.loads(done.stdout)["Dir"], path).read_text(), yaml.CSafeLoader)
+        found = json.loads(run_go(["mod", "download", "-json", module], Path(tempfile.gettempdir())))
+        yield yaml.load(Path(found["Dir"], path).read_text(), yaml.CSafeLoader)
 
 
 def run_release(release: str, bridged: bool) -> dict[str, Outcome]:

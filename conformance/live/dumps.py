@@ -3,13 +3,14 @@ plane, as `kubectl get … -o json` prints it. What `krmfn why` says of them is 
 
 from __future__ import annotations
 
+import argparse
 import json
 import lzma
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.ending import end
 from conformance.live.__main__ import CONTROLLERS, start_plane
 from conformance.live.claims import Value
 from conformance.live.gangs import make_node
@@ -97,7 +98,9 @@ def _dump(plane: Plane) -> Iterator[Value]:
 
 def main(words: Sequence[str]) -> int:
     """Writes the states of a release."""
-    (release,) = words
+    parser = argparse.ArgumentParser(prog="python -m conformance.live.dumps", description=__doc__)
+    parser.add_argument("release", choices=tuple(PROFILES))
+    release = parser.parse_args(words).release
     rows = []
     with start_plane(release, PROFILES[release][0][0], CONTROLLERS) as plane:
         for name, obstacle in list_states(release):
@@ -108,4 +111,4 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    end(main)

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.client import NoAnswer
+from conformance.ending import end
 from conformance.scheduler.cluster import LeftOver, prepare
 from conformance.scheduler.compare import compare
 from conformance.scheduler.decide import decide
 from conformance.scheduler.made.scenario import PROFILES, choose_profile, make_scenario, spell_gates
-from conformance.scheduler.plane import BuildFailed, StartFailed, control
+from conformance.scheduler.plane import control
 from conformance.scheduler.storage import DATA, append, done_ids, pack
 
 
@@ -75,12 +76,8 @@ def main(words: Sequence[str]) -> int:
         return 0
     if given.command == "replay":
         return compare(given.releases, given.folder, given.simulator, given.every, given.write)
-    try:
-        return 1 if record(given.release, range(given.first, given.first + given.count), given.out) else 0
-    except (StartFailed, BuildFailed) as problem:
-        print(problem, file=sys.stderr)
-        return 2
+    return 1 if record(given.release, range(given.first, given.first + given.count), given.out) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    end(main)
