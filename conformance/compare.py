@@ -120,7 +120,8 @@ def compare_answer(profile: Profile, record: Record, way: str, verdict: dict[str
     return Disagreement(f"{way} {difference}".strip(), record, describe(ours), verdict) if difference else None
 
 
-def _mean(field: str) -> str:
+def mean(field: str) -> str:
+    """The path that is meant by one that leads nowhere."""
     return next((right + field[len(wrong) :] for wrong, right in MISNAMED.items() if field.startswith(wrong)), field)
 
 
@@ -130,7 +131,7 @@ def compare_verdicts(verdict: dict[str, Any], ours: Verdict) -> str:
     if ours.code != expected:
         return f"code {expected}, ours {ours.code}"
     if expected == 422:
-        theirs = [{**cause, "field": _mean(cause["field"])} for cause in verdict.get("causes", ())]
+        theirs = [{**cause, "field": mean(cause["field"])} for cause in verdict.get("causes", ())]
         if {(REASONS[cause.type], spell_path(cause.path)) for cause in ours.causes} != {
             (cause["reason"], cause["field"]) for cause in theirs
         }:
@@ -159,7 +160,7 @@ def is_client_matter(record: Record, verdict: dict[str, Any], ours: Verdict) -> 
     return verdict["code"] in (400, 409, 500) and not ours.accepted
 
 
-def is_patch(verdict: dict[str, Any]) -> bool:
+def is_patch(verdict: Mapping[str, Any]) -> bool:
     """Whether the server could not read the object that a patch made: it then calls the whole patch invalid."""
     return any(cause["field"] == "patch" for cause in verdict.get("causes", ()))
 

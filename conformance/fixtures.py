@@ -24,28 +24,26 @@ def create_fixtures(client: Client, profile: Profile) -> None:
     for priority_class in PRIORITY_CLASSES:
         body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **priority_class}
         post(client, "/apis/scheduling.k8s.io/v1/priorityclasses", body)
-    if profile.release.name != "1.36":
-        return
-    version = profile.release.served["Workload"][0]
-    for namespace in NAMESPACES:
-        place = f"/apis/scheduling.k8s.io/{version}/namespaces/{namespace}"
-        for kind, plural, name, spec in (
-            (
-                "Workload",
-                "workloads",
-                "train",
-                {"podGroupTemplates": [template("workers", gang(4)), template("driver", {"basic": {}})]},
-            ),
-            ("PodGroup", "podgroups", "gang-pg", {"schedulingPolicy": gang(2)}),
-            ("PodGroup", "podgroups", "basic-pg", {"schedulingPolicy": {"basic": {}}}),
-        ):
-            body = {
-                "apiVersion": f"scheduling.k8s.io/{version}",
-                "kind": kind,
-                "metadata": {"name": name},
-                "spec": spec,
-            }
-            post(client, f"{place}/{plural}", body)
+    if profile.release.name == "1.36":
+        for body in list_fixtures(profile):
+            plural = f"{body['kind'].lower()}s"
+            post(client, f"/apis/{body['apiVersion']}/namespaces/{body['metadata']['namespace']}/{plural}", body)
+
+
+def list_fixtures(profile: Profile) -> list[dict[str, Any]]:
+    """What the admission of 1.36 looks up."""
+    version = f"scheduling.k8s.io/{profile.release.served['Workload'][0]}"
+    templates = {"podGroupTemplates": [template("workers", gang(4)), template("driver", {"basic": {}})]}
+    rows = [
+        ("Workload", "train", templates),
+        ("PodGroup", "gang-pg", {"schedulingPolicy": gang(2)}),
+        ("PodGroup", "basic-pg", {"schedulingPolicy": {"basic": {}}}),
+    ]
+    return [
+        {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": space}, "spec": spec}
+        for space in NAMESPACES
+        for kind, name, spec in rows
+    ]
 
 
 def gang(count: int) -> dict[str, Any]:

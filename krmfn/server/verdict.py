@@ -16,6 +16,7 @@ from krmfn.server.strategy import RANDOM, STORED_UID
 _NOTHING: dict[str, Any] = {}
 #: A server's text of one field is longer only where somebody wants it to be; many such texts would fill the memory.
 _MOST_CHARACTERS = 40_000
+_OF_NOTHING = ("Invalid value: null", 'Invalid value: "":')
 
 
 class Cause(NamedTuple):
@@ -159,7 +160,12 @@ def join_reasons(causes: Iterable[Cause], value: Any) -> list[Cause]:
             joined[key] = joined[key]._replace(message=f"{joined[key].message}; {reason}")
         else:
             joined[key] = cause
-    written = {cause.message for cause in joined.values() if cause.path and dig(value, *cause.path) is not None}
+    # Nothing is filled in from a null or an empty text: two fields that are wrong in the same words are two mistakes.
+    written = {
+        cause.message
+        for cause in joined.values()
+        if cause.path and not cause.message.startswith(_OF_NOTHING) and dig(value, *cause.path) is not None
+    }
     return [
         cause
         for cause in joined.values()
