@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from krmfn.model.gotext import read_digits
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 
 ENFORCE: Final = "pod-security.kubernetes.io/enforce"
@@ -22,7 +23,8 @@ def find_violation(spec: Spec, labels: Mapping[str, Any]) -> str:
     strictness = _LEVELS.index(level) if level in _LEVELS else 0
     version = as_text(labels.get(f"{ENFORCE}-version")) or "latest"
     number = version.rpartition(".")[2]
-    minor = int(number) if number.isdecimal() and number.isascii() else _NEWEST
+    minor = read_digits(number)
+    minor = _NEWEST if minor is None else minor
     reasons = [
         reason
         for kind, since, reason, is_refused in _CHECKS

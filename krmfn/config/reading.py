@@ -12,6 +12,7 @@ from krmfn.config.problems import ConfigError, Mistake
 from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, load_schema
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
 from krmfn.krm.results import Severity
+from krmfn.model.gotext import read_digits
 from krmfn.model.wording import find_nearest
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import find_release, newest_release
@@ -108,9 +109,14 @@ def _build(spec: Mapping[str, Any]) -> Settings:
     )
 
 
+#: The digits of a part of a version that are read.
+_DIGITS = 9
+
+
 def _read_version(text: str) -> tuple[int, int]:
-    major, minor = text.lstrip("v").split(".")[:2]
-    return int(major), int(minor)
+    """Major and minor version. A part with more digits than any has is later than all."""
+    major, minor = (read_digits(part, _DIGITS) for part in text.lstrip("v").split(".")[:2])
+    return 10**_DIGITS if major is None else major, 10**_DIGITS if minor is None else minor
 
 
 def read_ruling(word: str, severity: Severity | None = None) -> Ruling:

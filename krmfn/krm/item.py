@@ -413,6 +413,17 @@ class Item:
         }
 
 
+def list_identified(items: Iterable[Item]) -> Iterator[Item]:
+    """The items that say what they are. One that cannot be read is left as it is by who does not need it, whatever
+    else is in the list."""
+    for item in items:
+        try:
+            _ = item.ref
+        except Unreadable:
+            continue
+        yield item
+
+
 def list_holding(items: Iterable[Item], *words: bytes) -> list[Item]:
     """The items that may hold one of the words (see `Item.may_hold`), in their order.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_identified
 from krmfn.krm.results import ResourceRef
 from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import REVISION, list_previous_names, list_sources
@@ -104,7 +104,7 @@ class Owners:
         self.items: dict[Identity, Item] = {}
         self._named: dict[MarkedSource, list[Identity]] = {}
         names = {kind for _, kind in kinds}
-        for item in items:
+        for item in list_identified(items):
             if item.kind not in names:
                 continue
             identity = identify(item.ref)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import Selection
-from krmfn.krm.item import Item, list_holding
+from krmfn.krm.item import Item, list_holding, list_identified
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding, Note
 from krmfn.model.marks import PREFIX, leave_out_local
@@ -111,7 +111,7 @@ def _leave_out_made(some: Iterable[Item], items: Sequence[Item]) -> Iterator[Ite
 def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
     """The items of kinds that can become gangs."""
     known: dict[tuple[str, str], bool] = {}
-    for item in items:
+    for item in list_identified(items):
         ref = item.ref
         kind = (ref.api_version, ref.kind)
         if kind not in known:

@@ -16,6 +16,7 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Finding
+from krmfn.model.gotext import read_digits
 from krmfn.model.rollouts import share
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
@@ -143,7 +144,7 @@ def _find_share_refused(annotations: Mapping[str, Any], spec: Mapping[str, Any])
     elif fraction is not None and not 0 < _read_number(fraction) < 1:
         yield _FRACTION, f'"{fraction}" is not a number between 0 and 1'
     for key, value in ((_MEMORY, memory), (_DEVICES, devices)):
-        if value is not None and not (as_text(value).isdecimal() and int(value)):
+        if value is not None and not read_digits(as_text(value)):
             yield key, f'"{value}" is not a whole number above 0'
 
 
