@@ -14,7 +14,8 @@ from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
 from conformance.jsonreader import BadJson, read_json
 from conformance.storage import Record
 from conformance.versions import Profile
-from krmfn.server import Mode, PriorityClass, validate_update
+from krmfn import server
+from krmfn.server import Mode, PriorityClass
 from krmfn.server.admission import AdmissionFacts
 from krmfn.server.body import address_of, refuse_body
 from krmfn.server.requests import (
@@ -88,7 +89,7 @@ def answer(profile: Profile, record: Record) -> Verdict:
 def answer_apply(profile: Profile, record: Record, mode: Mode) -> Verdict:
     """The checker's answer to the same change by an apply. Raises Unanswered."""
     gates = dict.fromkeys(profile.gates, True)
-    verdict = validate_update(record["object"], record["old"], profile.release.name, gates, mode, facts_of(profile))
+    verdict = server.answer(record["object"], profile.release.name, gates, record["old"], mode, facts_of(profile))
     if verdict is None:
         raise Unanswered("kind")
     return verdict
@@ -102,7 +103,7 @@ def answer_living(profile: Profile, record: Record, way: str) -> Verdict:
     new["metadata"]["name"] = old["metadata"]["name"]
     modes: dict[str, Mode] = {"threeWay": "apply", "replace": "replace", "apply": "server-side-apply"}
     gates = dict.fromkeys(profile.gates, True)
-    verdict = validate_update(new, old, profile.release.name, gates, modes[manner], facts_of(profile))
+    verdict = server.answer(new, profile.release.name, gates, old, modes[manner], facts_of(profile))
     if verdict is None:
         raise Unanswered("kind")
     return verdict

@@ -40,13 +40,13 @@ def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> I
     if shape in accepted:
         return
     from krmfn.releases.gates import list_needed
-    from krmfn.server import validate_create
+    from krmfn.server import answer
 
     # A gate that the output needs is taken as on: what is off is told by the note on gates, once.
     gates = {**dict.fromkeys(list_needed(settings.release, wanted.emission.objects), True), **settings.feature_gates}
     seen = set()
     for value in wanted.emission.objects:
-        verdict = validate_create(value, settings.release.name, gates)
+        verdict = answer(value, settings.release.name, gates)
         for cause in verdict.causes if verdict else ():
             if is_name_placeholder(dig(value, *cause.path)):
                 continue

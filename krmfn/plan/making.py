@@ -22,7 +22,7 @@ from krmfn.releases.release import GROUP
 from krmfn.releases.served import find_standing, is_of_kubernetes, is_of_program
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.releases.stored import find_writer, tell_damage
-from krmfn.server import Mode, Verdict, validate_create, validate_update
+from krmfn.server import Mode, Verdict, answer
 from krmfn.survey.census import Census, take_census
 
 
@@ -118,7 +118,9 @@ class _UpdateJudge:
     def _read_stored(self, item: Item) -> tuple[Item, Verdict | None]:
         """What the server reads of a stored object: not the fields that it does not have, such as a link of an older
         release; and what it would say of its creation, where that was asked."""
-        verdict = validate_create(item.value, self.release, self._assume_gates(item), self.facts)
+        if self.server.kind(item) is None:
+            return item, None
+        verdict = answer(item.value, self.release, self._assume_gates(item), facts=self.facts)
         unknown = [cause.path for cause in verdict.causes if cause.rule == "unknown-field"] if verdict else []
         if not unknown:
             return item, verdict
@@ -145,17 +147,17 @@ class _UpdateJudge:
         where that is known. What placeholders will be, or others add, is unknown."""
         if missing := self._refuse_missing(item):
             return missing
+        if self.server.kind(item) is None:
+            return self._refuse_other(item, before)
         gates = self._assume_gates(item)
 
-        def judge(value: Any) -> Verdict | None:
-            if before is None:
-                return validate_create(value, self.release, gates, self.facts)
-            return validate_update(value, before.value, self.release, gates, self.update, self.facts)
+        def ask(value: Any) -> Verdict | None:
+            return answer(value, self.release, gates, before.value if before else None, self.update, self.facts)
 
-        verdict = verdict or judge(item.value)
+        verdict = verdict or ask(item.value)
         if verdict is None:
-            return self._refuse_other(item, before)
-        known, _ = leave_out(item, verdict, lambda value: judge(value) or verdict, before)
+            return ()
+        known, _ = leave_out(item, verdict, lambda value: ask(value) or verdict, before)
         causes = tuple(cause for cause in known.causes if not self.server.excuse(cause.rule, cause.path, item))
         return () if verdict.causes and not causes else _read(known._replace(causes=causes))
 
@@ -172,8 +174,6 @@ class _UpdateJudge:
 
     def _refuse_other(self, item: Item, before: Item | None) -> tuple[Reason, ...]:
         """What is refused of a kind without rules: custom resources by their definitions, others by their fields."""
-        if self.server.kind(item) is not None:
-            return ()
         found = self.server.findings_of_other(item, before)
         return tuple(
             Reason(each.path, each.rule, each.type, each.message)

@@ -29,9 +29,8 @@ from krmfn.server.answers import (
     change,
     kind_of,
     misreads_numbers,
-    validate_create,
-    validate_update,
 )
+from krmfn.server.door import answer
 from krmfn.server.requests import create, hold
 from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, Verdict
@@ -43,12 +42,11 @@ __all__ = [
     "Mode",
     "PriorityClass",
     "Verdict",
+    "answer",
     "as_sent",
     "change",
     "create",
     "hold",
     "kind_of",
     "misreads_numbers",
-    "validate_create",
-    "validate_update",
 ]

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from krmfn.server.admission import AdmissionFacts
 from krmfn.server.requests import create, hold, update
 from krmfn.server.schema import Kind, find_kind
-from krmfn.server.verdict import Verdict, guard
+from krmfn.server.verdict import Verdict
 
 Mode: TypeAlias = 'Literal["apply", "server-side-apply", "replace"]'
 
@@ -24,37 +24,6 @@ def kind_of(value: Any, release: str, gates: Mapping[str, bool]) -> Kind | None:
         return None
     group, _, version = api_version.rpartition("/")
     return find_kind(group, kind, release, gates, version)
-
-
-def validate_create(
-    value: Any, release: str, gates: Mapping[str, bool], facts: AdmissionFacts = _NO_FACTS
-) -> Verdict | None:
-    """The answer to a create with strict field validation. None when the kind is not covered.
-
-    `value` is what `json.loads` gives. Gates that are not in `gates` have their default: all that matter here are off.
-    """
-    kind = kind_of(value, release, gates)
-    if kind is None:
-        return None
-    verdict = guard(create, kind, value, facts)
-    return guard(create, kind, as_sent(value), facts) if misreads_numbers(verdict, value) else verdict
-
-
-def validate_update(
-    new: Any, old: Any, release: str, gates: Mapping[str, bool], mode: Mode = "apply", facts: AdmissionFacts = _NO_FACTS
-) -> Verdict | None:
-    """The answer to changing `old`, as it lies in Git, to `new`. None when the kind is not covered.
-
-    `old` is taken as created by a server of the same release and gates, unless it was read from one; when that server
-    would have refused it, there is nothing to change, and the answer is that to creating `new`. Modes: "apply" keeps
-    what the server filled in, as kubectl's three-way apply does; "server-side-apply" is one forced field manager;
-    "replace" is a PUT of the manifest with the stored resourceVersion, as `kubectl replace` sends it.
-    """
-    kind = kind_of(new, release, gates)
-    if kind is None:
-        return None
-    verdict = guard(_change_held, kind, new, old, mode, facts)
-    return guard(_change_held, kind, as_sent(new), old, mode, facts) if misreads_numbers(verdict, new) else verdict
 
 
 def misreads_numbers(verdict: Verdict, *values: Any) -> bool:
@@ -81,7 +50,8 @@ def as_sent(value: Any) -> Any:
     return value
 
 
-def _change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: AdmissionFacts) -> Verdict:
+def change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: AdmissionFacts) -> Verdict:
+    """The answer to changing `old` as it lies in Git; to a create where the server would not have taken that."""
     old = as_sent(old)
     stored = hold(kind, old, facts)
     return create(kind, new, facts) if stored is None else change(kind, new, old, stored, mode, facts)

@@ -14,13 +14,14 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_kinds
+from krmfn.server.answers import Mode
 from krmfn.server.decode import Unclean, decode
 from krmfn.server.fields import find_missing
 from krmfn.server.formats import check_long_name
 from krmfn.server.metadata import check_shared_metadata
-from krmfn.server.schema import Type, compile_schemas
+from krmfn.server.schema import DEFINITION, Type, compile_schemas
 from krmfn.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
-from krmfn.server.verdict import Cause, invalid
+from krmfn.server.verdict import Cause, Verdict, invalid, refused_by
 
 #: Kinds whose names are DNS subdomains.
 _NAMED = "kubernetes/named.json"
@@ -38,6 +39,29 @@ def _compile(release: str, api_version: str, kind: str) -> Type | None:
         return compile_schemas(release, {}).definition(f"others/{api_version.replace('/', '.')}.json", kind)
     except (schemastore.SchemaMissing, KeyError):
         return None
+
+
+def apply_over(root: Type, stored: Any, value: Any) -> Any:
+    """What a server-side apply makes of an object of a kind without rules. All that is stored may belong to others."""
+    from krmfn.server.apply import BadPatch, merge_applied
+
+    try:
+        return merge_applied(root, stored, {}, value)
+    except BadPatch:
+        return value  # the fields and types say what is wrong
+
+
+def judge_shape(
+    root: Type, value: Any, api_version: str, release: str, stored: Any, way: Mode, duplicates: Iterable[Path] = ()
+) -> Verdict:
+    """The answer about an object by the shape of its kind; of a CustomResourceDefinition also by its rules."""
+    causes = find_misfits(root, value, api_version, duplicates)
+    if value.get("kind") == DEFINITION and not any(cause.type == "Decode" for cause in causes):
+        from krmfn.server.definitions import check_definition
+
+        integers = compile_schemas(release, {}).gates.get("integer-formats", False)
+        causes += check_definition(value, stored, integers, way)
+    return refused_by(causes)
 
 
 def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[Path] = ()) -> tuple[Cause, ...]:

@@ -13,6 +13,9 @@ from typing import Any, TypeAlias
 
 from krmfn.releases import schemastore
 
+#: The kind that defines others. Its rules stand in a module of their own (definitions).
+DEFINITION = "CustomResourceDefinition"
+
 Calls: TypeAlias = "Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]"
 
 #: Go's word for the type of a scalar, by (`type`, `format`) of the schema.

@@ -301,21 +301,8 @@ def take_census(
     for template in templates:
         by_item[id(template.item)] = (*by_item.get(id(template.item), ()), template)
     facts = read_facts(cluster, frozen)
-    return Census(
-        objects,
-        old,
-        tuple(templates),
-        gangs,
-        dangling,
-        composites,
-        workloads,
-        index,
-        frozen,
-        by_item,
-        facts,
-        tuple(asking),
-        {},
-    )
+    counted = (tuple(templates), gangs, dangling, composites, workloads, index, frozen, by_item, facts)
+    return Census(objects, old, *counted, tuple(asking), {})
 
 
 def _template(member: Member) -> Template:

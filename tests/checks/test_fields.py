@@ -10,7 +10,7 @@ import pytest
 
 from conformance.versions import read_releases
 from krmfn.releases import schemastore
-from krmfn.server import validate_create
+from krmfn.server import answer
 from krmfn.server.schema import Kind, find_function, find_kind
 
 ROOT = Path(__file__).parents[2]
@@ -72,6 +72,6 @@ def test_a_field_whose_gate_is_off_is_dropped_and_told() -> None:
     claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
     path = ("spec", "devices", "requests", 0, "exactly", "tolerations")
     for gates, dropped in (({}, ((path, "DRADeviceTaints"),)), ({"DRADeviceTaints": True}, ())):
-        verdict = validate_create(claim, "1.35", gates)
+        verdict = answer(claim, "1.35", gates)
         assert verdict is not None
         assert (verdict.accepted, verdict.dropped) == (True, dropped)

@@ -18,10 +18,11 @@ from krmfn.krm.item import Item
 from krmfn.model.gotext import BadTime, quote, read_time
 from krmfn.model.rules import PARTS
 from krmfn.releases.release import find_release
-from krmfn.server import Verdict, hold, kind_of, validate_create, validate_update
+from krmfn.server import Verdict, answer, hold, kind_of
 from krmfn.server.body import Address, read_body
 from krmfn.server.formats import FORMATS
 from krmfn.server.schema import find_kind
+from tests.checks.definitions import define
 from tests.conformance.replay import PROFILES, read
 
 GATES = dict.fromkeys(PROFILES["1.37-was-all"].split(), True)
@@ -162,15 +163,15 @@ def live(value: dict[str, Any], **meta: Any) -> dict[str, Any]:
 
 def test_old_from_a_cluster() -> None:
     """What the server wrote there is not taken for something that Git had said."""
-    assert told(validate_update(GROUP, live(GROUP), "1.37", GATES)).accepted
+    assert told(answer(GROUP, "1.37", GATES, live(GROUP))).accepted
     noted = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(GROUP)}
-    assert told(validate_update(GROUP, live(GROUP, annotations=noted), "1.37", GATES)).accepted
+    assert told(answer(GROUP, "1.37", GATES, live(GROUP, annotations=noted))).accepted
     edited = live(GROUP)
-    verdict = validate_update(edited, live(GROUP), "1.37", GATES, "replace")
+    verdict = answer(edited, "1.37", GATES, live(GROUP), "replace")
     assert verdict is not None
     assert verdict.code == 200
     edited["metadata"]["resourceVersion"] = "76"
-    verdict = validate_update(edited, live(GROUP), "1.37", GATES, "replace")
+    verdict = answer(edited, "1.37", GATES, live(GROUP), "replace")
     assert verdict is not None
     assert verdict.code == 409
 
@@ -179,7 +180,7 @@ def test_old_from_a_cluster() -> None:
 def test_resource_version(version: str, code: int) -> None:
     new = changed(changed(GROUP, "metadata.resourceVersion", version), "spec.priority", 0)
     new["spec"]["disruptionMode"] = {"single": {}}
-    verdict = validate_update(new, GROUP, "1.37", GATES, "replace")
+    verdict = answer(new, "1.37", GATES, GROUP, "replace")
     assert verdict is not None
     assert verdict.code == code
 
@@ -189,17 +190,33 @@ def test_old_that_the_server_refuses() -> None:
     kind = kind_of(bad, "1.37", GATES)
     assert kind is not None
     assert hold(kind, bad) is None
-    assert told(validate_update(GROUP, bad, "1.37", GATES)).code == 201
+    assert told(answer(GROUP, "1.37", GATES, bad)).code == 201
 
 
 def test_gates_that_are_off() -> None:
-    assert told(validate_create(GROUP, "1.37", {})).code == 404
-    assert validate_create({"kind": "Event", "apiVersion": "v1"}, "1.37", GATES) is None
+    assert told(answer(GROUP, "1.37", {})).code == 404
+
+
+def test_the_door_answers_for_every_kind_that_is_known() -> None:
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "a"}, "involvedObject": {}}
+    assert told(answer(event, "1.37", {})).accepted
+    causes = told(answer({**event, "count": "x"}, "1.37", {})).causes
+    assert [(cause.type, cause.path) for cause in causes] == [("Decode", ("count",))]
+    queue = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "a"}, "spec": {"x": 1}}
+    assert [cause.path for cause in told(answer(queue, "1.37", {})).causes] == [("spec", "x")]
+    foo = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}, "spec": {"size": "x"}}
+    assert answer(foo, "1.37", {}) is None
+    definition = yaml.safe_load(define("{spec: {type: object, properties: {size: {type: integer}}}}"))
+    causes = told(answer(foo, "1.37", {}, definitions=[definition])).causes
+    assert [cause.path for cause in causes] == [("spec", "size")]
+    stored = {**foo, "spec": {"size": 1}}
+    assert told(answer({**foo, "spec": {"size": 2}}, "1.37", {}, stored, definitions=[definition])).accepted
+    assert answer({"kind": 1}, "1.37", {}) is answer(None, "1.37", {}) is None
 
 
 def test_a_null_is_an_empty_value_of_a_secret() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"a": None}}
-    assert told(validate_create(secret, "1.37", {})).accepted
+    assert told(answer(secret, "1.37", {})).accepted
 
 
 def test_times() -> None:
@@ -256,10 +273,10 @@ def test_never_raises(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 2))):
         value = replaced(value, data.draw(st.sampled_from(paths_in(value))), data.draw(VALUES))
     old = record.get("old", record["object"])
-    verdicts = [validate_create(value, record["release"], gates)]
+    verdicts = [answer(value, record["release"], gates)]
     for mode in ("apply", "server-side-apply", "replace"):
         if isinstance(value, dict):
-            verdicts.append(validate_update(value, old, record["release"], gates, mode))
+            verdicts.append(answer(value, record["release"], gates, old, mode))
     for verdict in verdicts:
         if verdict is not None:
             assert bool(verdict.message) != verdict.accepted
@@ -291,9 +308,9 @@ def test_deep_nesting_is_refused() -> None:
     for _ in range(400):
         deep = {"name": "a", "compositePodGroupTemplates": [deep]}
     workload = {**GROUP, "kind": "Workload", "spec": deep}
-    assert told(validate_create(workload, "1.37", GATES)).code in (400, 422)
+    assert told(answer(workload, "1.37", GATES)).code in (400, 422)
     deep["compositePodGroupTemplates"].append({"b": 1})
-    assert told(validate_create(workload, "1.37", GATES)).code == 400
+    assert told(answer(workload, "1.37", GATES)).code == 400
 
 
 PODS = {"containers": [{"name": "c", "image": "busybox:1"}]}
@@ -329,7 +346,7 @@ def test_a_name_that_the_server_makes_up_is_not_known_yet(kind: str) -> None:
 def test_of_a_generated_name_the_known_part_is_shown() -> None:
     api_version, spec = NAMELESS["Job"]
     value = {"apiVersion": api_version, "kind": "Job", "metadata": {"generateName": "Train-"}, "spec": spec}
-    verdict = validate_create(value, "1.37", GATES)
+    verdict = answer(value, "1.37", GATES)
     assert verdict
     assert verdict.message.startswith('Job.batch "Train-" is invalid: ')
     assert "krmfn" not in verdict.message
@@ -343,7 +360,7 @@ def test_numbers_are_judged_as_a_client_sends_them(number: Any, code: int) -> No
         "metadata": {"name": "a"},
         "spec": {**ONCE, "parallelism": number},
     }
-    assert told(validate_create(value, "1.37", GATES)).code == code
+    assert told(answer(value, "1.37", GATES)).code == code
     assert bool(findings([Item.parse(yaml.safe_dump(value).encode(), "a.yaml")])) is (code == 400)
 
 
@@ -384,16 +401,16 @@ def test_a_share_with_many_digits_is_read_as_go_does(least: str, most: int | str
         "metadata": meta,
         "spec": {"maxUnavailable": least},
     }
-    causes = told(validate_create(deployment, "1.37", {})).causes
+    causes = told(answer(deployment, "1.37", {})).causes
     assert [text in cause.message for text, cause in zip(said, causes, strict=True)] == [True] * len(said)
-    assert told(validate_create(budget, "1.37", {})).accepted == (not said or "be 0" in said[0])
+    assert told(answer(budget, "1.37", {})).accepted == (not said or "be 0" in said[0])
 
 
 def test_a_conflict_names_the_place_in_etcd() -> None:
     where = {"name": "a", "namespace": "ml"}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": where, "spec": {"ports": [{"port": 80}]}}
     claimed = changed(service, "metadata.uid", "u")
-    verdict = validate_update(claimed, service, "1.37", {}, "replace")
+    verdict = answer(claimed, "1.37", {}, service, "replace")
     assert verdict is not None
     assert "Key: /services/specs/ml/a," in verdict.message
 
@@ -403,7 +420,7 @@ def test_a_pod_without_an_account_has_the_one_of_its_namespace() -> None:
     token = {"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
     spec = {"containers": [{"name": "a", "image": "a"}], "volumes": [token]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "ml"}, "spec": spec}
-    assert told(validate_create(pod, "1.37", {})).accepted
-    assert told(validate_update(changed(pod, "metadata.labels", {"a": "b"}), pod, "1.37", {}, "apply")).accepted
+    assert told(answer(pod, "1.37", {})).accepted
+    assert told(answer(changed(pod, "metadata.labels", {"a": "b"}), "1.37", {}, pod, "apply")).accepted
     mirror = changed(changed(pod, "spec.nodeName", "n"), "metadata.annotations", {"kubernetes.io/config.mirror": "a"})
-    assert [cause.rule for cause in told(validate_create(mirror, "1.37", {})).causes] == ["pod-volumes"]
+    assert [cause.rule for cause in told(answer(mirror, "1.37", {})).causes] == ["pod-volumes"]

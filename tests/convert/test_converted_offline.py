@@ -11,7 +11,7 @@ from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import find_release, list_releases
-from krmfn.server import validate_create
+from krmfn.server import answer
 from krmfn.targets import emit
 from tests.convert.inputs import rules, run
 from tests.targets.test_accepted_offline import priorities, trees, with_priority
@@ -34,7 +34,7 @@ def test_converted(root: Group, priority: str, start: str, to: str, scheduler: s
     if "convert-impossible" in rules(done):
         return
     for item in items:
-        verdict = validate_create(item.value, to, assume_gates({}, find_release(to), item.text))
+        verdict = answer(item.value, to, assume_gates({}, find_release(to), item.text))
         assert verdict is not None
         assert verdict.accepted, verdict
     texts = [item.text for item in items]

@@ -12,13 +12,13 @@ from tests.docs.pages import read_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 #: The page, and the package that its program imports.
-DOORS = {"gangs.md": "krmfn"}
+DOORS = {"gangs.md": "krmfn", "server.md": "krmfn.server", "reference/krm-sdk.md": "krmfn.krm"}
 
 
 @pytest.mark.parametrize(("page", "door"), DOORS.items())
 def test_the_page_of_a_door_begins_with_a_program_that_is_run(page: str, door: str) -> None:
     program, session = read_page(DOCS / page).blocks[:2]
-    assert session.text.startswith(f"$ python {program.title}\n")
+    assert session.text.startswith(f"$ python {program.title}")
     assert len(program.text.splitlines()) <= 15
     imported: list[str] = []
     for node in ast.walk(ast.parse(program.text)):

@@ -13,7 +13,7 @@ from krmfn.model.rules import PARTS
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import find_release
-from krmfn.server import validate_create
+from krmfn.server import answer
 from krmfn.targets import Emission, emit
 from tests.targets.trees import RELEASES, gang, ray, settings
 
@@ -63,7 +63,7 @@ def made(root: Group, release: str, name: str = "demo", naming: str = "Stable") 
 def test_created(root: Group, release: str, priority: str, name: str, naming: str) -> None:
     emission, gates = made(with_priority(root, priority), release, name, naming)
     for value in emission.objects:
-        verdict = validate_create(value, release, gates)
+        verdict = answer(value, release, gates)
         assert verdict is not None
         assert verdict.accepted, verdict
         assert not [path for path, _ in verdict.dropped if was_sent(value, path)], "a gate is missing in the list"

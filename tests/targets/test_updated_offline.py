@@ -8,7 +8,7 @@ from hypothesis import settings as trials
 from hypothesis import strategies as st
 
 from krmfn.model.tree import Composite, Group
-from krmfn.server import validate_update
+from krmfn.server import answer
 from tests.targets.test_accepted_offline import made, trees, with_priority
 from tests.targets.trees import RELEASES
 
@@ -31,7 +31,7 @@ def test_other_numbers_in_place(root: Group, data: st.DataObject) -> None:
     after, _ = made(recount(root), "1.37")
     assert len(before.objects) == len(after.objects)
     for old, new in zip(before.objects, after.objects, strict=True):
-        verdict = validate_update(new, old, "1.37", gates)
+        verdict = answer(new, "1.37", gates, old)
         assert verdict is not None
         assert verdict.accepted, verdict
 
@@ -46,7 +46,7 @@ def test_with_revisions_every_change_is_taken(root: Group, other: Group, release
         old = {(value["kind"], value["metadata"]["name"]): value for value in before.objects}
         for value in after.objects:
             same = old.get((value["kind"], value["metadata"]["name"]))
-            verdict = validate_update(value, same, release, gates | more) if same else None
+            verdict = answer(value, release, gates | more, same) if same else None
             assert verdict is None or verdict.accepted, verdict
             for reference in ("workloadRef", "parentCompositePodGroupName"):
                 assert same is None or value["spec"].get(reference) == same["spec"].get(reference)

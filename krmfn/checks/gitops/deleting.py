@@ -14,7 +14,7 @@ from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.groups import find_finalizer, list_finalizers
 from krmfn.releases.release import GROUP
-from krmfn.server import validate_create, validate_update
+from krmfn.server import answer, kind_of
 from krmfn.survey.census import Census
 
 OPTIONS: Final = "argocd.argoproj.io/sync-options"
@@ -113,10 +113,12 @@ def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
 def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
     """The field because of which the server refuses the update, although it would take both objects; () otherwise."""
     gates = assume_gates(settings.feature_gates, settings.release, new.text)
-    states = [validate_create(item.value, settings.release.name, gates) for item in (old, new)]
+    if kind_of(new.value, settings.release.name, gates) is None:
+        return ()
+    states = [answer(item.value, settings.release.name, gates) for item in (old, new)]
     if not all(verdict is not None and verdict.accepted for verdict in states):
         return ()
-    verdict = validate_update(new.value, old.value, settings.release.name, gates)
+    verdict = answer(new.value, settings.release.name, gates, old.value)
     return verdict.causes[0].path if verdict is not None and verdict.causes else ()
 
 

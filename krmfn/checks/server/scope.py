@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from krmfn.checks.server.stage import DEFINITION, Judge
+from krmfn.checks.server.stage import Judge
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.wording import count
+from krmfn.server.schema import DEFINITION
 
 _SHOWN = 4
 

@@ -23,7 +23,7 @@ from krmfn.releases.stored import find_writer
 from krmfn.server.admission import AdmissionFacts
 from krmfn.server.answers import as_sent, change, misreads_numbers
 from krmfn.server.requests import create, hold
-from krmfn.server.schema import Kind, Type, compile_schemas, find_kind
+from krmfn.server.schema import DEFINITION, Kind, Type, compile_schemas, find_kind
 from krmfn.server.verdict import Cause, Verdict, guard, join_reasons, refused_by
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ _MAYBE_UNKNOWN = (
     r"|: +\{[A-Za-z_][\w-]*\}|\.\.\.|\b[AXx]\.[BXx]\.|(?:ed|en) by "
 )
 _MOST_SHOWN = 60
-#: The kind that has rules of its own, beside those that are compiled from a release.
-DEFINITION = "CustomResourceDefinition"
 _SUMMARY = "must validate at least one schema (anyOf)"
 
 
@@ -146,7 +144,7 @@ class Judge:
     def findings_of_other(self, item: Item, before: Item | None) -> Iterator[Finding]:
         """What can be said of an object of a kind that has no rules here."""
         from krmfn.releases.served import find_standing
-        from krmfn.server.others import find_misfits, find_shape
+        from krmfn.server.others import apply_over, find_shape, judge_shape
 
         known = self.definition(item)
         if known is not None:
@@ -162,17 +160,12 @@ class Judge:
             return
         value = item.value
         if before and self.update == "server-side-apply":
-            value = _apply_over(root, before.value, value)
+            value = apply_over(root, before.value, value)
         repeated = _find_repeated(item)
 
         def judge(known: Any) -> Verdict:
-            causes = find_misfits(root, known, item.api_version, repeated)
-            if item.kind == DEFINITION and not any(cause.type == "Decode" for cause in causes):
-                from krmfn.server.definitions import check_definition
-
-                integers = compile_schemas(self.release, {}).gates.get("integer-formats", False)
-                causes += check_definition(known, before.value if before else None, integers, self.update)
-            return refused_by(causes)
+            old = before.value if before else None
+            return judge_shape(root, known, item.api_version, self.release, old, self.update, repeated)
 
         verdict = judge(value)
         if verdict.causes and as_sent(value) is not value:
@@ -374,16 +367,6 @@ def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
     """The causes without those that only say that one of several schemas has to fit, where another says more."""
     places = [cause.path for cause in causes if not cause.message.endswith(_SUMMARY)]
     return [cause for cause in causes if not (cause.message.endswith(_SUMMARY) and cause.path in places)]
-
-
-def _apply_over(root: Type, stored: Any, value: Any) -> Any:
-    """What a server-side apply makes of an object of a kind without rules. All that is stored may belong to others."""
-    from krmfn.server.apply import BadPatch, merge_applied
-
-    try:
-        return merge_applied(root, stored, {}, value)
-    except BadPatch:
-        return value  # the fields and types say what is wrong
 
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
