@@ -36,23 +36,16 @@ def find_@WORD@(census: Census, settings: Settings) -> Iterator[Finding]:
             message = "the label @NAME@ is wrong: say what happens in the cluster"
             yield Finding(group.item, ("metadata", "labels", "@NAME@"), message, hint="Say what to change.")
 '''
-KIND = '''\
-"""@NAME@ (@GROUP@): one leaf. To replace: how many pods its controller creates, and the source of it."""
-
-from __future__ import annotations
-
-from krmfn.model.tree import Group, Leaf
-from krmfn.sources.manifest import Manifest
-
-
-def read_@WORD@(manifest: Manifest) -> Group | None:
-    """The tree of a @NAME@, None where another controller manages it."""
-    if manifest.is_elsewhere():
-        return None
-    pods = manifest.count(("spec", "replicas"), 1)
-    template = manifest.template(("spec", "template"), pods, ("spec", "replicas"))
-    return Leaf("pods", (template,), pods) if template and pods else None
-'''
+KIND = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: WorkloadKind
+spec:
+  group: @GROUP@
+  kind: @NAME@
+  roles:
+  - template: spec.template
+    count: spec.replicas
+"""
 PAGE = """\
 ## What goes wrong
 
@@ -168,25 +161,13 @@ def new_target(name: str) -> str:
 
 
 def new_kind(name: str) -> str:
-    """A kind whose replicas are one gang: its row, and the function that builds its tree."""
+    """A kind whose replicas are one gang: its file."""
     _expect(r"[A-Z][A-Za-z0-9]*(\.[a-z0-9-]+){2,}", name, "a kind is called with its group, as RayJob.ray.io")
     kind, _, group = name.partition(".")
-    word = kind.lower()
-    text = KIND.replace("@NAME@", kind).replace("@GROUP@", group).replace("@WORD@", word)
-    _write(f"krmfn/sources/{word}.py", text)
-    row = f'''\
-    KindRow(
-        "{group}",
-        "{kind}",
-        (TemplatePath("spec/template", "spec/replicas"),),
-        "{word}.read_{word}",
-        keeper="",
-    ),
-'''
-    _insert("krmfn/model/kinds.py", "_KINDS: Final = (\n", row)
+    _write(f"schemas/kinds/{name}.yaml", KIND.replace("@NAME@", kind).replace("@GROUP@", group))
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
     return (
-        f"Write krmfn/sources/{word}.py and the row in krmfn/model/kinds.py, and a gang among EXAMPLES "
+        f"Write schemas/kinds/{name}.yaml, and a gang among EXAMPLES "
         "of tests/sources/test_source_properties.py. Then:\n./dev test tests/sources tests/docs/test_mapping.py"
     )
 

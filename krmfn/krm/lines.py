@@ -30,7 +30,7 @@ _VALUE = rf"""'(?>(?:[^'\n]|'')*)'?+|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*
 #: Indentation, dashes, a key, a value, a comment: each may be missing.
 _LINE = re.compile(rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?![^ ]) *+)?({_VALUE})? *+(?:(?<![^ ])#[^\n]*+)?")
 #: A scalar in a flow collection: its characters mean nothing there.
-_WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=-]*"""
+_WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=*-]*"""
 _FLOW = rf"\{{(?:{_NAME}: (?:{_WORD})(?:, {_NAME}: (?:{_WORD}))*)?\}}|\[(?:(?:{_WORD})(?:, (?:{_WORD}))*)?\]"
 _PAIRS = rf"(?:({_NAME}): )?({_WORD})(?:, |[\]}}])"
 #: What this reader leaves to others is all else: line breaks other than LF, tabs, controls.

@@ -63,7 +63,7 @@ def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Membe
     apart = [
         item
         for item in items
-        if item.may_hold(word) and (kind := find_kind(item.ref.group, item.kind)) is not None and kind.source
+        if item.may_hold(word) and (kind := find_kind(item.ref.group, item.kind)) is not None and kind.has_gangs
     ]
     if not apart:
         return ()

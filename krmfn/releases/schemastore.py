@@ -52,6 +52,12 @@ def load(path: str) -> dict[str, Any]:
     return schema
 
 
+def read_text(path: str) -> str:
+    """A file of data by its path below root(). Raises OSError."""
+    with open(os.path.join(root(), *path.split("/")), encoding="utf-8") as stream:
+        return stream.read()
+
+
 def list_paths(folder: str = "") -> list[str]:
     """The paths of every schema below a folder of root(), sorted, as load() takes them; maybe none. Folders `others`
     and `crds` are not listed: they are tables of types."""

@@ -2,19 +2,20 @@
 
 To add a kind:
 
-1. Add its row to `krmfn/model/kinds.py`: where its pod templates are, how they are counted, which release of its CRD
-   keeps the link. A kind that only has to be explained is done with that: give the reason.
-2. Write a function `read_<kind>(manifest: Manifest) -> Group | None` in `krmfn/sources`: in the file of its API group,
-   or in `<kind>.py`. It reads through the Manifest (typed access, the API server's defaults for absent fields, notes)
-   and returns a Leaf or a Composite whose names are the user's own. The number of pods is that which the kind's
-   controller creates; cite the source. A kind like ReplicaSet needs no function.
+1. Add its file, `schemas/kinds/<Kind>.<group>.yaml`: where its pod templates are, how they are counted, which release
+   of its CRD keeps the link. `interpreter` reads it. A kind that only has to be explained has `gang: Never` and a
+   reason.
+2. Only for what a file cannot say, write a function `read_<kind>(manifest: Manifest) -> Group | None`, and name it in
+   READERS. It reads through the Manifest (typed access, the API server's defaults for absent fields, notes) and returns
+   a Leaf or a Composite whose names are the user's own. The number of pods is that which the kind's controller creates;
+   cite the source.
 3. Where there is nothing to schedule as a group, leave a note that says why and return None. What the controller would
    refuse is a note whose rule has severity error: then there is no tree, whatever is returned.
 4. Add the rules you need to `schemas/rules.json`, the kind's worked examples to `tests/sources/`, and one that is a
    gang to EXAMPLES in `tests/sources/test_source_properties.py`. `./dev test tests/sources tests/docs/test_mapping.py`
    says what is forgotten.
 5. Say in the table "Kinds" of `docs/reference/mapping.md` how its pods are counted. `python docs/generate.py` writes
-   the other table there from the row.
+   the other table there from the file.
 
 Sources know neither targets nor checks.
 """
@@ -39,7 +40,32 @@ __all__ = ["count_pods", "is_read", "read_group", "read_tree"]
 def is_read(group: str, kind: str) -> bool:
     """Whether there is something to say of resources of a kind: a gang, or why they get none."""
     row = KINDS.get((group, kind))
-    return row is not None and bool(row.source or row.reason)
+    return row is not None and bool(row.has_gangs or row.reason)
+
+
+#: The functions that read what the file of a kind cannot say, each with the reason in its docstring.
+READERS: Mapping[tuple[str, str], str] = {
+    ("", "Pod"): "pod.read_pod",
+    ("apps", "Deployment"): "apps.read_deployment",
+    ("apps", "ReplicaSet"): "apps.read_replicas",
+    ("apps", "StatefulSet"): "apps.read_statefulset",
+    ("batch", "Job"): "job.read_job",
+    ("batch", "CronJob"): "job.read_cronjob",
+    ("ray.io", "RayCluster"): "ray.read_raycluster",
+    ("ray.io", "RayJob"): "ray.read_rayjob",
+    ("ray.io", "RayService"): "ray.read_rayservice",
+    ("ray.io", "RayCronJob"): "ray.read_raycronjob",
+    ("jobset.x-k8s.io", "JobSet"): "jobset.read_jobset",
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "leaderworkerset.read_leaderworkerset",
+    ("kubeflow.org", "JAXJob"): "kubeflow.read_trainingjob",
+    ("kubeflow.org", "PaddleJob"): "kubeflow.read_trainingjob",
+    ("kubeflow.org", "PyTorchJob"): "kubeflow.read_trainingjob",
+    ("kubeflow.org", "TFJob"): "kubeflow.read_trainingjob",
+    ("kubeflow.org", "XGBoostJob"): "kubeflow.read_trainingjob",
+    ("workload.codeflare.dev", "AppWrapper"): "appwrapper.read_appwrapper",
+    ("kubeflow.org", "MPIJob"): "kubeflow.read_mpijob",
+    ("trainer.kubeflow.org", "TrainJob"): "trainjob.read_trainjob",
+}
 
 
 def read_tree(
@@ -103,15 +129,15 @@ def read_group(manifest: Manifest) -> Group | None:
     imports.
     """
     row = manifest.kind
-    if not row.source:
+    if not row.has_gangs:
         manifest.pass_over(row.reason, row.hint)
         return None
-    module, _, function = row.source.partition(".")
+    module, _, function = READERS.get((row.group, row.name), "interpreter.read_roles").partition(".")
     source: Callable[[Manifest], Group | None] = getattr(
         __import__(f"krmfn.sources.{module}", fromlist=[function]), function
     )
     group = source(manifest)
-    if group is not None and row.keeper is not None and not manifest.counting:
+    if group is not None and row.keeper is not None and row.group != "ray.io" and not manifest.counting:
         from krmfn.model.tree import leaves
 
         every = leaves(group)

@@ -68,7 +68,8 @@ class Manifest:
     def is_elsewhere(self, *inner: Path) -> bool:
         """Whether the resource is handed to another controller than its kind's own, by the field of its row or by one
         of `inner`, which a note then says."""
-        for path in dict.fromkeys((tuple(self.kind.managed_by.split("/")), *inner)):
+        field = self.kind.managed_by
+        for path in dict.fromkeys((*((tuple(field.split("/")),) if field else ()), *inner)):
             owner = self.text(path)
             if owner not in ("", self.kind.manager):
                 message = f"{owner} manages this {self.ref.kind}: no pods are created in this cluster"
@@ -91,7 +92,7 @@ class Manifest:
         if self.ref.group == "ray.io":
             return not kuberay_keeps(self.settings.kuberay.version, self.settings.release.link[0])
         version, project = self.kind.drops
-        if project and self.ref.api_version.endswith(f"/{version}"):
+        if project and (not version or self.ref.api_version.endswith(f"/{version}")):
             return True
         return keeps_link(self.kind, self.settings.operators) is False
 

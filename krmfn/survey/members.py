@@ -47,7 +47,7 @@ def from_item(item: Item) -> tuple[Member, ...]:
     if kind is None:
         likely = _find_linked(item.value, ()) if item.may_hold(*_WORDS) else ()
         return tuple(Member(item, path, None, path) for path in likely)
-    if not kind.source and item.may_hold(_WORDS[-1]):
+    if not kind.has_gangs and item.may_hold(_WORDS[-1]):
         known = {path for template in kind.templates for path, _ in _expand(item.value, template.path)}
         asking = [path for path in _find_linked(item.value, ()) if path not in known]
     else:
@@ -102,12 +102,12 @@ def _children(node: Any, step: str) -> Iterator[tuple[str | int, Any]]:
 
 def _count(value: Any, template: TemplatePath, path: Path, entries: Path) -> tuple[int | None, Path]:
     """How many pods there are, None where that is not known, and the field that says so."""
-    if not template.counted:
-        return (template.default if template.alone else None), path[:-1]
+    if not template.factors:
+        return (None if template.factors is None else 1), path[:-1]
     left = iter(entries)
     field: Path = tuple(next(left) if step == "*" else step for step in template.counted.split("/"))
     written = dig(value, *field)
-    number = template.default if written is None else as_int(written)
+    number = template.factors[0].default if written is None else as_int(written)
     if number is not None and number > 0 and not template.alone:
         number = None
     return (None if number is None else max(number, 0)), field

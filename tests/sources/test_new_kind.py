@@ -1,31 +1,28 @@
-"""A kind is one row and one small function: every command then knows it."""
+"""A kind is one file: every command then knows it."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+import yaml
 
-from krmfn.model.kinds import KINDS, KindRow, TemplatePath
-from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.sources.manifest import Manifest
+from krmfn.model.kinds import KINDS, read_row
 from krmfn.workspace.name_references import write_names
 from tests.front_door import call
 
-ROW = KindRow(
-    "swarms.example.com",
-    "Swarm",
-    (TemplatePath("spec/parts/*/template", "spec/parts/*/replicas"),),
-    "swarm.read_swarm",
-    keeper="Swarm v2",
-    immutable=("color",),
-    managed_by="spec/managedBy",
-    manager="example.com/swarm",
-    rival="spec/gangs",
-    rival_name="the swarm's own gangs",
-)
+SWARM = """\
+group: swarms.example.com
+kind: Swarm
+roles:
+- template: spec.parts.*.template
+  count: spec.parts.*.replicas
+managedBy: {field: spec.managedBy, controller: example.com/swarm}
+link: {since: Swarm v2}
+immutable: [color]
+rival: {field: spec.gangs, name: the swarm's own gangs}
+"""
 MANIFEST = """\
 apiVersion: swarms.example.com/v1
 kind: Swarm
@@ -48,26 +45,15 @@ spec:
 """
 
 
-def read_swarm(manifest: Manifest) -> Group | None:
-    if manifest.is_elsewhere():
-        return None
-    leaves = []
-    for path in manifest.list_paths(("spec", "parts")):
-        pods = manifest.count((*path, "replicas"), 1)
-        template = manifest.template((*path, "template"), pods, (*path, "replicas"))
-        if template:
-            leaves.append(Leaf(manifest.text((*path, "name")), (template,), pods))
-    if not leaves:
-        return None
-    return Composite("swarm", tuple(leaves), len(leaves))
-
-
 @pytest.fixture(autouse=True)
-def new_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("krmfn.sources.swarm")
-    module.read_swarm = read_swarm  # type: ignore[attr-defined]  # a module made here
-    monkeypatch.setitem(sys.modules, "krmfn.sources.swarm", module)
-    monkeypatch.setitem(KINDS, (ROW.group, ROW.name), ROW)
+def new_kind() -> Iterator[None]:
+    know(SWARM)
+    yield
+    KINDS.use_own(())
+
+
+def know(*texts: str) -> None:
+    KINDS.use_own(read_row(yaml.safe_load(text)) for text in texts)
 
 
 def run(folder: Path, *words: str, data: str = "") -> tuple[int, str, str]:
@@ -87,12 +73,11 @@ def test_generate_and_the_function_make_its_gang(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keeper", "told"), [(None, ""), ("", "the CRD of Swarm may drop spec.schedulingGroup from pod templates")]
+    ("link", "told"),
+    [("{kept: Always}", ""), ("{}", "the CRD of Swarm may drop spec.schedulingGroup from pod templates")],
 )
-def test_a_kind_without_a_known_release_says_no_more_than_is_known(
-    keeper: str | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(KINDS, (ROW.group, ROW.name), ROW._replace(keeper=keeper))
+def test_a_kind_without_a_known_release_says_no_more_than_is_known(link: str, told: str, tmp_path: Path) -> None:
+    know(SWARM.replace("{since: Swarm v2}", link))
     _, _, err = run(tmp_path, "generate", "-", data=MANIFEST)
     assert told in err
     assert ("link-needs-version" in err) == bool(told)
@@ -141,3 +126,108 @@ def test_kustomize_is_told_where_its_pods_name_their_group() -> None:
 def test_the_kind_is_suggested_for_a_near_one(tmp_path: Path) -> None:
     _, _, err = run(tmp_path, "generate", "-", data=MANIFEST.replace("swarms.example.com", "swarm.example.com"))
     assert "Did you mean Swarm of swarms.example.com?" in err
+
+
+def test_roles_of_a_map_are_groups_called_after_its_keys(tmp_path: Path) -> None:
+    data = MANIFEST.replace("- name: queen", "  Queen:").replace("- name: workers", "  Workers:")
+    data = data.replace("krmfn.dev/gang:", "krmfn.dev/granularity: Group\n    krmfn.dev/gang:")
+    for line in ("replicas: 4", "template:"):
+        data = data.replace(f"    {line}", f"      {line}")
+    data = data.replace("\n      spec:\n        containers", "\n        spec:\n          containers")
+    code, out, err = run(tmp_path, "generate", "-", data=data)
+    assert code == 0, err
+    assert [line.strip() for line in out.splitlines() if "podGroupName:" in line] == [
+        "podGroupName: swarm-bees-j-queen",
+        "podGroupName: swarm-bees-j-workers",
+    ]
+
+
+PRODUCT = """\
+group: slices.example.com
+kind: Slice
+roles:
+- template: spec.template
+  count:
+  - {field: spec.replicas, default: 2, atLeast: spec.least, atMost: spec.most}
+  - {field: spec.hosts, plus: 1}
+  minimum: [spec.least, {field: spec.hosts, plus: 1}]
+link: {kept: Always}
+"""
+SLICE = """\
+apiVersion: slices.example.com/v1
+kind: Slice
+metadata: {name: s, annotations: {krmfn.dev/gang: "true"}}
+spec:
+  hosts: 3
+  template: {spec: {containers: [{name: a, image: b}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "quorum"),
+    [
+        ("", 8),
+        ("  replicas: 5\n", 20),
+        ("  replicas: 5\n  most: 4\n", 16),
+        ("  replicas: 5\n  least: 6\n  most: 4\n", 24),
+        ("  replicas: 1\n  least: 1\n", 4),
+    ],
+)
+def test_pods_are_the_product_of_counts_within_their_bounds(more: str, quorum: int, tmp_path: Path) -> None:
+    know(PRODUCT)
+    code, out, err = run(tmp_path, "generate", "-", data=SLICE + more)
+    assert (code, f"minCount: {quorum}" in out) == (0, True), out + err
+
+
+def test_a_count_below_zero_or_too_large_is_refused(tmp_path: Path) -> None:
+    know(PRODUCT)
+    assert "count-negative" in run(tmp_path, "generate", "-", data=SLICE + "  replicas: -1\n")[2]
+    assert "count-overflow" in run(tmp_path, "generate", "-", data=SLICE + "  replicas: 1000000000\n")[2]
+
+
+def test_a_kind_whose_crd_drops_the_link_needs_the_bridge(tmp_path: Path) -> None:
+    know(PRODUCT.replace("Always", "Never"))
+    _, out, err = run(tmp_path, "generate", "-", data=SLICE)
+    assert "PodGroup" not in out
+    assert "the CRD of Slice drops the link from pod templates" in err
+    settings = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nspec: {link: Auto}\n"
+    (tmp_path / "krmfn.yaml").write_text(settings)
+    code, out, _ = run(tmp_path, "generate", "-", data=SLICE)
+    assert code == 0
+    assert out.count("pod-group: slice-s") == 1
+
+
+ORDERED = """\
+group: stages.example.com
+kind: Stages
+roles:
+- {name: driver, template: spec.driver, late: {field: spec.mode, value: AfterWorkers}}
+- {name: worker, template: spec.worker, count: spec.workers}
+order: {field: spec.mode, value: InOrder}
+link: {kept: Always}
+"""
+STAGES = """\
+apiVersion: stages.example.com/v1
+kind: Stages
+metadata: {name: s, annotations: {krmfn.dev/gang: "true", krmfn.dev/granularity: Group}}
+spec:
+  workers: 3
+  driver: {spec: {containers: [{name: a, image: b}]}}
+  worker: {spec: {containers: [{name: a, image: b}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "tree", "links"),
+    [
+        ("Together", "minGroupCount: 2", 2),
+        ("InOrder", "one after the other, so each is a separate gang", 2),
+        ("AfterWorkers", "minCount: 3", 1),
+    ],
+)
+def test_the_order_of_roles_decides_who_waits_for_whom(mode: str, tree: str, links: int, tmp_path: Path) -> None:
+    know(ORDERED)
+    _, out, err = run(tmp_path, "generate", "-", data=STAGES + f"  mode: {mode}\n")
+    assert tree in out + err
+    assert ("CompositePodGroup" in out) == (mode == "Together")
+    assert out.count("podGroupName: ") == links

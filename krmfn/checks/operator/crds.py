@@ -82,7 +82,7 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
         return kuberay_keeps(version, field), f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
     row = KINDS[item.ref.group, item.kind]
     version_of_api, project = row.drops
-    if item.api_version.endswith(f"/{version_of_api}") and project:
+    if project and (not version_of_api or item.api_version.endswith(f"/{version_of_api}")):
         return False, f"no release of {project} has it"
     keeper = row.keeper
     return None, f"{keeper} is the first that keeps it" if keeper else "no release is known that keeps it"

@@ -100,9 +100,8 @@ def _workload_of(census: Census, jobset: Item) -> Workload | None:
     "own-scheduling-and-link", "warning", "A resource whose controller creates its groups also links to another group."
 )
 def find_own_scheduling_and_link(census: Census, settings: Settings) -> Iterator[Finding]:
-    for row in KINDS.values():
-        path = find_own_scheduling(row.group, row.name, settings.release)
-        for owner in census.kind(row.group, row.name) if path else ():
+    for owner in (owner for key in KINDS for owner in census.kind(*key)):
+        if path := find_own_scheduling(owner.ref.group, owner.kind, settings.release):
             links = [template.link for template in census.templates_of(owner) if template.link]
             if links and dig(owner.value, *path) is not None:
                 message = (

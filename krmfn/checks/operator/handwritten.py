@@ -13,7 +13,7 @@ from krmfn.checks.wording import suggest, sum_up
 from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
-from krmfn.model.kinds import KINDS
+from krmfn.model.kinds import list_names
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
@@ -203,7 +203,7 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
 def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     """The operators take minAvailable as the quorum of their group, whatever the replicas are."""
     path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
-    for kind in (kind.name for kind in KINDS.values() if kind.group == "kubeflow.org"):
+    for kind in list_names("kubeflow.org"):
         for item in census.kind("kubeflow.org", kind):
             wanted = as_int(dig(item.value, *path))
             templates = census.templates_of(item)

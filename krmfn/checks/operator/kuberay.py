@@ -11,7 +11,7 @@ from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import RAY_CLUSTERS
+from krmfn.model.kinds import list_names
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
 
@@ -89,7 +89,9 @@ def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
     if settings.kuberay.manages != "Volcano":
         return
     clusters = {
-        (item.space, f"ray-{item.name}-pg"): item for kind in RAY_CLUSTERS for item in census.kind("ray.io", kind)
+        (item.space, f"ray-{item.name}-pg"): item
+        for kind in list_names("ray.io")
+        for item in census.kind("ray.io", kind)
     }
     for item in census.kind("scheduling.volcano.sh", "PodGroup"):
         owner = clusters.get((item.space, item.name))
@@ -119,7 +121,7 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Findin
         )
     else:
         return
-    for kind in RAY_CLUSTERS:
+    for kind in list_names("ray.io"):
         for item in census.kind("ray.io", kind):
             hint = "Correct kuberay.manages, or use matching versions of KubeRay and Kubernetes."
             yield Finding(item, ("apiVersion",), message, hint=hint)

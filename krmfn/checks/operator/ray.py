@@ -9,7 +9,7 @@ from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import RAY_CLUSTERS
+from krmfn.model.kinds import find_ray_cluster, list_names
 from krmfn.model.tree import Path
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang
@@ -133,15 +133,16 @@ def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
 
 def list_clusters(census: Census) -> Iterator[tuple[Item, dict[str, Any], Path]]:
     """Each Ray resource with its cluster, and where that is."""
-    for kind, base in RAY_CLUSTERS.items():
+    for kind in list_names("ray.io"):
         for item in census.kind("ray.io", kind):
+            base = find_ray_cluster(kind)
             yield item, dict(as_mapping(dig(item.value, *base))), base
 
 
 def autoscales(item: Item) -> bool:
     """Whether the autoscaler changes the workers of a Ray resource."""
-    base = RAY_CLUSTERS.get(item.kind)
-    return item.ref.group == "ray.io" and base is not None and dig(item.value, *base, "enableInTreeAutoscaling") is True
+    base = find_ray_cluster(item.kind) if item.ref.group == "ray.io" else ()
+    return bool(base) and dig(item.value, *base, "enableInTreeAutoscaling") is True
 
 
 def _lowest(census: Census, gang: LinkedGang) -> int | None:

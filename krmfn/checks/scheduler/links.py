@@ -43,7 +43,7 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
 def _offer(item: Item) -> str:
     """When krmfn writes the group of an object."""
     row = find_kind(item.ref.group, item.kind)
-    if row is None or not row.source or item.kind == "Pod":  # a gang of its own is no use to one pod
+    if row is None or not row.has_gangs or item.kind == "Pod":  # a gang of its own is no use to one pod
         return ""
     return f': krmfn generate writes one for a {item.kind} that has {PREFIX}gang: "true" and no link'
 

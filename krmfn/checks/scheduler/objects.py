@@ -11,7 +11,7 @@ from typing import Any
 
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
-from krmfn.model.kinds import RAY_CLUSTERS
+from krmfn.model.kinds import find_ray_cluster
 from krmfn.model.values import as_int, as_list, as_text, dig, group_by
 from krmfn.survey.census import Census, count_pods, once
 from krmfn.survey.facts import Quota
@@ -84,7 +84,7 @@ def _list_made(item: Item) -> Mapping[str, int]:
         case "ray.io", "RayCluster" | "RayJob" | "RayService":
             if dig(value, "spec", "clusterSelector"):
                 return {}
-            groups = as_list(dig(value, *RAY_CLUSTERS[item.kind], "workerGroupSpecs"))
+            groups = as_list(dig(value, *find_ray_cluster(item.kind), "workerGroupSpecs"))
             several = any((as_int(dig(group, "numOfHosts")) or 1) > 1 for group in groups)
             own = {} if item.kind == "RayCluster" else {"rayclusters.ray.io": 1}
             return {"services": 2 if several else 1, **own, **({"jobs.batch": 1} if _has_submitter(value) else {})}
