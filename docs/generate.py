@@ -92,8 +92,14 @@ def render_kinds() -> str:
     for kind in KINDS.values():
         name = f"{kind.name} `{kind.group}`" if kind.group else kind.name
         told = "; ".join(map(_say_template, kind.templates)) or "in other objects"
-        told = f"no gang: {kind.reason}" if kind.reason else told if kind.has_gangs else f"{told} (only checked)"
-        rows.append(f"| {name} | {_cell(told)} | {'' if kind.reason else _say_keeper(kind)} |")
+        told = (
+            f"no gang: {kind.reason}"
+            if kind.reason and not kind.has_gangs
+            else told
+            if kind.has_gangs
+            else f"{told} (only checked)"
+        )
+        rows.append(f"| {name} | {_cell(told)} | {'' if kind.reason and not kind.has_gangs else _say_keeper(kind)} |")
     return _fill((DOCS / "reference" / "mapping.md").read_text(), "kinds", rows)
 
 

@@ -27,10 +27,11 @@ class Factor(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Whether `field` has the value `value`. Without a field it always holds."""
+    """Whether `field` has the value `value`, or is set where that is None. Without a field it always holds."""
 
     field: str = ""
-    value: str = ""
+    value: str | None = None
+    default: str = ""
 
 
 class TemplatePath(NamedTuple):
@@ -39,7 +40,9 @@ class TemplatePath(NamedTuple):
     There are as many pods as the product of `factors` says, None where the object does not say it. A template that
     is `aside` makes pods that belong to no gang. `roles` are the keys that a mapping on the way can have. `name` is
     what its group is called, `name_field` the field of an entry that says it, `noun` what a message calls it. `minimum`
-    is the product that at least has to run. Its pods are created when the others run where it is `late`.
+    is the product that at least has to run; with the keys in `elastic`, it always is the quorum. A `head` is a single
+    pod that leads the others. `index_label` is the label of a pod with the number of its replica, which the first
+    factor counts. Its pods are created when the others run where it is `late`.
     """
 
     path: str
@@ -50,7 +53,10 @@ class TemplatePath(NamedTuple):
     name_field: str = "name"
     noun: str = "role"
     minimum: tuple[Factor, ...] = ()
-    late: Condition | None = None
+    elastic: tuple[str, ...] = ()
+    late: tuple[Condition, ...] = ()
+    head: bool = False
+    index_label: str = ""
 
     @property
     def counted(self) -> str:
@@ -97,7 +103,8 @@ class KindRow(NamedTuple):
     managed_by: str = ""
     manager: str = ""
     staged: bool = False
-    order: Condition | None = None
+    order: tuple[Condition, ...] = ()
+    versions: tuple[str, ...] = ()
     renewed: bool = False
     kept: bool = False
     rival: str = ""
@@ -173,7 +180,8 @@ def read_row(spec: Mapping[str, Any]) -> KindRow:
         _slash(managed.get("field", "")),
         managed.get("controller", ""),
         "order" in spec or any("late" in role for role in spec.get("roles", ())),
-        None if spec.get("order") == "Optional" else _read_condition(spec.get("order")),
+        () if spec.get("order") == "Optional" else _read_conditions(spec.get("order", [])),
+        tuple(spec.get("versions", ())),
         update == "Beside",
         update == "Kept",
         _slash(rival.get("field", "")),
@@ -194,14 +202,21 @@ def _read_role(role: Mapping[str, Any]) -> TemplatePath:
         role.get("nameField", "name"),
         role.get("noun", "role"),
         _read_factors(role.get("minimum", [])),
-        _read_condition(role.get("late")),
+        tuple(role.get("elastic", ())),
+        _read_conditions(role.get("late", [])),
+        role.get("head", False),
+        role.get("index", ""),
     )
 
 
-def _read_condition(condition: Any) -> Condition | None:
-    if isinstance(condition, Mapping):
-        return Condition(_slash(condition["field"]), condition["value"])
-    return Condition() if condition else None
+def _read_conditions(written: Any) -> tuple[Condition, ...]:
+    """Conditions of which one has to hold. One needs no list; a word in place of it stands for always."""
+    return tuple(
+        Condition(_slash(each["field"]), each.get("value"), each.get("default", ""))
+        if isinstance(each, Mapping)
+        else Condition()
+        for each in (written if isinstance(written, list) else [written])
+    )
 
 
 def _read_factors(product: Any) -> tuple[Factor, ...]:

@@ -45,9 +45,7 @@ def is_read(group: str, kind: str) -> bool:
 
 #: The functions that read what the file of a kind cannot say, each with the reason in its docstring.
 READERS: Mapping[tuple[str, str], str] = {
-    ("", "Pod"): "pod.read_pod",
     ("apps", "Deployment"): "apps.read_deployment",
-    ("apps", "ReplicaSet"): "apps.read_replicas",
     ("apps", "StatefulSet"): "apps.read_statefulset",
     ("batch", "Job"): "job.read_job",
     ("batch", "CronJob"): "job.read_cronjob",
@@ -57,13 +55,7 @@ READERS: Mapping[tuple[str, str], str] = {
     ("ray.io", "RayCronJob"): "ray.read_raycronjob",
     ("jobset.x-k8s.io", "JobSet"): "jobset.read_jobset",
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "leaderworkerset.read_leaderworkerset",
-    ("kubeflow.org", "JAXJob"): "kubeflow.read_trainingjob",
-    ("kubeflow.org", "PaddleJob"): "kubeflow.read_trainingjob",
-    ("kubeflow.org", "PyTorchJob"): "kubeflow.read_trainingjob",
-    ("kubeflow.org", "TFJob"): "kubeflow.read_trainingjob",
-    ("kubeflow.org", "XGBoostJob"): "kubeflow.read_trainingjob",
     ("workload.codeflare.dev", "AppWrapper"): "appwrapper.read_appwrapper",
-    ("kubeflow.org", "MPIJob"): "kubeflow.read_mpijob",
     ("trainer.kubeflow.org", "TrainJob"): "trainjob.read_trainjob",
 }
 

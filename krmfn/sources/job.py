@@ -1,5 +1,5 @@
-"""Job and CronJob (batch/v1): one leaf, for a CronJob that of the Job of every run; all runs share one gang. Also reads
-the JobSpec inside other kinds.
+"""Job and CronJob (batch/v1): which Jobs are a gang unasked, which form one themselves, what runs of a CronJob share.
+Their files say the rest.
 
 Source: the controllers of Jobs and CronJobs, and `batch/v1` validation of Kubernetes 1.35 to 1.37, KEP-5547.
 """
@@ -10,62 +10,48 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM
 from krmfn.model.tree import Group, Leaf
+from krmfn.sources.interpreter import multiply, read_roles
 from krmfn.sources.manifest import Manifest
 
-SPEC: Path = ("spec",)
+_SPEC: Path = ("spec",)
 _OF_CRON: Path = ("spec", "jobTemplate", "spec")
 _POLICY: Path = ("spec", "concurrencyPolicy")
 
 
 def read_job(manifest: Manifest) -> Group | None:
     """The tree of a Job. Nothing for a Job that forms its gang itself (`spec.scheduling`), or is no gang unasked."""
-    if not manifest.require(SPEC) or manifest.is_elsewhere() or _schedules_itself(manifest):
+    if not manifest.require(_SPEC) or manifest.is_elsewhere() or _schedules_itself(manifest):
         return None
-    if not manifest.options.requested and not is_gang_by_nature(manifest, SPEC):
+    if not manifest.options.requested and not _is_gang_by_nature(manifest, _SPEC):
         return None
-    return read_job_leaf(manifest, SPEC)
+    return _read_leaf(manifest)
 
 
 def read_cronjob(manifest: Manifest) -> Group | None:
     """The tree of a CronJob. None where runs may overlap: two of them would share one gang and one minCount."""
     if not manifest.require(_OF_CRON) or manifest.is_elsewhere():
         return None
-    if not manifest.options.requested and not is_gang_by_nature(manifest, _OF_CRON):
+    if not manifest.options.requested and not _is_gang_by_nature(manifest, _OF_CRON):
         return None
     policy = manifest.text(_POLICY, "Allow")
     if policy == "Allow":
         message = "runs may overlap (concurrencyPolicy Allow) and would share one gang: nothing is generated"
         if manifest.decline("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", "Forbid"):
             return None
-    leaf = read_job_leaf(manifest, _OF_CRON)
+    leaf = _read_leaf(manifest)
     if leaf and policy == "Replace":
         message = "the pods of a replaced run count while they terminate: the next run may start incomplete"
         manifest.note("runs-share-gang", _POLICY, message, "Set concurrencyPolicy: Forbid.", proposed="Forbid")
     return leaf
 
 
-def read_job_leaf(manifest: Manifest, spec: Path) -> Leaf | None:
-    """The leaf of the JobSpec at `spec`, or None with an info when it has no pods.
-
-    A suspended Job is read as if it ran, because its group must exist when it resumes.
-    """
-    pods = count_job_pods(manifest, spec)
-    template = manifest.template((*spec, "template"), pods, (*spec, "parallelism"))
-    if template is None or manifest.refused:
+def _read_leaf(manifest: Manifest) -> Leaf | None:
+    """The leaf by the file of the kind. A suspended Job is read as if it ran, because its group must exist when it
+    resumes."""
+    leaf = read_roles(manifest)
+    if not isinstance(leaf, Leaf):
         return None
-    if pods == 0:
-        where = "parallelism" if manifest.get((*spec, "parallelism")) == 0 else "completions"
-        message = f"{where} is 0: no pods, so no group"
-        manifest.note("group-without-pods", (*spec, where), message)
-        return None
-    return manifest.leaf("job", template, _read_minimum(manifest, pods))
-
-
-def count_job_pods(manifest: Manifest, spec: Path) -> int:
-    """How many pods of the JobSpec at `spec` exist at once: parallelism (1), but not more than completions."""
-    parallelism = manifest.count((*spec, "parallelism"), 1, least=0)
-    completions = manifest.count((*spec, "completions"), parallelism, least=0)
-    return max(min(parallelism, completions), 0)
+    return manifest.leaf("job", leaf.templates[0], _read_minimum(manifest, leaf.pods))
 
 
 def _read_minimum(manifest: Manifest, pods: int) -> int:
@@ -90,7 +76,7 @@ def _schedules_itself(manifest: Manifest) -> bool:
     )
 
 
-def is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
+def _is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
     """Whether pods of the Job belong together. Swept in by `select: All`, single pods and work queues do not."""
     if manifest.counting:  # nobody asks, and the pods are counted once
         return True
@@ -101,6 +87,6 @@ def is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
         )
         hint = 'To generate one, add the annotation krmfn.dev/gang: "true".'
         return not manifest.decline("job-no-gang", (*spec, "parallelism"), message, hint)
-    if count_job_pods(manifest, spec) == 1:
+    if multiply(manifest, manifest.kind.templates[0].factors or (), ()) == 1:
         return not manifest.decline("job-no-gang", (*spec, "parallelism"), "a Job of a single pod needs no gang")
     return True

@@ -31,7 +31,7 @@ def test_any_source_survives_nonsense(group: str, kind: str, spec: Any) -> None:
 def test_a_row_is_whole(key: tuple[str, str]) -> None:
     row = KINDS[key]
     assert key == (row.group, row.name)
-    assert not (row.has_gangs and row.reason)
+    assert not (row.reason and row.gang == "ByDefault")
     assert bool(row.managed_by) == bool(row.manager)
     assert bool(row.rival) == bool(row.rival_name)
     assert row.keeper is None or row.group not in ("", "apps", "batch")
