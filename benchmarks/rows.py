@@ -79,7 +79,7 @@ def validate_one(folder: Path) -> Row:
     )
     ours, theirs = runs["ours"].seconds, runs["theirs"].seconds
     return Row(
-        "`krmfn validate` of one object / `python3 -c pass`", ours / theirs, 4, None, seconds(ours), seconds(theirs)
+        "`krmfn validate` of one object / `python3 -c pass`", ours / theirs, 6, None, seconds(ours), seconds(theirs)
     )
 
 
@@ -93,7 +93,7 @@ def one_cluster(folder: Path) -> Row:
         rounds=25,
     )
     ours, theirs = runs["ours"].seconds, runs["theirs"].seconds
-    return Row("one RayCluster as an item / `python3 -c pass`", ours / theirs, 4, None, seconds(ours), seconds(theirs))
+    return Row("one RayCluster as an item / `python3 -c pass`", ours / theirs, 6, None, seconds(ours), seconds(theirs))
 
 
 def few_of_many(folder: Path) -> Row:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
+from krmfn.config.kinds import use_objects
 from krmfn.judging import Judging
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.results import Result, Severity
@@ -101,6 +102,7 @@ def generate(
 
     settings = _read_settings(kubernetes, feature_gates, config)
     found, problems = _read(manifests)
+    use_objects(found.items)
     objects: list[dict[str, Any]] = []
     results = [*problems]
     for world in found.apply(pipeline.run_functions).worlds:
@@ -140,6 +142,7 @@ def validate(
     _refuse_unknown("stage", stages, STAGES)
     _refuse_unknown("update", [update], UPDATES)
     new, problems = _read(manifests)
+    use_objects(new.items)
     old = None if against is None else _read(against)[0].apply(pipeline.run_functions)
     from krmfn.workspace.pairing import pair
     from krmfn.workspace.world import merge

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krmfn.krm import Item, Misconfigured, ResourceList, Result, run
-from krmfn.model.marks import LOCAL_CONFIG
+from krmfn.model.marks import KIND_KIND, LOCAL_CONFIG
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def process(resources: ResourceList) -> Iterable[Result]:
         return ()
     if config is not None and _is_generator(config, resources.items):
         return (_GENERATOR,)
+    _use_kinds(resources.items, config)
     settings = _read_settings(config)
     from krmfn.config import ConfigError
 
@@ -41,6 +42,18 @@ def process(resources: ResourceList) -> Iterable[Result]:
         return _finish(_judge(results, items, settings), settings)
     except ConfigError as error:
         raise _refuse(error, config) from None
+
+
+def _use_kinds(items: list[Item], config: Item | None) -> None:
+    """Know the kinds of the user that are among the items."""
+    if items and KIND_KIND.encode() in items[0].source.data:  # all are cut from one text
+        from krmfn.config import ConfigError
+        from krmfn.config.kinds import use_objects
+
+        try:
+            use_objects(items)
+        except ConfigError as error:
+            raise _refuse(error, config) from None
 
 
 def _is_concerned(items: list[Item]) -> bool:

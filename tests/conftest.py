@@ -4,12 +4,22 @@ Properties are checked on the same examples every time; `HYPOTHESIS_PROFILE=deep
 """
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
+from krmfn.model.kinds import KINDS
 from tests.e2e.tools import PATH
 
 os.environ["PATH"] = PATH
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("deep", deadline=None, max_examples=3000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+@pytest.fixture(autouse=True)
+def forget_kinds() -> Iterator[None]:
+    """A process reads the kinds of one user; here tests follow each other in one."""
+    yield
+    KINDS.use_own(())

@@ -19,6 +19,7 @@ COMMANDS = (
     "upgrade",
     "init",
     "bridge",
+    "kinds",
     "schema",
     "rules",
     "completion",

@@ -11,7 +11,7 @@ from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_g
 from krmfn.config.settings import RULED
 from krmfn.krm import Item
 from krmfn.krm.results import SEVERITIES
-from krmfn.model.marks import FACTS_KIND, PREFIX
+from krmfn.model.marks import FACTS_KIND, KIND_KIND, PREFIX
 from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
@@ -84,7 +84,8 @@ class Configurations:
             return found
         # A kustomization's functionConfig lies beside its manifests; with several, none of them speaks for all.
         # One whose kind is misspelled is refused, and not passed over.
-        among = [item for item in world.items if item.api_version.startswith(PREFIX) and item.kind != FACTS_KIND]
+        ours = (item for item in world.items if item.api_version.startswith(PREFIX))
+        among = [item for item in ours if item.kind not in (FACTS_KIND, KIND_KIND)]
         return (
             self._understand(among[0].value, among[0], tree, world.folder) if len(among) == 1 else read_settings(None)
         )
@@ -135,6 +136,7 @@ class Configurations:
             select, ignore, severity = (_place(getattr(rules, key), item, key) for key in RULED)
             rules = Rulings(select, ignore, severity, rules.folder)
         settings = settings._replace(rules=rules)
+        self._use_kinds(settings, tree, folder)
         paths = settings.cluster.get("from")
         if not paths:
             return settings
@@ -145,6 +147,25 @@ class Configurations:
             self._facts[place] = merge_facts(read_cluster_in(*place))
         own = {key: entry for key, entry in settings.cluster.items() if key != "from"}
         return settings._replace(cluster=merge([self._facts[place], own]))
+
+    def _use_kinds(self, settings: Settings, tree: Tree, folder: str) -> None:
+        """Know the kinds of `spec.kinds`. Raises UsageError for a file that has none, ConfigError for mistakes."""
+        for name in settings.kind_files:
+            from krmfn.config.kinds import is_workload_kind, use_objects
+            from krmfn.krm import Stream, Unreadable
+
+            path = posixpath.normpath(posixpath.join(folder, name))
+            try:
+                items = Stream.parse(tree.read(path), path).items
+            except FileNotFoundError:
+                raise tree.miss(path, "file") from None
+            except LeftOut as left:
+                raise UsageError(f"spec.kinds: {left}") from None
+            except Unreadable as error:
+                raise UsageError(error.spell(path)) from None
+            if not any(map(is_workload_kind, items)):
+                raise UsageError(f"{path}: contains no object of kind WorkloadKind, but spec.kinds names it")
+            use_objects(items)
 
 
 def merge_facts(found: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageError, spell_command, split_list
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
-from krmfn.cli.reading import say_if_empty
+from krmfn.cli.reading import say_if_empty, use_kinds
 from krmfn.krm import FileRef, Item
 from krmfn.krm.results import Result, Severity
 from krmfn.model.marks import GENERATED_FROM
@@ -65,6 +65,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
     configurations = Configurations(options)
     judged = Judged(configurations, {})
     found = find_written(words, lambda files: streams.track(files, "reading", options), split_list(options["exclude"]))
+    use_kinds(found.items)
     problems = judged.judge_files(found)
     results = list(problems)
     added: list[Addition] = []

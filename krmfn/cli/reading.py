@@ -8,6 +8,8 @@ from typing import Any
 from krmfn.cli import streams
 from krmfn.cli.options import UsageError, split_list
 from krmfn.krm import Item, Result
+from krmfn.krm.item import list_holding
+from krmfn.model.marks import KIND_KIND
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
@@ -36,7 +38,17 @@ def read_worlds(
         tuple(split_list(options.get("exclude"))),
         done,
     )
-    return find_worlds(words, rendering, default, lambda files: streams.track(files, "reading", options), complete)
+    found = find_worlds(words, rendering, default, lambda files: streams.track(files, "reading", options), complete)
+    use_kinds(found.items)
+    return found
+
+
+def use_kinds(items: Sequence[Item]) -> None:
+    """Know the kinds of the user that are among objects. Raises ConfigError."""
+    if list_holding(items, KIND_KIND.encode()):
+        from krmfn.config.kinds import use_objects  # few have any
+
+        use_objects(items)
 
 
 def say_if_empty(

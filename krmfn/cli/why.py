@@ -11,7 +11,7 @@ from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import is_colored, show
 from krmfn.cli.fit import find_asker
 from krmfn.cli.options import CLUSTER, COMMON, PROVE, SIMULATOR, Argument, Option, UsageError
-from krmfn.cli.reading import read
+from krmfn.cli.reading import read, use_kinds
 from krmfn.config.problems import ask_about
 from krmfn.forecast.diagnosis import NOT_EXPLAINED, Diagnosis, find_object
 from krmfn.krm import Item
@@ -47,6 +47,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if not options["cluster"]:
         raise UsageError("--cluster is missing: pass the output of kubectl get all,podgroups,nodes,events -A -o yaml")
     dump = read(read_paths(options["cluster"]), options)
+    use_kinds(dump.items)
     if dump.unreadable:
         problem = dump.problems[0]
         raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)

@@ -33,6 +33,10 @@ def read_settings(value: Mapping[str, Any] | None) -> Settings:
         spec, problems = _read_configmap(value, schema)
     else:
         spec, problems = value.get("spec") or {}, _check_object(value)
+    if not problems and spec.get("kinds"):
+        from krmfn.config.kinds import use_inline  # most configurations have none
+
+        problems = use_inline(spec["kinds"], ("spec", "kinds"))
     if problems:
         raise ConfigError(problems)
     return _build(fill_defaults(spec, schema))
@@ -106,6 +110,7 @@ def _build(spec: Mapping[str, Any]) -> Settings:
         fail_on=spec["failOn"],
         cluster=spec["cluster"],
         rules=_build_rulings(spec["rules"]),
+        kind_files=tuple(entry for entry in spec["kinds"] if isinstance(entry, str)),
     )
 
 

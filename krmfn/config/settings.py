@@ -104,6 +104,8 @@ class Settings(NamedTuple):
     cluster: Mapping[str, Any]
     rules: Rulings = Rulings()
     assumed: bool = False
+    #: Files with kinds of the user, as seen from the configuration.
+    kind_files: tuple[str, ...] = ()
     #: CustomResourceDefinitions that are not among the objects, as --crds gives them.
     definitions: Sequence[Mapping[str, Any]] = ()
     #: Others of the repository. It is not known which are applied, so those of one kind have to agree with each other,

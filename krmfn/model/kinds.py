@@ -130,6 +130,14 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
         """Know these kinds besides those that are shipped, in place of those that were given before."""
         self._own = {(row.group, row.name): row for row in rows}
 
+    def add_own(self, rows: Iterable[KindRow]) -> None:
+        """Know these kinds, too."""
+        self._own.update({(row.group, row.name): row for row in rows})
+
+    def read_file(self, key: tuple[str, str]) -> str:
+        """The text of the file of a shipped kind."""
+        return schemastore.read_text(self._list_files()[key])
+
     def _list_files(self) -> Mapping[tuple[str, str], str]:
         if not self._files:
             for file in sorted(os.listdir(f"{schemastore.root()}/kinds")):

@@ -23,6 +23,8 @@ POD_GROUP_BY: Final = "krmfn.dev/pod-group-by"
 PATCHER: Final = "krmfn.dev/gangs"
 #: The object that `krmfn facts` writes; its spec is spelled like `spec.cluster` of the configuration.
 FACTS_KIND: Final = "ClusterFacts"
+#: The kind by which users tell of their kinds.
+KIND_KIND: Final = "WorkloadKind"
 #: API groups of objects that steer tools and are sent to no cluster.
 TOOL_GROUPS: Final = ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")
 #: On what kustomize and kpt read and nobody applies.

@@ -31,6 +31,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "fit": ("--cluster", "cluster.yaml", "apps"),
     "generate": ("plain",),
     "init": ("apps/overlay",),
+    "kinds": (),
     "rules": (),
     "schema": ("podgroup",),
     "tree": ("apps",),
@@ -47,6 +48,7 @@ VALUES: Mapping[str, str] = {
     "--config": "other.yaml",
     "--crds": "crds",
     "--exclude": "job*",
+    "--from": "drones.yaml",
     "--feature-gates": "GenericWorkload=false",
     "--ignore": "group-unused",
     "--kubernetes": "1.35",
@@ -148,10 +150,21 @@ def read(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def define_drones() -> dict[str, Any]:
+    """A definition with a pod template."""
+    pod = {"properties": {"spec": {"properties": {"containers": {"type": "array"}}}}}
+    schema = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"template": pod}}}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": "example.com", "names": {"kind": "Drone", "plural": "drones"}, "versions": [version]}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    return {**head, "metadata": {"name": "drones.example.com"}, "spec": spec}
+
+
 def make_folder(folder: Path) -> None:
     """A repository in which every option has something to do."""
     for name in ("", "apps", "plain", "old", "new", "crds"):
         (folder / name).mkdir()
+    write(folder / "drones.yaml", define_drones())
     pair = [make_job(name, 2, 1) for name in ("held", "with-it")]
     for job in pair:
         job["metadata"]["annotations"]["krmfn.dev/gang-group"] = "pair"

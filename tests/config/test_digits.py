@@ -86,7 +86,7 @@ def test_in_a_configuration(path: tuple[Any, ...], folder: Path, capsys: pytest.
         (folder / "krmfn.yaml").write_text(nest(path).replace("@", value))
         code, said = run(capsys, "validate", "job.yaml")
         assert code in (0, 1, 2), said[-500:]
-        assert code != 2 or "krmfn.yaml" in said or path[:2] == ("cluster", "from"), "an error names the file"
+        assert code != 2 or "krmfn.yaml" in said or path[-1] == 0, "an error names the file"
 
 
 def test_the_keys_are_all() -> None:

@@ -1,0 +1,77 @@
+"""`krmfn kinds [KIND]`: the kinds that krmfn knows, one as a file to start from, or a draft from a definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from krmfn.cli import streams
+from krmfn.cli.options import Argument, Option, UsageError
+from krmfn.config.problems import ask_about
+from krmfn.krm import Item
+from krmfn.model.drafts import draft
+from krmfn.model.kinds import KINDS, KindRow
+from krmfn.model.marks import KIND_KIND, PREFIX
+
+SUMMARY = "Lists the kinds whose pods are known, prints the file of one, or drafts one from a CustomResourceDefinition."
+ARGUMENTS = Argument("[KIND]", "A kind, such as JobSet, or JobSet.jobset.x-k8s.io.", 0, 1)
+EXAMPLES = """\
+# Print the file of a kind, to start your own from it.
+krmfn kinds JobSet
+# Draft a file for a kind that krmfn does not know.
+krmfn kinds --from crd.yaml > kinds/swarm.yaml
+"""
+OPTIONS = (Option(("--from",), "Draft the kind that this file, a CustomResourceDefinition, defines.", metavar="FILE"),)
+
+
+def list_words() -> Iterable[str]:
+    return dict.fromkeys(name for _, name in KINDS)
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Writes to stdout. Raises UsageError for a kind that is not known, and a file that defines none."""
+    if options["from"]:
+        if words:
+            raise UsageError("--from drafts the kind that the file defines: leave out KIND")
+        streams.write("---\n".join(_draft(options["from"])))
+        return 0
+    if words:
+        name, _, group = words[0].partition(".")
+        found = [key for key in KINDS if key[1].lower() == name.lower() and (not group or key[0] == group)]
+        if not found:
+            known = [name for _, name in KINDS]
+            raise UsageError(f"there is no kind {words[0]!r}. {ask_about(name, known) or 'krmfn kinds lists them'}")
+        streams.write("---\n".join(map(KINDS.read_file, found)))
+        return 0
+    rows = [(_spell(row), _say(row)) for row in KINDS.values()]
+    width = max(len(name) for name, _ in rows)
+    for name, what in rows:
+        streams.write(f"{name:{width}}  {what}\n")
+    return 0
+
+
+def _spell(row: KindRow) -> str:
+    return f"{row.name}.{row.group}" if row.group else row.name
+
+
+def _say(row: KindRow) -> str:
+    if row.has_gangs:
+        return "gangs on request" if row.gang == "OnRequest" else "gangs"
+    return f"no gang: {row.reason}" if row.reason else "only checked"
+
+
+def _draft(path: str) -> Iterator[str]:
+    from krmfn.cli.reading import read
+    from krmfn.workspace.files import read_paths
+
+    items = read(read_paths([path]), {"quiet": True}).items
+    definitions = [item for item in items if item.kind == "CustomResourceDefinition"]
+    if not definitions:
+        raise UsageError(f"{path}: contains no CustomResourceDefinition")
+    for item in definitions:
+        spec = draft(item.value)
+        if not spec.get("roles"):
+            hint = "write the file by hand; krmfn kinds JobSet prints one"
+            raise UsageError(f"{path}: the schema of {spec['kind']} has no pod template: {hint}")
+        head = {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "metadata": {"name": item.name}}
+        yield Item.new({**head, "spec": spec}).text

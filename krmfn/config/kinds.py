@@ -1,0 +1,76 @@
+"""Kinds of the user: objects of kind WorkloadKind, by the same schema as the files of those that are shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from krmfn.config.problems import ConfigError, Mistake
+from krmfn.config.schema import find_problems
+from krmfn.krm.item import Item, list_holding
+from krmfn.krm.paths import Path
+from krmfn.model.kinds import KINDS, read_row
+from krmfn.model.marks import KIND_KIND, PREFIX
+from krmfn.releases import schemastore
+
+SCHEMA_PATH: Final = "krmfn/v1alpha1/workloadkind.json"
+
+
+def find_mistakes(value: Any) -> Iterator[Mistake]:
+    """What is wrong with a WorkloadKind of a user."""
+    found = list(find_problems(value, schemastore.load(SCHEMA_PATH)))
+    yield from found
+    if found:
+        return
+    spec = value["spec"]
+    if not spec.get("roles") and spec.get("gang") != "Never":
+        yield Mistake(("spec", "roles"), "is missing", "Say where the pod templates are, or set gang: Never.")
+    for number, role in enumerate(spec.get("roles") or ()):
+        stars = role["template"].count("*")
+        for key in ("count", "minimum"):
+            for path in _list_fields(role.get(key)):
+                if path.count("*") > stars:
+                    message = f"{path} has more * than the template: it is not known which entry is meant"
+                    yield Mistake(("spec", "roles", number, key), message)
+
+
+def _list_fields(product: Any) -> Iterator[str]:
+    """The paths in a product."""
+    for factor in product if isinstance(product, list) else [product]:
+        if isinstance(factor, str):
+            yield factor
+        elif isinstance(factor, Mapping):
+            yield from (text for key, text in factor.items() if key != "default" and isinstance(text, str))
+
+
+def use_objects(items: Iterable[Item]) -> None:
+    """Know the kinds that are among objects from now on. Raises ConfigError with the places of all mistakes."""
+    found = [item for item in list_holding(items, KIND_KIND.encode()) if is_workload_kind(item)]
+    mistakes = [
+        mistake._replace(place=item.locate(mistake.path).spell())
+        for item in found
+        for mistake in find_mistakes(item.value)
+    ]
+    if mistakes:
+        raise ConfigError(mistakes)
+    KINDS.add_own(read_row(item.value["spec"]) for item in found)
+
+
+def is_workload_kind(item: Item) -> bool:
+    """Whether an object is a WorkloadKind."""
+    return item.kind == KIND_KIND and item.api_version.startswith(PREFIX)
+
+
+def use_inline(entries: Iterable[Any], path: Path) -> list[Mistake]:
+    """Know the kinds whose `spec` stands in a configuration at `path`; nothing where one has a mistake."""
+    mistakes: list[Mistake] = []
+    rows = []
+    for number, entry in enumerate(entries):
+        if isinstance(entry, Mapping):
+            value = {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "spec": entry}
+            found = list(find_mistakes(value))
+            mistakes += [each._replace(path=(*path, number, *each.path[1:])) for each in found]
+            rows += [] if found else [read_row(entry)]
+    if not mistakes:
+        KINDS.add_own(rows)
+    return mistakes

@@ -1,0 +1,195 @@
+"""A kind is one file, and every command knows it: beside the manifests, in a configuration, or inline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.front_door import call
+
+KIND = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: WorkloadKind
+metadata: {name: swarms.swarms.example.com}
+spec:
+  group: swarms.example.com
+  kind: Swarm
+  roles:
+  - template: spec.parts.*.template
+    count: spec.parts.*.replicas
+  link: {since: Swarm v2}
+  immutable: [color]
+  managedBy: {field: spec.managedBy, controller: example.com/swarm}
+  rival:
+    field: spec.gangs
+    name: the swarm's own gangs
+"""
+MANIFEST = """\
+apiVersion: swarms.example.com/v1
+kind: Swarm
+metadata:
+  name: bees
+  annotations:
+    krmfn.dev/gang: "true"
+spec:
+  color: yellow
+  parts:
+  - name: queen
+    template:
+      spec:
+        containers: [{name: a, image: b}]
+  - name: workers
+    replicas: 4
+    template:
+      spec:
+        containers: [{name: a, image: b}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The file of the kind, and a resource of it."""
+    (tmp_path / "swarm.yaml").write_text(KIND)
+    (tmp_path / "bees.yaml").write_text(MANIFEST)
+    return tmp_path
+
+
+def run(folder: Path, *words: str, data: str = "") -> tuple[int, str, str]:
+    done = call(data.encode(), words, folder)
+    return done.code, done.out.decode(), done.err.decode()
+
+
+def list_items(*texts: str, spec: str = "{}") -> str:
+    """A ResourceList with these objects."""
+    config = f"{{apiVersion: krmfn.dev/v1alpha1, kind: GangScheduling, metadata: {{name: a}}, spec: {spec}}}"
+    head = f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {config}\nitems:\n"
+    return head + "".join("-" + "\n".join(f"  {line}" for line in text.splitlines())[1:] + "\n" for text in texts)
+
+
+def test_generate_and_the_function_make_its_gang(folder: Path) -> None:
+    code, out, err = run(folder, "generate", ".")
+    assert (code, out.count("kind: PodGroup"), out.count("podGroupName: swarm-bees")) == (0, 1, 2)
+    assert "minCount: 5" in out
+    assert "CRDs older than Swarm v2 drop spec.schedulingGroup" in err
+    assert run(folder, data=list_items(KIND, MANIFEST))[1].count("podGroupName: swarm-bees") == 2
+
+
+def test_a_configuration_names_its_files_or_has_them_inline(folder: Path) -> None:
+    config = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: a}\nspec:\n  kinds:\n"
+    (folder / "krmfn.yaml").write_text(config + "  - kinds/swarm.yaml\n")
+    (folder / "kinds").mkdir()
+    (folder / "swarm.yaml").rename(folder / "kinds" / "swarm.yaml")
+    assert "minCount: 5" in run(folder, "generate", "bees.yaml")[1]
+    inline = yaml.safe_dump([yaml.safe_load(KIND)["spec"]], default_flow_style=True, width=1000).strip()
+    assert "minCount: 5" in run(folder, data=list_items(MANIFEST, spec=f"{{kinds: {inline}}}"))[1]
+
+
+WRONG = {
+    "  roles:\n  - template: spec.parts.*.template\n    count: spec.parts.*.replicas\n": "spec.roles: is missing",
+    "template: spec.parts.*.template": "spec.roles[0].template",
+    "count: spec.parts.*.replicas": "has more * than the template",
+    "  group: swarms.example.com\n": "spec.group: is missing",
+    "link:": "unknown key",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_file_that_is_wrong_is_refused_with_its_place(text: str, folder: Path) -> None:
+    by = {"template: spec.parts.*.template": "template: /spec/parts", "link:": "lnik:"}
+    by["count: spec.parts.*.replicas"] = "count: spec.parts.*.shards.*.replicas"
+    (folder / "swarm.yaml").write_text(KIND.replace(text, by.get(text, "")))
+    code, out, err = run(folder, "validate", ".")
+    assert (code, out) == (2, "")
+    assert "swarm.yaml:" in err
+    assert WRONG[text] in err
+    code, _, err = run(folder, data=list_items((folder / "swarm.yaml").read_text(), MANIFEST))
+    assert (code, WRONG[text] in err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["", "kinds: [nowhere.yaml]", "kinds: [bees.yaml]", "kinds: [1]"])
+def test_a_configuration_with_wrong_files_is_refused(text: str, folder: Path) -> None:
+    config = f"apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {{name: a}}\nspec: {{{text}}}\n"
+    (folder / "krmfn.yaml").write_text(config)
+    code, _, err = run(folder, "validate", "bees.yaml")
+    assert code == (2 if text else 0), err
+    assert not text or "nowhere.yaml" in err or "no object of kind WorkloadKind" in err or "krmfn.yaml:4" in err
+
+
+HERD = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: WorkloadKind
+metadata: {name: herds.example.com}
+spec:
+  group: example.com
+  kind: Herd
+  roles:
+  - template: spec.roles.*.template
+    count: [spec.roles.*.replicas, {field: spec.roles.*.hosts, atMost: spec.limit}]
+    minimum: spec.roles.*.least
+  link: {kept: Always}
+  order: {field: spec.startup, value: InOrder}
+"""
+HERD_OF_TWO = """\
+apiVersion: example.com/v1
+kind: Herd
+metadata: {name: a, annotations: {krmfn.dev/gang: "true", krmfn.dev/granularity: Group}}
+spec:
+  limit: 3
+  roles:
+    prefill: {replicas: 2, hosts: 4, template: {spec: {containers: [{name: a, image: b}]}}}
+    decode: {replicas: 3, hosts: 4, least: 1, template: {spec: {containers: [{name: a, image: b}]}}}
+"""
+
+
+def test_roles_in_a_mapping_products_bounds_and_minima(tmp_path: Path) -> None:
+    (tmp_path / "kind.yaml").write_text(HERD)
+    (tmp_path / "herd.yaml").write_text(HERD_OF_TWO)
+    found = list(yaml.safe_load_all(run(tmp_path, "generate", ".")[1]))
+    counts = {
+        each["spec"]["workloadRef"]["templateName"]: each["spec"]["schedulingPolicy"]["gang"]["minCount"]
+        for each in found
+        if each["kind"] == "PodGroup"
+    }
+    assert counts == {"prefill": 6, "decode": 9}
+    (tmp_path / "herd.yaml").write_text(HERD_OF_TWO.replace("Group}", "Group, krmfn.dev/min-count: MinReplicas}"))
+    assert "minCount: 1\n" in run(tmp_path, "generate", ".")[1]
+    (tmp_path / "herd.yaml").write_text(HERD_OF_TWO.replace("limit: 3", "limit: 3\n  startup: InOrder"))
+    _, out, err = run(tmp_path, "generate", ".")
+    assert ("CompositePodGroup" in out, "start one after the other" in err) == (False, True)
+    (tmp_path / "herd.yaml").write_text(HERD_OF_TWO.replace("replicas: 2", "replicas: 0"))
+    assert "role prefill has no pods" in run(tmp_path, "generate", ".")[2]
+    (tmp_path / "herd.yaml").write_text(HERD_OF_TWO.replace("replicas: 2", "replicas: -1"))
+    assert run(tmp_path, "generate", ".")[0] == 1
+
+
+def test_kinds_lists_prints_and_drafts(tmp_path: Path) -> None:
+    code, out, _ = run(tmp_path, "kinds")
+    assert (code, "JobSet.jobset.x-k8s.io" in out, "no gang: the steps" in out) == (0, True, True)
+    code, out, _ = run(tmp_path, "kinds", "jobset")
+    assert (code, yaml.safe_load(out)["spec"]["kind"]) == (0, "JobSet")
+    assert len(list(yaml.safe_load_all(run(tmp_path, "kinds", "Job")[1]))) == 2, "of Kubernetes and of Volcano"
+    code, _, err = run(tmp_path, "kinds", "JobSte")
+    assert (code, "Did you mean JobSet?" in err) == (2, True)
+    pod = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"containers": {"type": "array"}}}},
+    }
+    parts = {"type": "object", "properties": {"replicas": {"type": "integer"}, "template": pod}}
+    schema = {"properties": {"spec": {"properties": {"parts": {"type": "array", "items": parts}}}}}
+    version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "swarms.example.com", "names": {"kind": "Swarm"}, "versions": [version]}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "s"}}
+    (tmp_path / "crd.yaml").write_text(yaml.safe_dump({**crd, "spec": spec}))
+    code, out, _ = run(tmp_path, "kinds", "--from", "crd.yaml")
+    role = {"template": "spec.parts.*.template", "count": "spec.parts.*.replicas"}
+    assert (code, yaml.safe_load(out)["spec"]["roles"]) == (0, [role])
+    (tmp_path / "kind.yaml").write_text(out)
+    (tmp_path / "bees.yaml").write_text(MANIFEST)
+    assert "drops the link from pod templates" in run(tmp_path, "generate", "kind.yaml", "bees.yaml")[2]
+    assert run(tmp_path, "kinds", "--from", "bees.yaml")[0] == 2
+
+
+def test_the_schema_of_the_file_is_published(tmp_path: Path) -> None:
+    assert '"title": "WorkloadKind"' in run(tmp_path, "schema", "WorkloadKind")[1]
