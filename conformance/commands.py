@@ -87,6 +87,8 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     )
     repositories.add_argument("folders", nargs="+", help="the top folders of repositories")
     repositories.add_argument("--offline", action="store_true", help="ask no server")
+    evidence = command("evidence", write_evidence, "count where each rule fired, and write docs/evidence.md")
+    evidence.add_argument("folders", nargs="*", help="the top folders of public repositories: theirs are counted again")
     tags = command("tags", check_tags, "compare the tags of the Go types with the schemas")
     tags.add_argument("--extract", action="store_true", help="read the Go types anew and store what they say")
     shapes = command("shapes", compare_shapes, "ask real servers about kinds without rules here, compare")
@@ -271,22 +273,16 @@ def survey_repositories(arguments: argparse.Namespace) -> int:
     return int(any(one.is_false_alarm for each in surveys for one in each.disagreements))
 
 
-def check_tags(arguments: argparse.Namespace) -> int:
-    """Exit status 1 when a tag is in no schema, or a schema says more than the tags."""
-    from conformance.tagcheck import compare_release, unused_types
-    from conformance.tags import write_extraction
+def write_evidence(arguments: argparse.Namespace) -> int:
+    from conformance.evidence import run
 
-    wrong = 0
-    for name, release in read_releases().items():
-        if arguments.extract:
-            print(f"{name}: {write_extraction(release)}")
-        missing, extra = compare_release(name)
-        lines = [f"{name}: type {each} is in no schema" for each in sorted(unused_types(name))]
-        lines += [f"{name}: only a tag: {each.type}.{each.field} {each.rule}" for each in sorted(missing)]
-        lines += [f"{name}: only in the schema: {each.type}.{each.field} {each.rule}" for each in sorted(extra)]
-        wrong += len(lines)
-        print("\n".join(lines or [f"{name}: schemas and tags agree"]))
-    return 1 if wrong else 0
+    return run(arguments.folders)
+
+
+def check_tags(arguments: argparse.Namespace) -> int:
+    from conformance.tagcheck import compare_all
+
+    return compare_all(arguments.extract)
 
 
 def compare_custom(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conformance.tags import Types, read_extraction
+from conformance.tags import Types, read_extraction, write_extraction
+from conformance.versions import read_releases
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas" / "kubernetes"
 GATED = re.compile(r'^(ifEnabled|ifDisabled)\("?(\w+)"?\)=\+k8s:(.*)$')
@@ -145,3 +146,18 @@ def read_rules(shape: Any) -> Iterator[str]:
     yield from (f"update={rule}" for rule in shape.get("x-kubernetes-update", ()))
     for stage in ("alpha", "beta"):
         yield from (f"{stage} {rule}" for rule in shape.get(f"x-kubernetes-{stage}", ()))
+
+
+def compare_all(extract: bool) -> int:
+    """1 when a tag is in no schema, or a schema says more than the tags. `extract`: read the Go types anew."""
+    wrong = 0
+    for name, release in read_releases().items():
+        if extract:
+            print(f"{name}: {write_extraction(release)}")
+        missing, extra = compare_release(name)
+        lines = [f"{name}: type {each} is in no schema" for each in sorted(unused_types(name))]
+        lines += [f"{name}: only a tag: {each.type}.{each.field} {each.rule}" for each in sorted(missing)]
+        lines += [f"{name}: only in the schema: {each.type}.{each.field} {each.rule}" for each in sorted(extra)]
+        wrong += len(lines)
+        print("\n".join(lines or [f"{name}: schemas and tags agree"]))
+    return 1 if wrong else 0

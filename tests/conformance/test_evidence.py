@@ -1,0 +1,56 @@
+"""Every rule has fired somewhere other than in its own example, or somebody says that users meet what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conformance.evidence import COUNTS, PAGE, Evidence, count_files, read_evidence, write_counts, write_page
+from krmfn.catalogue import RULES
+
+#: Rules whose sources are programs alone. Each is to find a user, join a neighbour or go; none may be added.
+BARE = {
+    "delegated-suspended",
+    "delegated-template-shared",
+    "failed-index-starves",
+    "generator-annotation",
+    "job-class-never",
+    "operator-adopts-group",
+    "operator-name-taken",
+    "operator-replaces-link",
+    "operator-replaces-scheduler",
+    "operator-skips-autoscaling",
+    "priority-differs",
+    "pruned-apart",
+    "resume-starves",
+    "runs-share-group",
+    "surge-without-group",
+    "suspended-member",
+    "upgrade-shares-group",
+    "volcano-job-linked",
+}
+
+
+def test_every_rule_has_evidence() -> None:
+    evidence = read_evidence()
+    assert {rule for rule in RULES if not evidence.of(rule)} == BARE
+
+
+def test_the_page_is_what_the_counts_say() -> None:
+    evidence = read_evidence()
+    assert PAGE.read_text() == write_page(evidence)
+    assert COUNTS.read_text() == write_counts(evidence)
+
+
+def test_what_files_of_the_repository_no_longer_say_is_not_counted() -> None:
+    """Numbers may lag behind new tests; that there is evidence may not."""
+    now, kept = count_files(), read_evidence()
+    for column, rules in now.items():
+        gone = set(kept.counts[column]) - {rule for rule, number in rules.items() if number}
+        assert not gone, f"python -m conformance evidence: {column}: {gone}"
+
+
+def test_a_rule_without_anything_has_no_evidence() -> None:
+    counts: Mapping[str, Mapping[str, int]] = {"tests": {"union": 2}}
+    evidence = Evidence({"shop": {"union": 3}, "lab": {}}, 0, counts)
+    assert evidence.of("union") == {"repositories": 1, "tests": 2}
+    assert evidence.of("required") == {}
