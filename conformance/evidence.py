@@ -37,6 +37,7 @@ COLUMNS: Mapping[str, str] = {
     "repositories": "repositories",
     "recorded": "recorded answers",
     "live": "live",
+    "planted": "planted",
     "tests": "tests",
     "golden": "golden files",
     "observed": "observed",
@@ -56,6 +57,7 @@ meet the problem. A test checks this.
 | repositories | public repositories in which `krmfn validate` reports the rule, of {repositories}: {names} |
 | recorded answers | answers of real API servers in which the rule is a cause of the refusal, of {records} |
 | live | lines of [the live proof](live.md) that name the rule: real schedulers and controllers behaved as claimed |
+| planted | incidents and defects of people who knew no rule, planted in a running gang (`tests/scheduler/defects`) |
 | tests | files of tests that plant the defect and name the rule |
 | golden files | recorded outputs that report the rule |
 | observed | whether the sources say on which real release or operator the behaviour was observed |
@@ -123,13 +125,19 @@ def count_files() -> dict[str, Mapping[str, int]]:
         documents[rule] = sum(
             not _ISSUE.search(link) and bool(not _CODE.search(link) or _DOCUMENT.search(link)) for link in links
         )
-    cases = [case for path in (ROOT / "tests" / "issues").glob("*.yaml") for case in yaml.safe_load(path.read_text())]
-    issues.update(rule for case in cases for rule in set(case["told"]))
+    told = [case for path in (ROOT / "tests" / "issues").glob("*.yaml") for case in yaml.safe_load(path.read_text())]
+    issues.update(rule for case in told for rule in set(case["told"]))
+    planted = Counter[str]()
+    for path in (ROOT / "tests" / "scheduler" / "defects").glob("*.yaml"):
+        cases = yaml.safe_load(path.read_text())
+        for case in cases if isinstance(cases, list) else ():
+            planted.update((case["rule"], *case.get("also", ())) if case.get("rule") in RULES else ())
     live = (ROOT / "docs" / "live.md").read_text().splitlines()
     tests = (path.read_text() for path in sorted((ROOT / "tests").rglob("*.py")) if path.name not in _LISTS)
     golden = (path.read_text() for path in sorted((ROOT / "golden").rglob("*")) if path.is_file())
     return {
         "live": Counter(rule for line in live for rule in _find_named(line)),
+        "planted": Counter({rule: number for rule, number in planted.items() if rule in RULES}),
         "tests": Counter(rule for text in tests for rule in _find_named(text)),
         "golden": Counter(rule for text in golden for rule in _find_named(text)),
         "observed": +observed,

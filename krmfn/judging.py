@@ -270,10 +270,11 @@ def _check_names(rulings: Rulings, option: bool) -> None:
 def _find_unknown(name: str) -> str | None:
     """A hint for a name that is nothing, None for one that is something."""
     from krmfn.catalogue import RULES
+    from krmfn.model.rules import tell_retired
 
     if name in STAGES or any(fnmatchcase(rule, name) for rule in RULES):
         return None
-    return ask_about(name, [*RULES, *STAGES]) or "krmfn rules lists them."
+    return tell_retired(name) or ask_about(name, [*RULES, *STAGES]) or "krmfn rules lists them."
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -34,7 +34,9 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if words:
         rule = RULES.get(words[0])
         if rule is None:
-            hint = ask_about(words[0], RULES) or "krmfn rules lists them"
+            from krmfn.model.rules import tell_retired
+
+            hint = tell_retired(words[0]) or ask_about(words[0], RULES) or "krmfn rules lists them"
             raise UsageError(f"there is no rule {words[0]!r}. {hint}")
         page = read_page(rule.id)
         streams.write(page.paint() if is_colored({}) else page.text)

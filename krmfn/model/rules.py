@@ -16,3 +16,9 @@ PARTS: Final[Mapping[str, Mapping[str, Rule]]] = {
     part: {id: Rule(id, **row) for id, row in rows.items()} for part, rows in schemastore.load("rules.json").items()
 }
 RULES: Final[Mapping[str, Rule]] = {id: rule for rules in PARTS.values() for id, rule in rules.items()}
+
+
+def tell_retired(rule_id: str) -> str:
+    """What became of a rule that is no longer there; empty for an id that never was one. Retired ids stay reserved."""
+    row = schemastore.load("retired.json").get(rule_id)
+    return f"{rule_id} was retired in {row['since']}: {row['see']}." if row else ""

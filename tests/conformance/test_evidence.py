@@ -11,22 +11,16 @@ from krmfn.catalogue import RULES
 BARE = {
     "delegated-suspended",
     "delegated-template-shared",
-    "failed-index-starves",
-    "generator-annotation",
     "job-class-never",
     "operator-adopts-group",
     "operator-name-taken",
     "operator-replaces-link",
     "operator-replaces-scheduler",
-    "operator-skips-autoscaling",
-    "priority-differs",
     "pruned-apart",
-    "resume-starves",
     "runs-share-group",
     "surge-without-group",
     "suspended-member",
     "upgrade-shares-group",
-    "volcano-job-linked",
 }
 
 

@@ -1,10 +1,10 @@
-"""References that a kustomize prefix or suffix left behind, and annotations that only generators may carry."""
+"""References that a kustomize prefix or suffix left behind."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
@@ -21,7 +21,6 @@ from krmfn.survey.groups import find_reference
 
 #: Namespace, kind and name.
 _Named: TypeAlias = tuple[str, str, str]
-KUSTOMIZE: Final = "kustomize.config.k8s.io/"
 
 
 @rule(
@@ -56,22 +55,6 @@ def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
             )
             hint = "Add krmfn's nameReference file under configurations: (krmfn init does)."
             yield Finding(item, (affix,), message, item.value[affix], hint=hint)
-
-
-@rule("generator-annotation", "warning", "A group has an annotation that kustomize reads on generators only.")
-def find_generator_annotation(census: Census, _: Settings) -> Iterator[Finding]:
-    for kind in SCHEDULING_KINDS if census.has_text(KUSTOMIZE) else ():
-        for item in census.kind(GROUP, kind):
-            for key in ("needs-hash", "behavior"):
-                full = KUSTOMIZE + key
-                if full in item.annotations:
-                    message = (
-                        f"{full} has an effect on ConfigMaps and Secrets of generators only; here it has none and "
-                        "stays in the output"
-                    )
-                    hint = "Remove the annotation. For a name that changes with the content, use naming: Revisioned."
-                    path: Path = ("metadata", "annotations", full)
-                    yield Finding(item, path, message, hint=hint)
 
 
 @rule("substitution-in-group", "warning", "A group contains ${…}, which only Flux replaces.")

@@ -16,21 +16,28 @@ from krmfn.survey.census import Census, LinkedGang, Template, once
 from krmfn.survey.jobs import Jobs, find_jobs, list_own_gangs
 
 
-@rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded.")
+@rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded or failed.")
 def find_retry_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     for gang, template, jobs in _complete_jobs(census, settings):
-        if template.spec.get("restartPolicy") != "Never" or dig(template.item.value, *jobs.path, "backoffLimit") == 0:
-            continue
-        message = (
-            f"after {_tell_successes(jobs)}, a retried pod can never reach {gang.group.counted} {gang.group.quorum}: "
-            "succeeded pods do not count"
-        )
-        hint = (
-            f"Lower {name_min_count(gang.group, template.item)}, or set backoffLimit: 0, or "
-            "restartPolicy: OnFailure, which restarts containers in their pods."
-        )
-        path = (*template.spec_path, "restartPolicy")
-        yield Finding(template.item, path, message, "Never", hint=hint)
+        spec = as_mapping(dig(template.item.value, *jobs.path))
+        limit, counted = as_int(spec.get("backoffLimitPerIndex")), f"{gang.group.counted} {gang.group.quorum}"
+        lower = f"ower {name_min_count(gang.group, template.item)}"
+        if limit is not None:
+            message = (
+                f"an index that failed {limit + 1} times gets no new pod: the pods become fewer than {counted}, and "
+                "no later retry is ever scheduled"
+            )
+            hint = f"Remove backoffLimitPerIndex, or l{lower}."
+            yield Finding(template.item, (*jobs.path, "backoffLimitPerIndex"), message, limit, hint=hint)
+        if template.spec.get("restartPolicy") == "Never" and spec.get("backoffLimit") != 0:
+            message = (
+                f"after {_tell_successes(jobs)}, a retried pod can never reach {counted}: succeeded pods do not count"
+            )
+            hint = (
+                f"L{lower}, or set backoffLimit: 0, or restartPolicy: OnFailure, which restarts containers in their "
+                "pods."
+            )
+            yield Finding(template.item, (*template.spec_path, "restartPolicy"), message, "Never", hint=hint)
 
 
 @rule("resume-starves", "warning", "A Job that is suspended and resumed may come back with fewer pods than minCount.")
@@ -46,21 +53,6 @@ def find_resume_starves(census: Census, settings: Settings) -> Iterator[Finding]
             )
             hint = f"Lower {name_min_count(gang.group, template.item)}, or make the pods finish together."
             yield Finding(template.item, (*jobs.labels, KUEUE_QUEUE), message, hint=hint)
-
-
-@rule("failed-index-starves", "warning", "A Job with backoffLimitPerIndex can end up with fewer pods than minCount.")
-def find_failed_index_starves(census: Census, settings: Settings) -> Iterator[Finding]:
-    """backoffLimitPerIndex: an index that failed for good is never made again."""
-    for gang, template, jobs in _complete_jobs(census, settings) if census.has_text("backoffLimitPerIndex") else ():
-        path = (*jobs.path, "backoffLimitPerIndex")
-        limit = as_int(dig(template.item.value, *path))
-        if limit is not None:
-            message = (
-                f"an index that failed {limit + 1} times gets no new pod: the pods become fewer than "
-                f"{gang.group.counted} {gang.group.quorum}, and no later retry is ever scheduled"
-            )
-            hint = f"Remove backoffLimitPerIndex, or lower {name_min_count(gang.group, template.item)}."
-            yield Finding(template.item, path, message, limit, hint=hint)
 
 
 @rule("tail-starves", "warning", "The last pods of a Job are fewer than the minCount of their group.")
