@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.krm import Item, Misconfigured, ResourceList, Result, run
+from krmfn.krm import Item, Misconfigured, ResourceList, Result, format_path, run
+from krmfn.krm.results import SEVERITIES
 from krmfn.model.marks import KIND_KIND, LOCAL_CONFIG
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
@@ -109,7 +110,6 @@ def _finish(results: Iterable[Result], settings: Settings) -> Iterable[Result]:
     results = tuple(results)
     if not results:
         return ()
-    from krmfn.krm.results import SEVERITIES
     from krmfn.reports.ordering import order
 
     ordered = sorted(order(results), key=lambda result: SEVERITIES.index(result.severity))
@@ -130,8 +130,6 @@ def _read_settings(config: Item | None) -> Settings:
 
 
 def _refuse(error: ConfigError, config: Item | None) -> Misconfigured:
-    from krmfn.krm import format_path
-
     ref = config.ref if config else None
     return Misconfigured(
         Result(f"functionConfig: {problem}", "error", ref, format_path(problem.path)) for problem in error.problems

@@ -16,6 +16,7 @@ from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.findings import STAGES
+from krmfn.model.patterns import is_inside, read_patterns
 from krmfn.model.wording import count, join
 
 if TYPE_CHECKING:
@@ -164,8 +165,6 @@ class Judging:
             return False
         if not entry.paths:
             return True
-        from krmfn.model.patterns import is_inside, read_patterns
-
         key = (base, entry.paths)
         if key not in self._patterns:
             self._patterns[key] = read_patterns("\n".join(entry.paths), base)

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from krmfn.config import Settings
+from krmfn.config import Settings, read_settings
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
+from krmfn.krm.sharing import share
 from krmfn.model.findings import STAGES, Finding, Member, to_result
-from krmfn.model.marks import leave_out_local
+from krmfn.model.marks import GENERATED_FROM, leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
 
@@ -61,8 +62,6 @@ def run_functions(items: Sequence[Item], configurations: Iterable[Mapping[str, A
 
     Raises ConfigError.
     """
-    from krmfn.config import read_settings
-
     for settings in map(read_settings, configurations):
         if settings.mode != "Validate":
             items = complete(items, settings, file)[0]
@@ -83,8 +82,6 @@ def complete(
 
 def is_complete(items: Iterable[Item]) -> bool:
     """Whether the function or `krmfn generate` has run over the items before, by the marks that they leave."""
-    from krmfn.model.marks import GENERATED_FROM
-
     mark = GENERATED_FROM.encode()
     return any(
         item.ref.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations for item in list_holding(items, mark)
@@ -310,7 +307,6 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
     if not findings:
         return ()
     from krmfn.catalogue import RULES
-    from krmfn.krm.sharing import share
 
     def spell(finding: Finding) -> Result:
         result = to_result(finding, RULES[finding.rule])

@@ -17,7 +17,9 @@ from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
 from krmfn.reconcile import Wanted
+from krmfn.releases.gates import list_needed
 from krmfn.releases.spelling import NAMED
+from krmfn.server import answer
 
 _ANNOTATIONS = {
     "schedulingConstraints": "krmfn.dev/topology-key",
@@ -39,9 +41,6 @@ def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> I
     shape = _shape_of(wanted)
     if shape in accepted:
         return
-    from krmfn.releases.gates import list_needed
-    from krmfn.server import answer
-
     # A gate that the output needs is taken as on: what is off is told by the note on gates, once.
     gates = {**dict.fromkeys(list_needed(settings.release, wanted.emission.objects), True), **settings.feature_gates}
     seen = set()

@@ -8,8 +8,9 @@ from typing import Any
 
 from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
+from krmfn.config.schema import descend, find_problems, load_schema
 from krmfn.config.settings import RULED
-from krmfn.krm import Item
+from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import SEVERITIES
 from krmfn.model.marks import FACTS_KIND, KIND_KIND, PREFIX
 from krmfn.releases.gates import complete
@@ -152,7 +153,6 @@ class Configurations:
         """Know the kinds of `spec.kinds`. Raises UsageError for a file that has none, ConfigError for mistakes."""
         for name in settings.kind_files:
             from krmfn.config.kinds import is_workload_kind, use_objects
-            from krmfn.krm import Stream, Unreadable
 
             path = posixpath.normpath(posixpath.join(folder, name))
             try:
@@ -170,7 +170,6 @@ class Configurations:
 
 def merge_facts(found: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
     """The facts of several files, each with its path, as `spec.cluster` of one. Raises ConfigError for mistakes."""
-    from krmfn.config.schema import descend, find_problems, load_schema
     from krmfn.workspace.clusters import merge
 
     found = list(found)
@@ -247,8 +246,6 @@ def _read(tree: Tree, path: str) -> Item:
 
 
 def _parse(data: bytes, path: str) -> Item:
-    from krmfn.krm import Stream, Unreadable
-
     try:
         items = Stream.parse(data, path).items
     except Unreadable as error:

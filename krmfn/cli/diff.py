@@ -24,7 +24,7 @@ from krmfn.cli.reading import miss_state, read_definitions, read_worlds
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
-from krmfn.pipeline import complete
+from krmfn.pipeline import complete, foresee
 from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.releases.release import find_release
@@ -147,7 +147,6 @@ def _refuse_assumed(before: State, options: Mapping[str, Any], words: Sequence[s
 def _foresee(old: State | None, new: State, options: Mapping[str, Any]) -> Iterator[Shift]:
     """The gangs of a world whose outlook in the cluster changes."""
     from krmfn.cli.fit import find_asker
-    from krmfn.pipeline import foresee
     from krmfn.reports.outlook_view import MEANINGS
 
     before, after = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from krmfn.cli import streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
-from krmfn.reports import order, render, summarize_skipped
+from krmfn.reports import order, render, summarize, summarize_skipped
 from krmfn.reports.report import Screen
 from krmfn.workspace.manifests import LoadedFile
 
@@ -37,8 +37,6 @@ def find_screen(options: Mapping[str, Any], files: Iterable[LoadedFile] = (), as
         return None
     from functools import cache
     from shutil import get_terminal_size
-
-    from krmfn.reports.report import Screen
 
     by_path = {file.path: file for file in files}
 
@@ -130,8 +128,6 @@ def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadab
 
 def _summarize(results: list[Result], scope: str) -> str:
     """The last line, of results in their order."""
-    from krmfn.reports import summarize
-
     text = summarize(result for result in results if "sort" not in result.tags)
     text = f"{scope}: {text}" if scope else text
     skipped = summarize_skipped(results)

@@ -11,6 +11,7 @@ from krmfn.cli.findings import is_colored
 from krmfn.cli.options import Argument, Option, UsageError
 from krmfn.config.problems import ask_about
 from krmfn.model.findings import STAGES
+from krmfn.model.rules import tell_retired
 from krmfn.reports.pages import read_page
 
 SUMMARY = "Lists the rules, or prints the page of one."
@@ -34,8 +35,6 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if words:
         rule = RULES.get(words[0])
         if rule is None:
-            from krmfn.model.rules import tell_retired
-
             hint = tell_retired(words[0]) or ask_about(words[0], RULES) or "krmfn rules lists them"
             raise UsageError(f"there is no rule {words[0]!r}. {hint}")
         page = read_page(rule.id)

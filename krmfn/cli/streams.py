@@ -11,6 +11,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from krmfn.krm import running
+from krmfn.krm.terminal import line
+
 if TYPE_CHECKING:
     from typing import TypeVar
 
@@ -83,8 +86,6 @@ def tell(text: str) -> None:
 
 def say(text: str) -> None:
     """One line on stderr, `krmfn: ` before it."""
-    from krmfn.krm.terminal import line
-
     tell(f"krmfn: {line(text)}\n")
 
 
@@ -121,6 +122,4 @@ def _lose(error: OSError) -> StreamLost:
 
 
 def _discard(stream: TextIO) -> None:
-    from krmfn.krm import running  # few runs lose a stream
-
     running.silence(stream.fileno())

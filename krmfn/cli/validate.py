@@ -40,6 +40,7 @@ from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.files import GIT, is_path, name_state
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.trees import RevisionMissing
+from krmfn.workspace.world import merge
 from krmfn.workspace.worlds import Worlds
 
 if TYPE_CHECKING:
@@ -174,8 +175,6 @@ def _merge(found: Sequence[Found]) -> list[Result]:
     """The results of all worlds; what is the same in several is one."""
     if len(found) == 1 and not found[0][0].name:
         return [result for _, result in found[0][1]]
-    from krmfn.workspace.world import merge
-
     return merge((world.name, result) for world, findings in found for _, result in findings)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.nodes import walk
 from krmfn.krm.source import Source
 
 if TYPE_CHECKING:
@@ -90,8 +92,6 @@ class Anchors:
 
     def _read(self, part: Part) -> None:
         from krmfn.krm.composing import compose
-        from krmfn.krm.errors import Unreadable
-        from krmfn.krm.nodes import walk
 
         start, end, pad = part
         text = " " * pad + self._source.text(start, end)

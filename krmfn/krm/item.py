@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
+from krmfn.krm.lookup import find_scalar, list_scalars
 from krmfn.krm.nodes import Node, Scalar
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.places import begins_line
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.krm.source import Source
@@ -144,8 +146,6 @@ class Item:
 
     def scalar(self, path: Path) -> Scalar | None:
         """The scalar at `path` with its spelling (`source`, anchor and tag left out) and style; None for others."""
-        from krmfn.krm.lookup import find_scalar
-
         reading = self._read()
         root = reading.root()
         return find_scalar(root, path, reading.text) if root else None
@@ -159,8 +159,6 @@ class Item:
         """Every scalar of the text as it was read: its path, where it begins and ends, in characters of the source, and
         whether it is a key; the path is that of its mapping then. What an alias stands for is given at both its paths;
         null is left out."""
-        from krmfn.krm.lookup import list_scalars
-
         root = Item(self.frame, self.start, self.end)._read().root()
         shift = self.span[0] - self.frame.pad
         for path, node, is_key in list_scalars(root) if root else ():
@@ -265,8 +263,6 @@ class Item:
 
     def end_line(self) -> Item:
         """The item with a line break at its end: a copy where it has none. No value changes by that."""
-        from krmfn.krm.places import begins_line
-
         if begins_line(self.text, len(self.text)):
             return self
         other = self.__copy__()

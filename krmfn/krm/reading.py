@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from krmfn.krm.errors import EditRefused, Unreadable
+from krmfn.krm.lookup import find_place
 from krmfn.krm.paths import Path, dig
+from krmfn.krm.style import detect_style
 
 if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
@@ -161,8 +163,6 @@ class Reading:
         lines = self._read_lines(text)
         place = lines.find_place(path) if lines else None
         if place is None and (root := self._tree(text)):
-            from krmfn.krm.lookup import find_place
-
             place = find_place(root, path)
         return place
 
@@ -286,7 +286,6 @@ class Reading:
 
     def _make_editor(self) -> Editor:
         from krmfn.krm.editing import Editor
-        from krmfn.krm.style import detect_style
 
         frame = self._owner.frame
         root = self._tree(self._parsed)

@@ -12,7 +12,8 @@ less, so they need no look.
 
 from __future__ import annotations
 
-from krmfn.krm.nodes import Node
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.nodes import Node, Scalar
 from krmfn.krm.source import BOM, RARE_BREAKS, Source
 
 _OTHER_BREAKS = (*RARE_BREAKS, BOM)
@@ -269,7 +270,6 @@ def _skip_quoted(data: bytes, place: int, sign: bytes) -> int:
 def _is_complete(source: Source, begin: int, end: int, item: bool) -> bool:
     """Whether a piece is a whole document by itself: libyaml scans it alike with and without the rest."""
     from krmfn.krm.composing import compose
-    from krmfn.krm.errors import Unreadable
 
     text = source.text(begin, end)
     if item:
@@ -281,6 +281,4 @@ def _is_complete(source: Source, begin: int, end: int, item: bool) -> bool:
 
 
 def _accept_anchor(_: str) -> tuple[Node, int]:
-    from krmfn.krm.nodes import Scalar
-
     return Scalar(0, 0, None, None, "", ""), 0

@@ -14,6 +14,8 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.lines import read_lines
+from krmfn.krm.listing import Found, Offsets, check_version, read_listing, splice
+from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
 from krmfn.krm.source import BOM, Source, looks_like_json
@@ -130,8 +132,6 @@ class Stream:
                 if item.end == len(self._source.data) and id(item) in kept and (ended := item.end_line()) is not item:
                     edits = [edit for edit in edits if edit[0] != item.start]
                     edits.append((item.start, item.end, ended.text.encode()))
-        from krmfn.krm.listing import splice
-
         body = b"".join(splice(self._source.data, edits))
         if alone is not None or not added:
             return body
@@ -165,7 +165,6 @@ def read_resource_list(source: Source) -> Found:
     """Read the only document of a source as a ResourceList. Raises Unreadable."""
     from krmfn.krm.composing import compose
     from krmfn.krm.json_reading import compose_json
-    from krmfn.krm.listing import Found, Offsets, check_version, read_listing
 
     start = source.begin
     end = len(source.data)
@@ -323,7 +322,6 @@ def _is_readable(line: bytes) -> bool:
 def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> list[StreamPart] | None:
     """Read JSON objects one behind the other; None when the text is no JSON."""
     from krmfn.krm.json_reading import compose_json
-    from krmfn.krm.listing import Offsets
 
     text = source.text(start, len(source.data))
     at = Offsets(text, start)
@@ -440,14 +438,10 @@ def _unpack(
         api_version, kind = (word if isinstance(word := value.get(name), str) else "" for name in _IDENTITY)
         is_list = kind.endswith("List") and isinstance(value.get("items"), list)
     else:
-        from krmfn.krm.lookup import read_key
-
         words = {read_key(key): follow(node) for key, node in root.pairs}
         api_version, kind = (_spell(words.get(name)) for name in _IDENTITY)
         is_list = kind.endswith("List") and isinstance(words.get("items"), Sequence)
     if is_list:
-        from krmfn.krm.listing import read_listing
-
         listing, _ = read_listing(frame.source, text, begin, root, frame)
         if value is not None:
             for item, own in zip(listing.items, value["items"], strict=True):

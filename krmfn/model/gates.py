@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Note
+from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import GROUP, Release
 
@@ -46,8 +47,6 @@ def note_gates(
     missing = [gate for gate in list_needed(release, values) if gate not in given and not release.gates[gate].default]
     if not missing:
         return None
-    from krmfn.model.wording import join
-
     found = sorted(set(_list_versions(release, values)))
     versions = [version for version in found if "alpha" in version or "beta" in version]
     needs = [f"the feature {'gate' if len(missing) == 1 else 'gates'} {join(missing)}"]

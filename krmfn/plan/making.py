@@ -24,6 +24,8 @@ from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.server import Mode, Verdict, answer
 from krmfn.survey.census import Census, take_census
+from krmfn.survey.counting import count_members
+from krmfn.survey.lookup import make_lookup
 
 
 def make_plan(
@@ -67,9 +69,6 @@ def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Membe
     ]
     if not apart:
         return ()
-    from krmfn.survey.counting import count_members
-    from krmfn.survey.lookup import make_lookup
-
     return count_members(apart, settings, make_lookup(items, settings))[0]
 
 

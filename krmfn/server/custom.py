@@ -17,6 +17,8 @@ from krmfn.model.showing import close
 from krmfn.releases import schemastore
 from krmfn.server.answers import Mode
 from krmfn.server.correlation import stays
+from krmfn.server.customrules import apply_rules
+from krmfn.server.decode import Unclean, decode
 from krmfn.server.metadata import check_new_metadata
 from krmfn.server.schema import Schemas, Type
 from krmfn.server.strategy import (
@@ -182,8 +184,6 @@ def _judge(
     causes += (cause for cause in found if cause not in let)
     if causes:
         return Judgement(tuple(causes))
-    from krmfn.server.customrules import apply_rules
-
     # Rules speak of values that have the types of their schema. Those that anybody may have written are not evaluated.
     typed = structure.trusted and not (let or were)
     told = list(apply_rules(structure, completed, ABSENT if before is None else before, typed))
@@ -236,8 +236,6 @@ def _tell_strict(path: Path, rule: str, words: str) -> Cause:
 
 def _read_metadata(meta: Type, value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Cause, ...]]:
     """Metadata as a create leaves it, or why it cannot be read."""
-    from krmfn.server.decode import Unclean, decode
-
     written = value.get("metadata")
     try:
         given = decode(meta, written)

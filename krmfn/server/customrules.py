@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from krmfn.krm.paths import Path, walk_values
 from krmfn.krm.results import ABSENT
 from krmfn.server.correlation import find_old, find_schema, is_same
+from krmfn.server.spell import spell
 from krmfn.server.structure import Structure
 from krmfn.server.verdict import Cause
 
@@ -80,6 +81,4 @@ def _has_whole_float(value: Any) -> bool:
 
 
 def _show(value: Any) -> str:
-    from krmfn.server.spell import spell
-
     return "" if isinstance(value, (dict, list)) else f"{spell(value)}: "

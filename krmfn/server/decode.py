@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from krmfn.model.gotext import BadTime, read_time
+from krmfn.model.gotext import BadTime, read_microtime, read_time
+from krmfn.server.formats import find_corrupt_base64
 from krmfn.server.schema import Type
 
 _INT64 = range(-(2**63), 2**63)
@@ -124,8 +125,6 @@ def _string(value: Any) -> Any:
 
 
 def _bytes(value: Any) -> Any:
-    from krmfn.server.formats import find_corrupt_base64
-
     if type(value) is list and all(item is None or (type(item) is int and 0 <= item <= 255) for item in value):
         return value  # Go reads bytes one by one, too
     if type(value) is str and find_corrupt_base64(value) is None:
@@ -179,8 +178,6 @@ def _time(value: Any) -> Any:
 
 
 def _microtime(value: Any) -> Any:
-    from krmfn.model.gotext import read_microtime
-
     try:
         return read_microtime(value) if type(value) is str else _give_up(value)
     except BadTime:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.placeholders import is_name_placeholder
+from krmfn.model.tree import leaves
 
 if TYPE_CHECKING:
     from krmfn.config import GangOptions, Settings
@@ -130,8 +131,6 @@ def read_group(manifest: Manifest) -> Group | None:
     )
     group = source(manifest)
     if group is not None and row.keeper is not None and row.group != "ray.io" and not manifest.counting:
-        from krmfn.model.tree import leaves
-
         every = leaves(group)
         if manifest.options.granularity != "Replica" or not any(leaf.by for leaf in every):
             last = row.templates[-1].path.rpartition("/")[2]  # that of the most pods
@@ -142,8 +141,6 @@ def read_group(manifest: Manifest) -> Group | None:
 
 def _check_bridge(manifest: Manifest, group: Group) -> None:
     """Say where pods cannot be linked when they are created, although that is what the configuration says."""
-    from krmfn.model.tree import leaves
-
     settings, every = manifest.settings, leaves(group)
     apart = manifest.options.granularity == "Replica" and any(leaf.by for leaf in every)
     if not apart and not any(template.bridged for leaf in every for template in leaf.templates):

@@ -9,7 +9,8 @@ from krmfn.krm.item import Item
 from krmfn.model.findings import Finding, Member
 from krmfn.sources import count_pods
 from krmfn.sources.manifest import Find
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, take_census
+from krmfn.survey.gangs import list_present
 from krmfn.survey.lookup import make_lookup
 from krmfn.survey.members import from_tree
 
@@ -34,9 +35,6 @@ def count_members(
 
 def count_all(items: Sequence[Item], settings: Settings) -> Census:
     """The census of all items, each with the pods that its source counts."""
-    from krmfn.survey.census import take_census
-    from krmfn.survey.gangs import list_present
-
     members, _ = count_members(list_present(items), settings, make_lookup(items, settings))
     return take_census(items, members, None, settings.cluster)
 

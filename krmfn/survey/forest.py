@@ -15,7 +15,9 @@ from krmfn.model import wording
 from krmfn.model.values import as_mapping
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.counting import count_all
 from krmfn.survey.groups import Group
+from krmfn.survey.members import from_item
 
 Shape = Literal["workload", "composite", "group", "pods"]
 
@@ -39,8 +41,6 @@ def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
 
     A pod template whose group is not among `items` is a tree of its own.
     """
-    from krmfn.survey.counting import count_all
-
     census = count_all(items, settings)
     by_parent, roots = _sort(census)
     gangs = {id(gang.group): gang for gang in census.gangs}
@@ -73,8 +73,6 @@ def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
 
 def list_loose(items: Sequence[Item], trees: Iterable[Branch]) -> list[str]:
     """The names of objects with pod templates none of which is in a group, in order."""
-    from krmfn.survey.members import from_item
-
     linked = {branch.facts["object"] for tree in trees for branch in walk(tree) if branch.shape == "pods"}
     others = [item for item in items if item.ref.group != GROUP and str(item.ref) not in linked]
     return [str(item.ref) for item in others if from_item(item)]

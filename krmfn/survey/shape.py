@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions
+from krmfn.config.problems import join_words
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
+from krmfn.model.wording import find_nearest
 
 
 class Shaped(NamedTuple):
@@ -176,9 +178,6 @@ def _note_optional(group: Composite) -> Iterator[Note]:
 
 
 def _note_unused(group: Group, name: str, key: str, options: GangOptions) -> Note:
-    from krmfn.config.problems import join_words
-    from krmfn.model.wording import find_nearest
-
     known = [leaf.name for leaf in leaves(group)]
     if name in known:
         path = leaves(group)[known.index(name)].templates[0].count_path

@@ -10,6 +10,7 @@ import os
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 
+from krmfn.krm import Stream
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef
@@ -187,8 +188,6 @@ def _normalize(entry: object) -> str:
 
 def _list_resources(folder: str) -> list[str]:
     """The manifest files of a folder, and the folders in it that are kustomizations."""
-    from krmfn.krm import Stream
-
     found = []
     tree = Disk(folder)
     for name in list_names(folder):

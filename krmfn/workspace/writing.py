@@ -18,6 +18,7 @@ from krmfn.model.showing import HIDDEN, hides_keys, is_secret, may_hold_secrets
 from krmfn.reconcile import Addition
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.disk import Disk
+from krmfn.workspace.kustomization import NotPossible, add_entries, find_kustomization, remove_entries
 from krmfn.workspace.manifests import LoadedFile
 from krmfn.workspace.replacing import FileChange
 
@@ -44,8 +45,6 @@ def plan_changes(files: Sequence[LoadedFile], added: Iterable[Addition], removed
         try:
             new[path] = stream.render()
         except EditRefused as refused:
-            from krmfn.workspace.kustomization import NotPossible
-
             raise NotPossible(f"{path}: objects cannot be removed: {refused}") from None
     for path in emptied:
         if not streams[path].stream.items:
@@ -144,8 +143,6 @@ def _append(streams: dict[str, LoadedFile], added: Iterable[Addition]) -> dict[s
 def _edit_kustomizations(
     listed: Iterable[str], dropped: Iterable[str], old: dict[str, bytes]
 ) -> dict[str, bytes | None]:
-    from krmfn.workspace.kustomization import add_entries, find_kustomization, remove_entries
-
     edited: dict[str, bytes | None] = {}
     for edit, paths in ((add_entries, listed), (remove_entries, dropped)):
         names: dict[str, list[str]] = {}

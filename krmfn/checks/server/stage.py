@@ -15,6 +15,7 @@ from krmfn.krm.sharing import share
 from krmfn.model.findings import Finding, Note
 from krmfn.model.identity import identify
 from krmfn.model.marks import FLUX_APPLY
+from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP, find_release
@@ -25,6 +26,7 @@ from krmfn.server.answers import as_sent, change, misreads_numbers
 from krmfn.server.requests import create, hold
 from krmfn.server.schema import DEFINITION, Kind, Type, compile_schemas, find_kind
 from krmfn.server.verdict import Cause, Verdict, guard, join_reasons, refused_by
+from krmfn.survey.facts import read_facts
 
 if TYPE_CHECKING:
     from krmfn.server.custom import Given
@@ -198,8 +200,6 @@ class Judge:
 
             known: Iterable[Mapping[str, Any]] = ()
             if self.settings.cluster:
-                from krmfn.survey.facts import read_facts
-
                 known = read_facts(self.settings.cluster, {}).schemas.values()
             own = [item for item in self.items if item.kind == DEFINITION]
             names = {item.name for item in own}
@@ -317,8 +317,6 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
     """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
     classes = None
     if settings.cluster:
-        from krmfn.survey.facts import read_facts
-
         own = [item for item in items if item.kind == "PriorityClass" and item.ref.group == GROUP]
         found = read_facts(settings.cluster, {(GROUP, "PriorityClass"): own})
         if found.complete_classes:
@@ -371,8 +369,6 @@ def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
 
 def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
     found = dig(value, *path, default=ABSENT)
-    from krmfn.model.placeholders import is_braced, spell  # most objects have none
-
     is_whole = is_braced(found) or isinstance(found, str)
     text = spell(found) if is_whole and 0 < len(found) <= _MOST_SHOWN else "a part of it"
     message = hide(item.kind, path, f"not checked: {text} is a placeholder", text)

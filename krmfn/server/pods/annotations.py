@@ -9,6 +9,7 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
 from krmfn.server.pods.paths import check_relative
+from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
 from krmfn.server.spell import Key
 from krmfn.server.verdict import Cause
@@ -54,7 +55,6 @@ def is_cost(value: str) -> bool:
 
 def _check_tolerations(value: str, path: Path, pod: Setting) -> None:
     from krmfn.krm.json_reading import load_json
-    from krmfn.server.pods.placement import check_tolerations
 
     try:
         found = load_json(value)

@@ -11,7 +11,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
-from krmfn.server.formats import check_label_key, check_label_value, check_long_name, check_short_name
+from krmfn.server.formats import check_decimal, check_label_key, check_label_value, check_long_name, check_short_name
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.spell import write_json
 
@@ -208,8 +208,6 @@ def _check_operator(operator: str, value: str, at: Path, pod: Setting) -> None:
 
 
 def _check_number(value: str, path: Path, pod: Setting) -> None:
-    from krmfn.server.formats import check_decimal
-
     pod.refuse(path, _TOLERATION, value, check_decimal(value))
     digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit()):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.formats import check_long_name, check_short_name
+from krmfn.server.pods.claims import check_claim_template
 from krmfn.server.pods.paths import check_no_backsteps, check_relative
 from krmfn.server.pods.projections import check_projection
 from krmfn.server.pods.setting import PULL_POLICIES, Object, Setting
@@ -306,8 +307,6 @@ def _check_image(source: Object, at: Path, pod: Setting) -> None:
 
 
 def _check_ephemeral(source: Object, at: Path, pod: Setting) -> None:
-    from krmfn.server.pods.claims import check_claim_template
-
     template = source.get("volumeClaimTemplate")
     if template is None:
         pod.required((*at, "volumeClaimTemplate"), _RULE)
