@@ -18,6 +18,7 @@ from krmfn.judging import Judging
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
+from krmfn.model.kinds import KINDS
 from krmfn.releases.gates import complete
 from krmfn.reports import order, render
 from krmfn.workspace.definitions import Definitions
@@ -169,7 +170,10 @@ def _read_settings(
     kubernetes: str | None, feature_gates: Mapping[str, bool] | None, config: Mapping[str, Any] | None
 ) -> Settings:
     """The settings that the arguments of `validate` say. Raises ConfigError and ValueError."""
+    KINDS.use_own(())  # not those of an earlier call
     settings = read_settings({**_EMPTY, **(config or {})})
+    if settings.kind_files:
+        raise ValueError("kinds names files: give each WorkloadKind itself, or among the manifests")
     check_feature_gates(feature_gates or {})
     for gate, on in (feature_gates or {}).items():
         if not isinstance(on, bool):

@@ -16,6 +16,7 @@ from krmfn.model.marks import FACTS_KIND, KIND_KIND, PREFIX
 from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
+from krmfn.workspace.files import read_tree
 from krmfn.workspace.trees import LeftOut, Tree
 from krmfn.workspace.world import World
 
@@ -155,14 +156,12 @@ class Configurations:
             from krmfn.config.kinds import is_workload_kind, use_objects
 
             path = posixpath.normpath(posixpath.join(folder, name))
-            try:
-                items = Stream.parse(tree.read(path), path).items
-            except FileNotFoundError:
-                raise tree.miss(path, "file") from None
-            except LeftOut as left:
-                raise UsageError(f"spec.kinds: {left}") from None
-            except Unreadable as error:
-                raise UsageError(error.spell(path)) from None
+            items: list[Item] = []
+            for file, data in read_tree(tree, path).files:
+                try:
+                    items += Stream.parse(data, file).items if KIND_KIND.encode() in data else ()
+                except Unreadable as error:
+                    raise UsageError(error.spell(file)) from None
             if not any(map(is_workload_kind, items)):
                 raise UsageError(f"{path}: contains no object of kind WorkloadKind, but spec.kinds names it")
             use_objects(items)
@@ -250,7 +249,11 @@ def _parse(data: bytes, path: str) -> Item:
         items = Stream.parse(data, path).items
     except Unreadable as error:
         raise UsageError(error.spell(path)) from None
-    ours = [item for item in items if item.api_version.startswith(PREFIX)]
+    if any(item.kind == KIND_KIND for item in items):
+        from krmfn.config.kinds import use_objects
+
+        use_objects(items)
+    ours = [item for item in items if item.api_version.startswith(PREFIX) and item.kind != KIND_KIND]
     chosen = ours or items
     if len(chosen) != 1:
         raise UsageError(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError, spell_command
 from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
@@ -43,6 +44,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _write(folder: str, options: Mapping[str, Any]) -> int:
     release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
+    Configurations({}).find_rulings(None, folder)  # whose kinds have name references, too
     try:
         planned = plan_init(folder, release.name, not options["no_function"])
     except NotPossible as reason:

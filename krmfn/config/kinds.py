@@ -23,14 +23,22 @@ def find_mistakes(value: Any) -> Iterator[Mistake]:
     if found:
         return
     spec = value["spec"]
+    group, name = spec["group"], spec["kind"]
+    if (group, name) in KINDS.shipped and KINDS[group, name].has_gangs:
+        yield Mistake(("spec", "kind"), f"krmfn knows {name} of {group or 'v1'} itself", "Remove this WorkloadKind.")
     if not spec.get("roles") and spec.get("gang") != "Never":
         yield Mistake(("spec", "roles"), "is missing", "Say where the pod templates are, or set gang: Never.")
+    if {"kept", "since"} <= spec.get("link", {}).keys():
+        yield Mistake(("spec", "link", "since"), "contradicts kept", "Write one of them.")
     for number, role in enumerate(spec.get("roles") or ()):
-        stars = role["template"].count("*")
+        if role.get("count") == "Unknown" and spec.get("gang") != "Never":
+            hint = "Name the field that counts them, or write gang: Never."
+            yield Mistake(("spec", "roles", number, "count"), "a gang needs the number of its pods", hint)
         for key in ("count", "minimum"):
             for path in _list_fields(role.get(key)):
-                if path.count("*") > stars:
-                    message = f"{path} has more * than the template: it is not known which entry is meant"
+                if not role["template"].startswith(path[: path.rfind("*") + 1]):
+                    template = role["template"]
+                    message = f"{path} has a * that is not one of {template}: it is not known which entry is meant"
                     yield Mistake(("spec", "roles", number, key), message)
 
 
@@ -67,10 +75,13 @@ def use_inline(entries: Iterable[Any], path: Path) -> list[Mistake]:
     rows = []
     for number, entry in enumerate(entries):
         if isinstance(entry, Mapping):
-            value = {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "spec": entry}
+            whole = entry.get("kind") == KIND_KIND  # the file itself, or its spec
+            value: Mapping[str, Any] = (
+                entry if whole else {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "spec": entry}
+            )
             found = list(find_mistakes(value))
-            mistakes += [each._replace(path=(*path, number, *each.path[1:])) for each in found]
-            rows += [] if found else [read_row(entry)]
+            mistakes += [each._replace(path=(*path, number, *each.path[0 if whole else 1 :])) for each in found]
+            rows += [] if found else [read_row(value["spec"])]
     if not mistakes:
         KINDS.add_own(rows)
     return mistakes

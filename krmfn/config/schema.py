@@ -149,7 +149,7 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
         import re  # few values have a pattern, and most runs have none of them
 
         if not re.search(schema["pattern"], value):
-            yield Mistake(path, f"{_describe(value)} has the wrong format", schema["description"])
+            yield Mistake(path, f"{_describe(value)} has the wrong format", schema.get("description", ""))
 
 
 def _quote_hint(value: Any, wanted: str) -> str:

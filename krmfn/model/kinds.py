@@ -7,7 +7,7 @@ turns up. Source: the CRDs and controllers of the projects, at the versions that
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.lines import read_lines
@@ -16,11 +16,13 @@ from krmfn.releases.release import Release
 
 
 class Factor(NamedTuple):
-    """A number that pods are counted by: that in `field`, or `default` where it is absent, plus `plus`; and not below
-    or above the numbers in two other fields, where they are written. Without a field it is `default`."""
+    """A number that pods are counted by: that in `field`, or that of its `entries`, or `default` where it is absent,
+    plus `plus`; and not below or above the numbers in two other fields, where they are written. Without a field it is
+    `default`."""
 
     field: str = ""
     default: int = 1
+    entries: bool = False
     plus: int = 0
     at_least: str = ""
     at_most: str = ""
@@ -134,6 +136,11 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
         """Know these kinds, too."""
         self._own.update({(row.group, row.name): row for row in rows})
 
+    @property
+    def shipped(self) -> Collection[tuple[str, str]]:
+        """The kinds that krmfn itself comes with."""
+        return self._list_files().keys()
+
     def read_file(self, key: tuple[str, str]) -> str:
         """The text of the file of a shipped kind."""
         return schemastore.read_text(self._list_files()[key])
@@ -239,7 +246,9 @@ def _read_factor(factor: Any) -> Factor:
     if isinstance(factor, str):
         return Factor(_slash(factor))
     least, most = _slash(factor.get("atLeast", "")), _slash(factor.get("atMost", ""))
-    return Factor(_slash(factor["field"]), factor.get("default", 1), factor.get("plus", 0), least, most)
+    entries = factor.get("entries", False)
+    default = factor.get("default", 0 if entries else 1)
+    return Factor(_slash(factor["field"]), default, entries, factor.get("plus", 0), least, most)
 
 
 def _slash(path: str) -> str:

@@ -170,7 +170,12 @@ def _read_factor(manifest: Manifest, factor: Factor, stars: Path) -> int:
     if not factor.field:
         return factor.default
     path = place(factor.field, stars)
-    number = manifest.count(path, factor.default, least=0) + factor.plus
+    if factor.entries:
+        listed = manifest.get(path)
+        number = len(listed) if isinstance(listed, dict | list) else factor.default
+    else:
+        number = manifest.count(path, factor.default, least=0)
+    number += factor.plus
     least = manifest.count(place(factor.at_least, stars), 0, least=0) if factor.at_least else 0
     most = manifest.count(place(factor.at_most, stars), number, least=0) if factor.at_most else number
     return max(least if number < least else min(number, most), 0)

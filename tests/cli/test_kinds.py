@@ -89,7 +89,7 @@ def test_a_configuration_names_its_files_or_has_them_inline(folder: Path) -> Non
 WRONG = {
     "  roles:\n  - template: spec.parts.*.template\n    count: spec.parts.*.replicas\n": "spec.roles: is missing",
     "template: spec.parts.*.template": "spec.roles[0].template",
-    "count: spec.parts.*.replicas": "has more * than the template",
+    "count: spec.parts.*.replicas": "has a * that is not one of spec.parts.*.template",
     "  group: swarms.example.com\n": "spec.group: is missing",
     "link:": "unknown key",
 }

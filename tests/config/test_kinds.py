@@ -1,0 +1,152 @@
+"""Kinds of users: where their files are found, what a wrong one gets; the shipped ones have the same form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+import krmfn
+from krmfn.config.kinds import SCHEMA_PATH, find_mistakes
+from krmfn.model.kinds import KINDS
+from krmfn.releases import schemastore
+from tests.front_door import call
+
+FOLDER = Path(schemastore.root()) / "kinds"
+KIND = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: WorkloadKind
+spec:
+  group: swarms.example.com
+  kind: Swarm
+  roles:
+  - template: spec.parts.*.template
+    count: spec.parts.*.replicas
+  link: {kept: Always}
+"""
+SWARM = """\
+apiVersion: swarms.example.com/v1
+kind: Swarm
+metadata:
+  name: bees
+  annotations: {krmfn.dev/gang: "true"}
+spec:
+  parts:
+    queen: {template: {spec: {containers: [{name: a, image: b}]}}}
+    worker: {replicas: 4, template: {spec: {containers: [{name: a, image: b}]}}}
+"""
+CONFIG = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nspec: {kinds: [%s]}\n"
+
+
+def indent(text: str, by: int) -> str:
+    return text.replace("\n", "\n" + " " * by).rstrip() + "\n"
+
+
+def run(folder: Path, *words: str, data: str = "") -> tuple[int, str, str]:
+    done = call(data.encode(), words, folder)
+    return done.code, done.out.decode(), done.err.decode()
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.iterdir()), ids=lambda path: path.stem)
+def test_a_shipped_kind_has_the_form_of_those_of_users(path: Path) -> None:
+    value = yaml.safe_load(path.read_text())
+    jsonschema.validate(value, schemastore.load(SCHEMA_PATH))
+    group, kind = value["spec"]["group"], value["spec"]["kind"]
+    assert path.stem == f"{kind}.{group}".strip(".")
+    problems = list(find_mistakes(value))
+    told = [f"krmfn knows {kind} of {group or 'v1'} itself"] if KINDS[group, kind].has_gangs else []
+    assert [each.message for each in problems if "number of its pods" not in each.message][: len(told)] == told
+
+
+@pytest.mark.parametrize("named", ["kinds.yaml", "more/kinds.yaml", "more", "."])
+def test_a_configuration_names_files_and_folders(named: str, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / ("kinds.yaml" if named[0] == "k" else "more/kinds.yaml")).write_text(KIND)
+    (tmp_path / "krmfn.yaml").write_text(CONFIG % named)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "swarm.yaml").write_text(SWARM)
+    code, out, err = run(tmp_path, "generate", "in/swarm.yaml")
+    assert (code, "minCount: 5" in out) == (0, True), err
+    assert "5 pods" in run(tmp_path, "tree", "in")[1]
+
+
+def test_kinds_stand_beside_the_configuration_and_among_the_manifests(tmp_path: Path) -> None:
+    (tmp_path / "krmfn.yaml").write_text(f"{CONFIG % ''}---\n{KIND}")
+    assert "minCount: 5" in run(tmp_path, "generate", "-", data=SWARM)[1]
+    (tmp_path / "krmfn.yaml").unlink()
+    KINDS.use_own(())  # as in a process of its own
+    assert "minCount: 5" not in run(tmp_path, "generate", "-", data=SWARM)[1]
+    code, out, err = run(tmp_path, "generate", "-", data=f"{KIND}---\n{SWARM}")
+    assert (code, "minCount: 5" in out) == (0, True), err
+
+
+@pytest.mark.parametrize("among", [True, False])
+def test_the_function_takes_kinds_from_its_config_and_from_its_resources(among: bool, tmp_path: Path) -> None:
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+    config = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nspec:\n  kinds:\n  - " + indent(KIND, 4)
+    config = f"functionConfig:\n  {indent(config, 2)}"
+    items = f"items:\n- {indent(SWARM, 2)}"
+    listed = f"{head}{items}- {indent(KIND, 2)}" if among else f"{head}{config}{items}"
+    code, out, err = run(tmp_path, data=listed)
+    assert (code, "minCount: 5" in out) == (0, True), err
+
+
+def test_the_api_takes_kinds_for_one_call() -> None:
+    swarm = yaml.safe_load(SWARM)
+    for entry in (yaml.safe_load(KIND), yaml.safe_load(KIND)["spec"]):
+        made = krmfn.generate(swarm, config={"spec": {"kinds": [entry]}}).objects
+        assert [each["kind"] for each in made] == ["Swarm", "Workload", "PodGroup"]
+    with pytest.raises(ValueError, match="give each WorkloadKind itself"):
+        krmfn.generate(swarm, config={"spec": {"kinds": ["kinds.yaml"]}})
+    assert [each["kind"] for each in krmfn.generate(swarm).objects] == ["Swarm"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("count:", "counts:", "kinds.yaml:8:13: spec.roles[0].counts: unknown key 'counts'. Did you mean count?"),
+        ("parts.*.rep", "things.*.rep", "kinds.yaml:8:12: spec.roles[0].count: spec.things.*.replicas has a * that is"),
+        ("parts.*.rep", "parts[*].rep", 'kinds.yaml:8:12: spec.roles[0].count: "spec.parts[*].replicas" has the wrong'),
+        ("spec.parts.*.replicas", "-1", "kinds.yaml:8:12: spec.roles[0].count: -1 is out of range"),
+        ("spec.parts.*.replicas", "Unknown", "a gang needs the number of its pods"),
+        ("kind: Swarm", "kind: swarm", 'kinds.yaml:5:9: spec.kind: "swarm" has the wrong format'),
+        ("swarms.example.com\n  kind: Swarm", "batch\n  kind: Job", "krmfn knows Job of batch itself"),
+        ("  link: {kept: Always}", "  link: {kept: Always, since: Swarm v2}", "spec.link.since: contradicts kept"),
+        ("  link: {kept: Always}", "  link: {since: v2}", 'spec.link.since: "v2" has the wrong format'),
+        (KIND[KIND.index("  roles:") : KIND.index("  link:")], "", "spec.roles: is missing"),
+        ("spec:", "specs:", "unknown key 'specs'"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_place(old: str, new: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "kinds.yaml").write_text(KIND.replace(old, new, 1))
+    (tmp_path / "krmfn.yaml").write_text(CONFIG % "kinds.yaml")
+    code, _, err = run(tmp_path, "generate", "-", data=SWARM)
+    assert (code, told in err) == (2, True), err
+
+
+def test_a_missing_and_an_unreadable_file_are_told(tmp_path: Path) -> None:
+    (tmp_path / "krmfn.yaml").write_text(CONFIG % "kinds.yaml")
+    code, _, err = run(tmp_path, "generate", "-", data=SWARM)
+    assert (code, "kinds.yaml" in err, "Traceback" in err) == (2, True, False), err
+    (tmp_path / "kinds.yaml").write_text(KIND + "  x: {\n")
+    code, _, err = run(tmp_path, "generate", "-", data=SWARM)
+    assert (code, "kinds.yaml:" in err, "Traceback" in err) == (2, True, False), err
+
+
+def test_pods_can_be_counted_by_the_entries_of_a_list_and_of_a_map(tmp_path: Path) -> None:
+    data = SWARM.replace("  parts:", "  zones: [{n: a}, {n: b}, {n: c}]\n  parts:")
+    kind = KIND.replace("count: spec.parts.*.replicas", "count: [{field: spec.zones, entries: true}, 2]")
+    assert "minCount: 12" in run(tmp_path, "generate", "-", data=f"{kind}---\n{data}")[1]
+    kind = KIND.replace("count: spec.parts.*.replicas", "count: {field: spec.parts, entries: true, plus: 1}")
+    assert "minCount: 6" in run(tmp_path, "generate", "-", data=f"{kind}---\n{data}")[1]
+
+
+def test_init_writes_the_name_references_of_kinds_of_users(tmp_path: Path) -> None:
+    (tmp_path / "krmfn.yaml").write_text(CONFIG.replace(" {kinds: [%s]}\n", "\n  kinds:\n  - ") + indent(KIND, 4))
+    (tmp_path / "kustomization.yaml").write_text("resources: [swarm.yaml]\n")
+    (tmp_path / "swarm.yaml").write_text(SWARM)
+    code, _, err = run(tmp_path, "init")
+    assert code == 0, err
+    assert any("kind: Swarm" in path.read_text() for path in tmp_path.iterdir() if "name" in path.name)
