@@ -130,20 +130,32 @@ def is_noticed(mutant: Mutant, copy: Path, tests: Path) -> bool:
     changed = mutant.apply(text)
     ast.parse(changed)
     place.write_text(changed)
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider", "--no-header"]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        for paths in (list_tests(mutant.room, tests), list(GOLDENS)):
-            done = subprocess.run(
-                [*command, *paths], cwd=copy, env=environment, capture_output=True, check=False, timeout=SECONDS
-            )
-            if done.returncode not in (0, 5):
-                return True
-    except subprocess.TimeoutExpired:
-        return True
+        return bool(run_tests(mutant.room, copy, tests))
     finally:
         place.write_text(text)
-    return False
+
+
+def run_tests(room: str, copy: Path, tests: Path) -> str:
+    """The last lines of the first tests that fail, of the room and then of the goldens; empty where none does."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow"]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    for paths in (list_tests(room, tests), list(GOLDENS)):
+        try:
+            done = subprocess.run(
+                [*command, *paths],
+                cwd=copy,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return f"more than {SECONDS} s"
+        if done.returncode not in (0, 5):
+            return done.stdout[-500:] + done.stderr[-500:]
+    return ""
 
 
 def main(words: list[str]) -> int:
@@ -162,7 +174,12 @@ def main(words: list[str]) -> int:
         if given.tests != ROOT:
             shutil.rmtree(copy / "tests")
             shutil.copytree(given.tests / "tests", copy / "tests", ignore=ignore)
-        for mutant in choose(given.count, given.seed, given.room):
+        chosen = choose(given.count, given.seed, given.room)
+        for room in sorted({mutant.room for mutant in chosen}):
+            if failing := run_tests(room, copy, given.tests):
+                print(f"without a mutant the tests of {room} fail, so that all would seem to die:\n{failing}")
+                return 2
+        for mutant in chosen:
             noticed = is_noticed(mutant, copy, given.tests)
             ends[mutant.room, noticed] += 1
             print("dies " if noticed else "LIVES", mutant, flush=True)

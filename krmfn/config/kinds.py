@@ -22,7 +22,7 @@ def find_mistakes(value: Any) -> Iterator[Mistake]:
     yield from found
     if found:
         return
-    spec = _drop_nulls(value["spec"])
+    spec = value["spec"]
     group, name = spec["group"], spec["kind"]
     if (group, name) in KINDS.shipped and KINDS[group, name].has_gangs:
         yield Mistake(("spec", "kind"), f"krmfn knows {name} of {group or 'v1'} itself", "Remove this WorkloadKind.")
@@ -40,13 +40,6 @@ def find_mistakes(value: Any) -> Iterator[Mistake]:
                     template = role["template"]
                     message = f"{path} has a * that is not one of {template}: it is not known which entry is meant"
                     yield Mistake(("spec", "roles", number, key), message)
-
-
-def _drop_nulls(value: Any) -> Any:
-    """`value` without the keys that are null, which counts as absent."""
-    if isinstance(value, Mapping):
-        return {key: _drop_nulls(child) for key, child in value.items() if child is not None}
-    return [_drop_nulls(child) for child in value] if isinstance(value, list) else value
 
 
 def _list_fields(product: Any) -> Iterator[str]:
@@ -68,7 +61,7 @@ def use_objects(items: Iterable[Item]) -> None:
     ]
     if mistakes:
         raise ConfigError(mistakes)
-    KINDS.add_own(read_row(_drop_nulls(item.value["spec"])) for item in found)
+    KINDS.add_own(read_row(item.value["spec"]) for item in found)
 
 
 def is_workload_kind(item: Item) -> bool:
@@ -88,7 +81,7 @@ def use_inline(entries: Iterable[Any], path: Path) -> list[Mistake]:
             )
             found = list(find_mistakes(value))
             mistakes += [each._replace(path=(*path, number, *each.path[0 if whole else 1 :])) for each in found]
-            rows += [] if found else [read_row(_drop_nulls(value["spec"]))]
+            rows += [] if found else [read_row(value["spec"])]
     if not mistakes:
         KINDS.add_own(rows)
     return mistakes

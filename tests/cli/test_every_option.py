@@ -110,6 +110,7 @@ def list_rows() -> list[Row]:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", list_rows(), ids=str)
 def test_every_option_changes_something(row: Row, tmp_path: Path, krmfn: Call) -> None:
     require_kustomize()

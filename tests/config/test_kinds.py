@@ -143,12 +143,6 @@ def test_pods_can_be_counted_by_the_entries_of_a_list_and_of_a_map(tmp_path: Pat
     assert "minCount: 6" in run(tmp_path, "generate", "-", data=f"{kind}---\n{data}")[1]
 
 
-@pytest.mark.parametrize("key", ["link", "immutable", "managedBy", "rival", "versions", "podLabels", "gang"])
-def test_null_counts_as_absent(key: str, tmp_path: Path) -> None:
-    kind = KIND.replace("  link: {kept: Always}", "") + f"  {key}: null\n"
-    assert "minCount: 5" in run(tmp_path, "generate", "-", data=f"{kind}---\n{SWARM}")[1]
-
-
 def test_init_writes_the_name_references_of_kinds_of_users(tmp_path: Path) -> None:
     (tmp_path / "krmfn.yaml").write_text(CONFIG.replace(" {kinds: [%s]}\n", "\n  kinds:\n  - ") + indent(KIND, 4))
     (tmp_path / "kustomization.yaml").write_text("resources: [swarm.yaml]\n")

@@ -226,6 +226,7 @@ def test_a_pattern_that_is_not_evaluated_refuses_nothing(pattern: str) -> None:
         assert answer({"a": {"type": "string", **field}}, {"a": "a" * 600 + "!"}, trusted=False).causes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "items",
     [

@@ -34,7 +34,11 @@ WORDS = {
     "upgrade": ["1.36-1.37"],
 }
 #: What needs neither Go nor etcd; other tests run it.
-COMPLETE = {"compare", "definitions", "scheduler pack", "scheduler replay"}
+COMPLETE = {"compare", "definitions", "evidence", "scheduler pack", "scheduler replay"}
+#: Words of each documented `./dev` command that asks for something; what others do is
+#: tried by tests/e2e, tests/docs and release, or installs Python packages only.
+DEVELOPER = {"live": ["1.37"], "simulator": ["1.37"], "image": ["--simulator"], "bench": ["start-up"]}
+ELSEWHERE = {"docs", "example", "file", "fuzz", "lock", "new", "setup", "site", "test"}
 #: Programs that download, build or serve: each notes that it was started, and fails as it does without a network.
 FAKES = ("go", "etcd", "apt-get", "npm", "docker", "podman")
 FAKE = """\
@@ -95,6 +99,17 @@ def test_a_command_of_the_rig_starts(name: str, nothing: dict[str, str], tmp_pat
     check([sys.executable, *list_commands()[name]], nothing, tmp_path)
 
 
-@pytest.mark.parametrize("words", ["live 1.37", "simulator 1.37", "image", "image --simulator", "bench start-up"])
+@pytest.mark.parametrize("words", ["image", *(" ".join([name, *words]) for name, words in DEVELOPER.items())])
 def test_a_command_of_the_developer_starts(words: str, nothing: dict[str, str], tmp_path: Path) -> None:
     check(["./dev", *words.split()], nothing, tmp_path)
+
+
+def test_no_page_names_a_command_that_is_not_tried() -> None:
+    pages = [ROOT / page for page in PAGES] + sorted(ROOT.glob("docs/**/*.md")) + [ROOT / "playground" / "README.md"]
+    text = "\n".join(page.read_text() for page in pages)
+    assert set(re.findall(r"(?:^\s*|\$ |`)\./dev ([a-z]+)", text, re.MULTILINE)) <= {*DEVELOPER, *ELSEWHERE}
+    rig = {
+        f"{module} {name}".strip()
+        for module, name in re.findall(r"-m conformance(?:\.([\w.]+))?(?: ([a-z]\w+))?", text)
+    }
+    assert rig - {""} <= {*list_commands(), *COMPLETE, *(name.split()[0] for name in list_commands())}

@@ -100,6 +100,7 @@ def test_a_tree_of_kai_keeps_every_level() -> None:
     assert labels == {"head", "slices-a", "slices-b"}, "pods are in leaves"
 
 
+@pytest.mark.slow
 @given(trees)
 @trials(max_examples=200, deadline=None)
 def test_the_webhook_of_kai_takes_every_tree(root: Group) -> None:
@@ -113,6 +114,7 @@ def test_the_webhook_of_kai_takes_every_tree(root: Group) -> None:
     assert bool(emission.objects) == (pods > 0 and "quorum-out-of-bounds" not in rules(emission))
 
 
+@pytest.mark.slow
 @given(trees)
 @trials(max_examples=100, deadline=None)
 def test_kai_before_sub_groups_were_counted(root: Group) -> None:

@@ -3,6 +3,7 @@ Revisioned."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import settings as trials
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from tests.targets.test_accepted_offline import made, trees, with_priority
 from tests.targets.trees import RELEASES
 
 
+@pytest.mark.slow
 @given(trees, st.data())
 @trials(max_examples=60, deadline=None)
 def test_other_numbers_in_place(root: Group, data: st.DataObject) -> None:
@@ -36,6 +38,7 @@ def test_other_numbers_in_place(root: Group, data: st.DataObject) -> None:
         assert verdict.accepted, verdict
 
 
+@pytest.mark.slow
 @given(trees, trees, st.sampled_from(RELEASES), st.sampled_from(["", "high"]))
 @trials(max_examples=150, deadline=None)
 def test_with_revisions_every_change_is_taken(root: Group, other: Group, release: str, priority: str) -> None:

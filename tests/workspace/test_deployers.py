@@ -309,6 +309,7 @@ def list_elements(count: int) -> object:
     return {"list": {"elements": [{"n": f"n{number}"} for number in range(count)]}}
 
 
+@pytest.mark.slow
 def test_a_set_that_multiplies_is_refused(folder: Path) -> None:
     write(folder, {"s.json": make_set(list_elements(2_000), "x{{n}}", 2_000), "apps/job.yaml": JOB})
     (problem,) = find_worlds(["."], Rendering()).problems
