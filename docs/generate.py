@@ -17,7 +17,8 @@ from typing import Any
 from krmfn.catalogue import RULES
 from krmfn.model.findings import Rule
 from krmfn.model.kinds import KINDS, KindRow, TemplatePath, kuberay_keeps
-from krmfn.releases.release import find_release, list_releases
+from krmfn.releases.release import GROUP, find_release, list_releases
+from krmfn.server.schema import Field, Type, find_kind
 
 DOCS = Path(__file__).parent
 SCHEMA = DOCS.parent / "schemas" / "krmfn" / "v1alpha1" / "gangscheduling.json"
@@ -41,6 +42,8 @@ It does not report this:
 
 ## Sources
 """
+#: Deeper templates of trees repeat those above.
+DEEPEST = 3
 #: The rooms that can be used without the rest, each with a page of its own.
 DOORS = {"krm", "server", "__init__"}
 STAGES: Mapping[str, str] = {
@@ -80,6 +83,7 @@ def render_pages() -> dict[str, str]:
         **render_rules(),
         "reference/mapping.md": render_kinds(),
         "architecture.md": render_rooms(),
+        **render_references(),
     }
 
 
@@ -122,6 +126,66 @@ def _fill(page: str, name: str, rows: list[str]) -> str:
     """The page with a table between its two marks."""
     head, _, rest = page.partition(f"<!-- {name} -->\n")
     return f"{head}<!-- {name} -->\n\n" + "\n".join(rows) + "\n\n" + rest[rest.index(f"<!-- end of {name} -->") :]
+
+
+def render_references() -> dict[str, str]:
+    """What agents search: a line for each field of a release, and one for each rule."""
+    rules = sorted(RULES.values(), key=lambda rule: rule.id)
+    lines = [f"{rule.id} ({rule.stage}, {rule.severity}): {rule.sentence}\n" for rule in rules]
+    folder = "../.agents/skills/krmfn/references"
+    fields = {f"{folder}/fields-{name}.txt": render_fields(name) for name in list_releases()}
+    return {**fields, f"{folder}/rules.txt": "".join(lines)}
+
+
+def render_fields(release: str) -> str:
+    """The fields of the specs of scheduling.k8s.io in a release, one line each: the path (`[]` is every element), the
+    type, and what the API server checks of the field by itself."""
+    found = find_release(release)
+    gates = dict.fromkeys(found.gates, True)
+    lines = []
+    for kind, versions in found.kinds.items():
+        served = find_kind(GROUP, kind, release, gates, versions[-1])
+        if served is not None:
+            where = " or ".join(f"{GROUP}/{version}" for version in versions)
+            lines.append(f"{release} {kind}: object, apiVersion {where}")
+            lines += [f"{release} {line}" for line in _list_fields(served.root.fields["spec"], f"{kind}.spec", "", ())]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _list_fields(field: Field, path: str, choice: str, above: tuple[str, ...]) -> Iterator[str]:
+    yield ", ".join([f"{path}: {_spell(field.type)}", *filter(None, [choice]), *_say(field)])
+    inner = field.type
+    while inner.kind in ("list", "map") and inner.item:
+        inner, path = inner.item, f"{path}[]"
+    if above.count(inner.go) < DEEPEST and inner.kind == "struct":
+        for name, each in inner.fields.items():
+            one = f"one of {' or '.join(inner.union)}" if name in inner.union else ""
+            yield from _list_fields(each, f"{path}.{name}", one, (*above, inner.go))
+
+
+def _spell(type: Type) -> str:
+    if type.kind in ("list", "map") and type.item:
+        return f"{type.kind} of {_spell(type.item)}"
+    return "object" if type.kind == "struct" else type.kind
+
+
+def _say(field: Field) -> Iterator[str]:
+    if field.required:
+        yield "required"
+    if field.type.enum:
+        yield f"enum {' '.join(sorted(field.type.enum))}"
+    if field.minimum is not None:
+        yield f"at least {field.minimum}"
+    if field.maximum is not None:
+        yield f"at most {field.maximum}"
+    if field.max_items is not None:
+        yield f"at most {field.max_items} items"
+    if field.format:
+        yield f"format {field.format}"
+    if field.immutable:
+        yield "immutable"
+    if field.update:
+        yield f"update {' '.join(field.update)}"
 
 
 def render_rooms() -> str:
