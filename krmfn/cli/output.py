@@ -77,11 +77,13 @@ def rewrite(
 
 
 def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item]) -> None:
-    """The objects of all manifests as one stream on stdout. What steers tools is left out, and files of programs.
+    """The objects of all manifests as one stream on stdout. What steers tools is left out; of files also what is for
+    other programs. Of standard input all else is passed on, byte for byte.
     Raises UsageError for a list that cannot lose an object."""
     release = newest_release().name
-    gone = {id(item) for item in removed}
-    gone |= {id(each) for each in manifests.items if each.ref.group in TOOL_GROUPS or is_of_program(each, release)}
+    gone = {id(item) for item in removed} | {id(each) for each in manifests.items if each.ref.group in TOOL_GROUPS}
+    for file in manifests.files:
+        gone |= {id(item) for item in file.stream.items if file.path != "-" and is_of_program(item, release)}
     new = [Item.new(addition.value) for addition in added]
     shown = [file for file in manifests.files if not file.steers]
     for file in shown:
@@ -95,7 +97,7 @@ def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Itera
     parts = []
     for file in shown:
         try:
-            parts.append(file.stream.render(objects_only=True))
+            parts.append(file.stream.render(objects_only=file.path != "-"))
         except EditRefused as refused:
             raise UsageError(f"{file.path}: objects cannot be left out: {refused}") from None
     streams.write_bytes(join([*parts, *(item.text.encode() for item in new)]))

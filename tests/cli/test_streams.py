@@ -14,7 +14,7 @@ import pytest
 
 from krmfn.cli.entry import main
 from krmfn.workspace.trees import LeftOut
-from tests.cli.conftest import ROOT
+from tests.cli.conftest import ROOT, Call
 from tests.workspace.repositories import JOB, commit
 
 BAD = JOB.replace("parallelism: 8", "parallelism: -1")
@@ -229,3 +229,34 @@ def test_a_caller_that_ignores_the_end_of_children(tmp_path: Path) -> None:
         )
         assert done.returncode == (2 if words[0] == "diff" else 0), done.stderr
         assert "no such revision" in done.stderr or words[0] == "validate"
+
+
+STRANGE = """\
+# a head
+foo: bar
+---
+apiVersion: weird version
+kind: Thing
+metadata: {name: b}   # odd
+---
+apiVersion: skaffold/v4beta12
+kind: Config
+---
+- a list
+--- # a note behind the dashes
+"text"
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+"""
+
+
+def test_a_filter_passes_on_what_it_does_not_know(krmfn: Call) -> None:
+    """kubectl refuses what it gets; what it never gets, nobody misses."""
+    done = krmfn("generate", "-", stdin=STRANGE)
+    assert (done.code, done.out) == (0, STRANGE)
+    job = (ROOT / "examples" / "job" / "job.yaml").read_text()
+    done = krmfn("generate", "-q", "-", stdin=f"{STRANGE}---\n{job}")
+    assert done.out.startswith(f"{STRANGE}---\n")
+    assert "kind: PodGroup" in done.out
