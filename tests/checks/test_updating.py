@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import krmfn
 from krmfn.checks.scheduler.updating import describe, find_steps
 from krmfn.cli.entry import main
 from krmfn.krm import Item
@@ -170,3 +171,17 @@ def test_a_group_that_others_are_members_of_may_be_complete() -> None:
     assert not find(
         cluster(""), cluster("shared"), pod_group("shared", 5), other, before=[other, pod_group("shared", 5)]
     )[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "severity"),
+    [
+        ("PodGroup", "v1alpha2", "warning"),
+        ("PodGroup", "v1alpha9", "error"),
+        ("CompositePodGroup", "v1beta1", "error"),
+    ],
+)
+def test_what_no_release_serves_is_an_error_whatever_the_cluster_is(kind: str, version: str, severity: str) -> None:
+    value = {"apiVersion": f"scheduling.k8s.io/{version}", "kind": kind, "metadata": {"name": "a"}, "spec": {}}
+    (found,) = krmfn.validate(value, stages=["server"]).of("version-not-served")
+    assert found.severity == severity

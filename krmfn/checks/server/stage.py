@@ -18,7 +18,7 @@ from krmfn.model.marks import FLUX_APPLY
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
-from krmfn.releases.release import GROUP, find_release
+from krmfn.releases.release import GROUP, find_release, list_releases
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.releases.stored import find_writer
 from krmfn.server.admission import AdmissionFacts
@@ -342,8 +342,10 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
 
 
 def _weigh_assumed(finding: Finding, settings: Settings) -> Finding:
-    """What a release that nobody named does not serve is no error yet."""
-    if not settings.assumed:
+    """What a release that nobody named does not serve is no error yet, if another one serves it."""
+    version = finding.item.api_version.rpartition("/")[2]
+    served = (version in find_release(name).kinds.get(finding.item.kind, ()) for name in list_releases())
+    if not settings.assumed or not any(served):
         return finding
     hint = f"{finding.hint} If the cluster is older, set --kubernetes, or spec.kubernetes.version in krmfn.yaml."
     return finding._replace(severity="warning", hint=hint)
