@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,22 +61,27 @@ def install() -> Path:
         os.environ.get("KRMFN_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "krmfn")
     ).expanduser()
     place = cache / "playground"
-    stamp = place / "package-lock.json"
     lock = HERE / "package-lock.json"
-    if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
-        if not shutil.which("npm"):
-            sys.exit("playground: needs npm: apt-get install npm")
+    stamp = place / lock.name
+    if stamp.exists() and stamp.read_bytes() == lock.read_bytes():
+        return place / "node_modules"
+    if not shutil.which("npm"):
+        sys.exit("playground: needs npm: apt-get install npm")
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as folder:  # whole, or not there: another one may install as well
+        for file in (HERE / "package.json", lock):
+            shutil.copy(file, folder)
+        subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd=folder, check=True)
+        made = Path(folder, "made")
+        made.mkdir()
+        for name in ("node_modules", "package.json", lock.name):
+            Path(folder, name).rename(made / name)
         shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        shutil.copyfile(HERE / "package.json", place / "package.json")
-        shutil.copyfile(lock, stamp)
         try:
-            subprocess.run(
-                ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd=place, check=True
-            )
-        except subprocess.CalledProcessError:
-            stamp.unlink()  # the next run tries again
-            raise
+            made.rename(place)
+        except OSError:  # the other one was faster
+            if not stamp.exists():
+                raise
     return place / "node_modules"
 
 
