@@ -65,6 +65,7 @@ def main(arguments: list[str]) -> int:
         stale += 1
         print(f"{'out of date' if '--check' in arguments else 'written'}: docs/{name}")
         if "--check" not in arguments:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     for path in (DOCS / "rules").glob("*.md"):
         if path.stem not in {*RULES, "index"}:
