@@ -18,6 +18,8 @@ from tests.e2e.tools import PATH, require
 
 SKILL = ROOT / ".agents" / "skills" / "krmfn"
 RELEASES = ("1.35", "1.36", "1.37")
+#: The number of an entry, `[3]`: a field has one line whatever the entry.
+ENTRY = re.compile(r"\[[0-9]+]")
 
 
 @pytest.mark.parametrize("block", read_page(SKILL / "SKILL.md").blocks, ids=lambda block: f"line-{block.line}")
@@ -70,7 +72,7 @@ def test_fields_are_those_that_servers_take(release: str) -> None:
             if record["verdict"]["accepted"]:
                 taken.update(list_paths(body.get("spec"), f"{record['kind']}.spec"))
             for name in re.findall(r'unknown field \\?"(spec\.[^"\\]+)', record["verdict"].get("message", "")):
-                unknown.add(f"{record['kind']}.{re.sub(r'[[][0-9]+]', '[]', name)}")
+                unknown.add(f"{record['kind']}.{ENTRY.sub('[]', name)}")
     shallow = {each for each in taken if each.count("compositePodGroupTemplates") < 3}
     assert len(shallow) > 9
     assert shallow - fields.keys() == set()
@@ -84,7 +86,7 @@ def test_what_cannot_change_says_so() -> None:
     for record in read_records(DATA / "verdicts" / "1.37-was-all.jsonl.xz"):
         for cause in record["verdict"].get("causes", ()) if record["operation"] == "update" else ():
             if "field is immutable" in cause["message"] and cause["field"].startswith("spec."):
-                immutable.add(f"{record['kind']}.{re.sub(r'[[][0-9]+]', '[]', cause['field'])}")
+                immutable.add(f"{record['kind']}.{ENTRY.sub('[]', cause['field'])}")
     named = {path: fields[path] for path in immutable if path in fields}
     assert len(named) > 5
     assert {path: line for path, line in named.items() if "immutable" not in line and "update" not in line} == {}
