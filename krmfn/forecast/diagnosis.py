@@ -20,8 +20,13 @@ from krmfn.releases.spelling import LINK_FIELDS, NAMED
 from krmfn.survey.census import Census
 from krmfn.survey.owners import find_controller
 
-#: How kubectl abbreviates kinds.
-_SHORT: Final[Mapping[str, str]] = {"po": "pod", "deploy": "deployment", "sts": "statefulset", "rs": "replicaset"}
+#: How kubectl abbreviates kinds: `shortNames` of the API server and of the CustomResourceDefinitions of their projects.
+_SHORT: Final[Mapping[str, str]] = {
+    **{"po": "pod", "deploy": "deployment", "sts": "statefulset", "rs": "replicaset", "ds": "daemonset"},
+    **{"rc": "replicationcontroller", "cj": "cronjob", "lws": "leaderworkerset"},
+    **{"wl": "workload.kueue.x-k8s.io", "pg": "podgroup"},
+    **{"vcjob": "job.batch.volcano.sh", "vj": "job.batch.volcano.sh"},
+}
 NOT_EXPLAINED: Final = ("Node", "Event", "Namespace", "CustomResourceDefinition")
 
 
@@ -54,10 +59,11 @@ class _Explanation(NamedTuple):
 
 
 def find_object(items: Sequence[Item], word: str) -> list[Item]:
-    """The objects that KIND/NAME or KIND/NAMESPACE/NAME means, the kind as kubectl spells it."""
+    """The objects that KIND/NAME or KIND/NAMESPACE/NAME means, the kind as kubectl takes and prints it: a plural, a
+    short name, with its group (`job.batch`) or with version and group (`jobs.v1.batch`)."""
     kind, _, rest = word.partition("/")
     space, slash, name = rest.rpartition("/")
-    kind = _SHORT.get(kind.lower(), kind.lower())
+    kind, qualified, group = _SHORT.get(kind.lower(), kind.lower()).partition(".")
     return [
         item
         for item in items
@@ -65,21 +71,27 @@ def find_object(items: Sequence[Item], word: str) -> list[Item]:
         and item.kind.lower() in (kind, kind.removesuffix("s"), kind.removesuffix("es"))
         and item.kind not in NOT_EXPLAINED
         and (not slash or item.space == space)
+        and (not qualified or group in (item.ref.group, ".".join(reversed(item.ref.api_version.split("/")))))
     ]
 
 
-def find_top(item: Item, items: Sequence[Item]) -> Item:
-    """The object for which controllers made this one; itself when none did."""
-    index = {(each.ref.group, each.kind, each.space, each.name): each for each in items}
-    seen = {id(item)}
-    while owner := find_controller(item):
-        group, kind, name = owner
-        above = index.get((group, kind, item.space, name))
-        if above is None or id(above) in seen:
-            return item
-        seen.add(id(above))
-        item = above
-    return item
+class _Controllers:
+    """Who made what among the objects of a cluster. An index once: a dump has 100,000 pods."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._index = {(each.ref.group, each.kind, each.space, each.name): each for each in items}
+
+    def find_top(self, item: Item) -> Item:
+        """The object for which controllers made this one; itself when none did."""
+        seen = {id(item)}
+        while owner := find_controller(item):
+            group, kind, name = owner
+            above = self._index.get((group, kind, item.space, name))
+            if above is None or id(above) in seen:
+                return item
+            seen.add(id(above))
+            item = above
+        return item
 
 
 def diagnose(
@@ -88,10 +100,13 @@ def diagnose(
     """Why the pods of an object, or of a group, do not run. `items` are all objects of the cluster, `findings` what the
     rules say of them, most severe first."""
     subject = f"{item.kind} {item.space}/{item.name}"
-    top = find_top(item, items)
+    owners = _Controllers(items)
+    top = owners.find_top(item)
     standing = _find_standing(top, census, outlook)
     about = _list_related(top, census, standing)
-    pods = _find_pods(top, items, standing)
+    foreign = (each for each in items if each.ref.group in _FOREIGN and each is not top)
+    about += [each for each in foreign if owners.find_top(each) is top]
+    pods = _find_pods(top, items, standing, owners)
     mine, bound = pods.mine, pods.bound
     said = tuple(_group(_listen(about, mine, items)))
     wanted = len(standing.places) if standing else len(mine)
@@ -108,10 +123,10 @@ def diagnose(
     return Diagnosis(subject, state, text, way_out, cause.rule, said)
 
 
-def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None) -> _Pods:
+def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None, owners: _Controllers) -> _Pods:
     live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
     mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
-    owned = [pod for pod in live.values() if find_top(pod, items) is top]
+    owned = [pod for pod in live.values() if owners.find_top(pod) is top]
     every = {id(pod): pod for pod in (*mine, *owned)}
     done = {key for key, pod in every.items() if dig(pod.value, "status", "phase") in ("Succeeded", "Failed")}
     linked = {key for key, pod in every.items() if any(dig(pod.value, "spec", link) for link in LINK_FIELDS)}
@@ -165,13 +180,14 @@ def _find_cause(
     own = [finding for finding in findings if id(finding.item) in here]
     untold = not any(text for pod in pods.mine for text in _read_conditions(pod))
     causes = (
-        _find_suspended(top),
+        _find_suspended(top, own, about),
         _find_torn(own, pods, untold),
         _find_broken(own, "error"),
         next((found for item in about for found in _read_refusals(item)), None),
         _find_deleted(about),
         _find_short(top, standing, pods),
         _find_gated(pods),
+        _find_unadmitted(about),
         _find_untried(pods),
         _find_verdict(standing),
         _find_said(pods),
@@ -187,12 +203,31 @@ def _find_cause(
     return found or _Explanation("the data does not show why", "Check the log of the scheduler that the pods name.")
 
 
-def _find_suspended(top: Item) -> _Explanation | None:
+def _find_suspended(top: Item, own: Sequence[Finding], about: Iterable[Item]) -> _Explanation | None:
+    """Of what Kueue resumes, why it does not: what is proved first, then its own words."""
     if dig(top.value, "spec", "suspend") is not True:
         return None
+    text = f"{top.kind} {top.name} is suspended: no pods are created"
     queue = top.labels.get(KUEUE_QUEUE)
-    way = f"Kueue resumes it when the queue {queue} has quota." if queue else "Set spec.suspend to false."
-    return _Explanation(f"{top.kind} {top.name} is suspended: no pods are created", way)
+    if not queue:
+        return _Explanation(text, "Set spec.suspend to false.")
+    of_queue = [found for found in own if found.rule.startswith("kueue-")]
+    return (
+        _find_broken(of_queue, "error")
+        or _find_broken(of_queue, "warning")
+        or _find_unadmitted(about)
+        or _Explanation(text, f"Kueue resumes it when the queue {queue} has quota.")
+    )
+
+
+def _find_unadmitted(about: Iterable[Item]) -> _Explanation | None:
+    """What another scheduler says of its own object for the gang."""
+    for item in about:
+        if item.ref.group in _FOREIGN:
+            for text in _read_conditions(item):
+                way = f"Make room in the queue of {item.kind} {item.name}, or lower what its pods request."
+                return _Explanation(f"{_FOREIGN[item.ref.group]} does not start {item.kind} {item.name}: {text}", way)
+    return None
 
 
 def _find_broken(findings: Iterable[Finding], severity: str) -> _Explanation | None:
@@ -333,8 +368,13 @@ def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) 
 
 def _read_conditions(item: Item) -> Iterator[str]:
     """Conditions of pods and groups that say no; of groups also all that other releases may have."""
-    for condition in as_list(dig(item.value, "status", "conditions")):
+    status = dig(item.value, "status")
+    for condition in (*as_list(dig(status, "conditions")), *as_list(dig(status, "schedulingConditions"))):
         kind, reason, text = (as_text(dig(condition, key)) for key in ("type", "reason", "message"))
+        if item.ref.group in _FOREIGN:
+            if (kind, dig(condition, "status")) in _STUCK and text:
+                yield f"{reason or kind}: {text}"
+            continue
         if NAMED.get(kind, kind) in _CONDITIONS and dig(condition, "status") == "False" and text:
             yield f"{reason}: {text}"
         elif kind and NAMED.get(kind, kind) not in _CONDITIONS and item.ref.group == GROUP and text:
@@ -356,6 +396,19 @@ def _read_refusals(item: Item) -> Iterator[_Explanation]:
 _CONDITIONS: Final = (
     *("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled"),
     "CompositePodGroupInitiallyScheduled",
+)
+#: Groups of the objects that other schedulers make or read for a gang, and their names.
+_FOREIGN: Final[Mapping[str, str]] = {
+    "kueue.x-k8s.io": "Kueue",
+    "scheduling.volcano.sh": "Volcano",
+    "scheduling.run.ai": "KAI",
+}
+#: Conditions of these objects that say no (Kueue v0.19.2, Volcano v1.15.1, KAI-Scheduler v0.17.0).
+_STUCK: Final = frozenset(
+    (
+        *(("QuotaReserved", "False"), ("Evicted", "True"), ("DeactivationTarget", "True")),
+        *(("Unschedulable", "True"), ("UnschedulableOnNodePool", "True")),
+    )
 )
 _WAIT: Final = "Wait for free capacity, raise its priority, or add nodes."
 #: What verdicts say of capacity, and what helps.

@@ -180,3 +180,88 @@ def test_conditions_that_later_releases_add(dump: list[dict[str, Any]], tmp_path
     write(tmp_path, dump)
     done = krmfn("why", "job/train", "--cluster", "dump.yaml", "--prove")
     assert "PodGroupDeferred is True (Waiting): its siblings are late" in done.out
+
+
+def make_foreign(
+    kind: str, version: str, condition: dict[str, str], owner: dict[str, str], key: str = "conditions"
+) -> dict[str, Any]:
+    """What a controller made for `owner`, with one condition below status.`key`."""
+    meta = {"name": "g", "namespace": "ml", "ownerReferences": [{**owner, "controller": True}]}
+    return {"apiVersion": version, "kind": kind, "metadata": meta, "status": {key: [condition]}}
+
+
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "train"}
+UNSCHEDULABLE = {"type": "Unschedulable", "status": "True", "reason": "NotEnoughResources", "message": "2/2 tasks wait"}
+
+
+def test_what_kueue_says_of_a_suspended_job(tmp_path: Path, krmfn: Call) -> None:
+    job = make_job("train", 2, 1)
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+    job["spec"]["suspend"] = True
+    said = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "2 more needed in flavor gpu"}
+    workload = make_foreign("Workload", "kueue.x-k8s.io/v1beta1", said, JOB)
+    write(tmp_path, [make_node("gpu-1", "a"), job, workload])
+    for word in ("job/ml/train", "jobs.batch/train", "job.v1.batch/ml/train", "wl/g", "workloads.kueue.x-k8s.io/ml/g"):
+        done = krmfn("why", word, "--cluster", "dump.yaml", "--prove")
+        assert done.code == 1
+        assert "Kueue does not start Workload g: Pending: 2 more needed in flavor gpu" in done.out, word
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "key", "kind"),
+    [
+        ("scheduling.volcano.sh/v1beta1", "Volcano", "conditions", "Unschedulable"),
+        ("scheduling.run.ai/v2alpha2", "KAI", "schedulingConditions", "UnschedulableOnNodePool"),
+    ],
+)
+def test_what_another_scheduler_says_of_its_group(
+    version: str, name: str, key: str, kind: str, tmp_path: Path, krmfn: Call
+) -> None:
+    job = make_job("train", 2, 1)
+    pod = make_pod("train-0", "", {"apiVersion": "batch/v1", "kind": "Job"})
+    pod["metadata"]["ownerReferences"][0]["name"] = "train"
+    pod["spec"]["schedulerName"] = job["spec"]["template"]["spec"]["schedulerName"] = name.lower()
+    group = make_foreign("PodGroup", version, {**UNSCHEDULABLE, "type": kind}, JOB, key)
+    write(tmp_path, [make_node("gpu-1", "a"), job, pod, group])
+    for word in ("pod/ml/train-0", "job/train"):
+        done = krmfn("why", word, "--cluster", "dump.yaml", "--prove")
+        said = " ".join(done.out.split())
+        assert f"{name} does not start PodGroup g: NotEnoughResources: 2/2 tasks wait" in said, word
+
+
+@pytest.mark.parametrize(
+    "word", ["vcjob/ml/j", "vj/j", "job.batch.volcano.sh/ml/j", "jobs.v1alpha1.batch.volcano.sh/j"]
+)
+def test_a_job_of_volcano_by_its_names(word: str, tmp_path: Path, krmfn: Call) -> None:
+    meta = {"name": "j", "namespace": "ml"}
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": meta, "spec": {"tasks": []}}
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j"}
+    group = make_foreign("PodGroup", "scheduling.volcano.sh/v1beta1", UNSCHEDULABLE, owner)
+    write(tmp_path, [make_job("j", 1, 1), job, group])
+    done = krmfn("why", word, "--cluster", "dump.yaml", "--prove")
+    assert "Volcano does not start PodGroup g" in done.out
+
+
+def test_what_is_proved_of_a_queue_stands_before_the_words_of_suspension(tmp_path: Path, krmfn: Call) -> None:
+    job = make_job("train", 2, 1)
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+    job["spec"]["suspend"] = True
+    job["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "16"}}
+    flavor = {"name": "default", "resources": [{"name": "cpu", "nominalQuota": "16"}]}
+    queues: list[dict[str, Any]] = [
+        {"kind": "ResourceFlavor", "metadata": {"name": "default"}},
+        {
+            "kind": "ClusterQueue",
+            "metadata": {"name": "all"},
+            "spec": {
+                "namespaceSelector": {},
+                "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}],
+            },
+        },
+        {"kind": "LocalQueue", "metadata": {"name": "team", "namespace": "ml"}, "spec": {"clusterQueue": "all"}},
+    ]
+    write(tmp_path, [make_node("gpu-1", "a"), job, *({"apiVersion": "kueue.x-k8s.io/v1beta1", **q} for q in queues)])
+    done = krmfn("why", "job/ml/train", "--cluster", "dump.yaml", "--prove", "-o", "json")
+    answer = json.loads(done.out)
+    assert answer["rule"] == "kueue-queue-too-small", answer
+    assert answer["change"]
