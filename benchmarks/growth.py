@@ -72,7 +72,10 @@ class Shape(NamedTuple):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
         parts = [word.partition("/") for word in self.words]
-        words = [str(folder / names[top] / rest) if top in names else top for top, _, rest in parts]
+        words = [
+            str(folder / names[top] / rest) if top in names else word
+            for word, (top, _, rest) in zip(self.words, parts, strict=True)
+        ]
         return words, None if words else folder / "input.yaml"
 
 
@@ -326,6 +329,11 @@ SHAPES: Mapping[str, Shape] = {
     "Jobs and their pods in a cluster": Shape(
         ("fit", "--prove", "--cluster", "FOLDER/cluster.yaml", "FOLDER/jobs.yaml"),
         lambda n: {"cluster.yaml": NODE + running(n), "jobs.yaml": documents(JOB_DOCUMENT)(n)},
+        150,
+    ),
+    "why of a Job beside other Jobs and their pods": Shape(
+        ("why", "job/job-0", "--prove", "--cluster", "FOLDER/cluster.yaml"),
+        lambda n: {"cluster.yaml": NODE + running(n) + "---\n" + documents(JOB_DOCUMENT)(n)},
         150,
     ),
     "devices and gangs with claims": Shape(
