@@ -12,10 +12,12 @@ from krmfn.cli.judged import Judged
 from krmfn.cli.options import AS_IS, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
 from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.krm.results import Result, Severity
+from krmfn.model.marks import PREFIX
 from krmfn.model.wording import count
 from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
+from krmfn.survey.gangs import list_unasked
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.world import merge
 
@@ -43,6 +45,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     problems = judged.judge_files(found)
     results: list[tuple[str, Result]] = [("", problem) for problem in problems]
     forests = []
+    unasked = 0
     fail_on: Severity = "error"
     for world in found.worlds:
         settings = configurations.find(world)
@@ -52,11 +55,17 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             items, more = complete(items, settings)
             results += [(world.name, result) for result in judged.judge_results(world, settings, more)]
         trees = grow(items, settings)
-        forests.append(Forest(found.name(world), trees, list_loose(items, trees)))
+        loose = list_loose(items, trees)
+        names = set(loose)
+        unasked += sum(str(item.ref) in names for item in list_unasked(items, settings))
+        forests.append(Forest(found.name(world), trees, loose))
     told = merge(results)
     report_aside(told, options, found.files)
     say_if_empty(found.items, found.problems, words, options)
     if found.items and not any(forest.trees or forest.loose for forest in forests) and not options["quiet"]:
         streams.say(f"nothing to show: {count(len(found.items), 'object')}, of which none is a group or creates pods")
+    if unasked and options["output"] == "text" and not options["quiet"]:
+        these = f"{count(unasked, 'resource')} without a group can become {'gangs' if unasked > 1 else 'a gang'}"
+        streams.say(f'{these}. Add the annotation {PREFIX}gang: "true" and run krmfn tree again')
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
     return exit_status(told, fail_on, any(map(hides, problems)))

@@ -102,6 +102,11 @@ def list_present(items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(_leave_out_made(items, items))
 
 
+def list_unasked(items: Sequence[Item], settings: Settings) -> tuple[Item, ...]:
+    """The items that can become gangs and of which nobody said whether they are to be one."""
+    return tuple(item for item in list_present(items) if _choose(settings, item).why == "not selected")
+
+
 def _leave_out_made(some: Iterable[Item], items: Sequence[Item]) -> Iterator[Item]:
     """Those of some items that can become gangs, and that none of all the items made."""
     owned = list_owned(items)

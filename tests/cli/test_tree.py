@@ -28,6 +28,22 @@ def test_as_is_shows_what_has_no_group(folder: Path, krmfn: Call) -> None:
     assert done.out == "without a group, scheduled pod by pod:\n   Job train\n   RayCluster llama\n"
 
 
+def test_the_way_to_a_gang_is_told(folder: Path, krmfn: Call) -> None:
+    """Of what nobody opted in or out."""
+    plain = JOB.replace("krmfn.dev/gang", "krmfn.example/gang")
+    refused = JOB.replace('"true"', '"false"').replace("name: train", "name: apart", 1)
+    assert plain != JOB != refused
+    (folder / "a.yaml").write_text(f"{plain}---\n{refused}")
+    done = krmfn("tree", "--kubernetes", "1.37", "a.yaml")
+    way = 'Add the annotation krmfn.dev/gang: "true" and run krmfn tree again'
+    assert f"krmfn: 1 resource without a group can become a gang. {way}\n" in done.err
+    assert "can become" not in krmfn("tree", "-q", "a.yaml").err
+    (folder / "a.yaml").write_text(JOB)
+    done = krmfn("tree", "--kubernetes", "1.37", "a.yaml")
+    assert "can become" not in done.err
+    assert "PodGroup job-train: all 8 pods start together, or none" in done.out
+
+
 def test_no_silence_where_nothing_makes_pods(folder: Path, krmfn: Call) -> None:
     (folder / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     done = krmfn("tree", "a.yaml")
