@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.config import Settings, read_settings
+from krmfn.config.settings import Select
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
@@ -20,6 +21,7 @@ from krmfn.model.findings import STAGES, Finding, Member, to_result
 from krmfn.model.marks import GENERATED_FROM, leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.tree import leaves
 
 if TYPE_CHECKING:
     from krmfn.forecast import Ask, Outlook
@@ -55,6 +57,39 @@ def generate(items: Sequence[Item], settings: Settings) -> Outcome:
     done = reconcile(items, wanted, released, settings.kuberay.manages)
     preview = _tell_preview([item for asked in found.asked for item in asked.items], settings)
     return Outcome(done.added, done.removed, to_results([*findings, *done.findings, *preview]))
+
+
+class Candidate(NamedTuple):
+    """A resource of which nobody said whether it is to be a gang. `pods` are those that it would have, None where krmfn
+    would make no group; `notes` are sentences about what is in the way."""
+
+    item: Item
+    pods: int | None
+    notes: tuple[str, ...]
+
+
+def list_candidates(items: Sequence[Item], settings: Settings) -> list[Candidate]:
+    """What could be gangs, each judged as if all were asked to be. Edits `items`. Raises ConfigError."""
+    from krmfn.survey.gangs import list_unasked, survey
+
+    unasked = list_unasked(items, settings)
+    if not unasked:
+        return []
+    asked = settings._replace(select=Select("All"))
+    pods = {id(gang.items[0]): sum(leaf.pods for leaf in leaves(gang.gang.root)) for gang in survey(items, asked).asked}
+    outcome = generate(items, asked)
+    added = [Item.hold(addition.value) for addition in outcome.added]
+    gone = {id(item) for item in outcome.removed}
+    kept = [item for item in items if id(item) not in gone]
+    judged = validate([*kept, *added], asked, stages=("operator", "scheduler"))
+
+    def list_notes(item: Item) -> tuple[str, ...]:
+        found = judged if id(item) in pods else outcome.results
+        told = [each for each in found if each.ref == item.ref and (found is not judged or each.severity != "info")]
+        hinted = ((each, "" if found is judged else f". {each.tags.get('hint', '')}") for each in told)
+        return tuple(dict.fromkeys(f"{each.message} [{each.tags['rule']}]{hint}" for each, hint in hinted))
+
+    return [Candidate(item, pods.get(id(item)), list_notes(item)) for item in unasked]
 
 
 def run_functions(items: Sequence[Item], configurations: Iterable[Mapping[str, Any]], file: FileRef) -> Sequence[Item]:

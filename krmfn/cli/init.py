@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
+from krmfn.cli.candidates import annotate, choose, list_offers, spell_next, spell_offers
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError, spell_command
+from krmfn.cli.tree import OPTIONS as TREE_OPTIONS
+from krmfn.cli.tree import draw
 from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
 from krmfn.workspace.kustomization import NotPossible, plan_init
-from krmfn.workspace.replacing import lock, replace
+from krmfn.workspace.moving import list_above, plan_move, spell_advice
+from krmfn.workspace.replacing import FileChange, lock, replace
 from krmfn.workspace.writing import spell_diff
 
 SUMMARY = "Writes the function's configuration and the name references, and lists both in kustomization.yaml."
 ARGUMENTS = Argument("[DIR]", "The folder of the kustomization. [default: the current one]", 0, 1)
 EXAMPLES = """\
 # Let kustomize run krmfn when it builds an overlay.
-krmfn init overlays/prod
+krmfn init overlays/prod --all
 kustomize build --enable-alpha-plugins --enable-exec overlays/prod
 """
 OPTIONS = (
@@ -30,9 +34,25 @@ OPTIONS = (
         False,
         flag=True,
     ),
+    Option(
+        ("--annotate",),
+        'Make a resource a gang: write krmfn.dev/gang: "true" into its file. Repeatable.',
+        (),
+        metavar="KIND/NAME",
+        several=True,
+    ),
+    Option(("--all",), "Write that annotation for every resource that can become a gang.", False, flag=True),
+    Option(
+        ("--move",),
+        "List krmfn in the outermost kustomizations that build on the folder, and no longer in the folder.",
+        False,
+        flag=True,
+    ),
     Option(("--diff",), "Write nothing; show what would be written.", False, flag=True),
     QUIET,
 )
+#: How the folder is read, which nobody is asked about.
+_READING = {option.key: option.default for option in TREE_OPTIONS}
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
@@ -45,20 +65,54 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 def _write(folder: str, options: Mapping[str, Any]) -> int:
     release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
     Configurations({}).find_rulings(None, folder)  # whose kinds have name references, too
+    function = not options["no_function"]
     try:
-        planned = plan_init(folder, release.name, not options["no_function"])
+        above = list_above(folder) if options["move"] else []
+        if options["move"]:
+            planned = plan_move(folder, above, release.name)
+        else:
+            planned = plan_init(folder, release.name, function)
     except NotPossible as reason:
         raise UsageError(str(reason)) from None
     changes = [change for change in planned if change.old != change.new]
+    reading = {**_READING, **options}
+    places = [each.folder for each in above] if options["move"] else [folder]
     if options["diff"]:
+        for place in places if options["all"] or options["annotate"] else ():
+            changes += annotate(place, choose(list_offers(place, reading), options), reading)
         streams.write(channels.lines(spell_diff(changes)))
         return 0
     replace(changes)
     if not options["quiet"]:
-        for path, old, new in planned:
-            state = "unchanged" if old == new else "wrote" if old is None else "updated"
-            streams.tell(channels.line(f"{state} {os.path.normpath(path)}") + "\n")
-        if not options["no_function"]:
-            command = spell_command("kustomize build --enable-alpha-plugins --enable-exec", [folder])
-            streams.tell(channels.line(f"next: {command}") + "\n")
+        _tell_changes(planned)
+    for place in places if function else ():
+        _lead_on(place, reading)
     return 0
+
+
+def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
+    """From the kustomization to its first gang: what could be one, the annotations, and the tree of the next build."""
+    offers = list_offers(folder, options)
+    quiet = options["quiet"]
+    for line in () if quiet or not offers else spell_offers(offers):
+        streams.tell(channels.line(line) + "\n")
+    chosen = choose(offers, options)
+    changes = annotate(folder, chosen, options) if chosen else []
+    replace(changes)
+    if quiet:
+        return
+    _tell_changes(changes)
+    if advice := spell_advice(folder, list_above(folder)):
+        streams.say(f"{advice}. Let krmfn run there: {spell_command('krmfn init --move', [os.path.normpath(folder)])}")
+    if not chosen and any(offer.gives for offer in offers):
+        streams.tell(channels.line(f"next: {spell_next(folder, offers)}") + "\n")
+        return
+    command = spell_command("kustomize build --enable-alpha-plugins --enable-exec", [folder])
+    streams.tell(channels.line(f"next: {command}") + "\n")
+    draw([folder], {**options, "output": "text"})
+
+
+def _tell_changes(changes: Iterable[FileChange]) -> None:
+    for path, old, new in changes:
+        state = "unchanged" if old == new else "wrote" if old is None else "removed" if new is None else "updated"
+        streams.tell(channels.line(f"{state} {os.path.normpath(path)}") + "\n")

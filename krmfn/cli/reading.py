@@ -9,7 +9,8 @@ from krmfn.cli import streams
 from krmfn.cli.options import UsageError, split_list
 from krmfn.krm import Item, Result
 from krmfn.krm.item import list_holding
-from krmfn.model.marks import KIND_KIND
+from krmfn.model.marks import KIND_KIND, PREFIX
+from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
@@ -57,6 +58,13 @@ def say_if_empty(
     """Why nothing is printed: in a wrong folder that is all there is to say."""
     if not items and not problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
+
+
+def say_if_unasked(number: int, options: Mapping[str, Any]) -> None:
+    """How many resources without a group could be gangs, and how they become ones."""
+    if number and options["output"] == "text" and not options["quiet"]:
+        these = f"{count(number, 'resource')} without a group can become {'gangs' if number > 1 else 'a gang'}"
+        streams.say(f'{these}: with the annotation {PREFIX}gang: "true", which krmfn init writes')
 
 
 def miss_state(missing: RevisionMissing, given: Sequence[str]) -> InputMissing:

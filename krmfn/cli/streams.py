@@ -89,6 +89,14 @@ def say(text: str) -> None:
     tell(f"krmfn: {line(text)}\n")
 
 
+def agrees(question: str) -> bool:
+    """Whether somebody at the terminal answers yes; where nobody is, the answer is no."""
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        return False
+    tell(line(question))
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def track(things: Sequence[_Thing], label: str, options: Mapping[str, Any]) -> Iterable[_Thing]:
     """`things`, with a bar on stderr while they are consumed when there are many and somebody watches."""
     if len(things) < _LONG or options.get("quiet") or sys.stderr is None or not sys.stderr.isatty():

@@ -10,9 +10,8 @@ from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import AS_IS, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
-from krmfn.cli.reading import read_worlds, say_if_empty
+from krmfn.cli.reading import read_worlds, say_if_empty, say_if_unasked
 from krmfn.krm.results import Result, Severity
-from krmfn.model.marks import PREFIX
 from krmfn.model.wording import count
 from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, Forest, render_forests
@@ -39,6 +38,13 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Generates in memory, unless told not to, and draws what is there then: world by world."""
+    status, unasked = draw(words, options)
+    say_if_unasked(unasked, options)
+    return status
+
+
+def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
+    """Shows the trees; the exit status, and how many resources could be gangs. Raises InputMissing and ConfigError."""
     configurations = Configurations(options)
     judged = Judged(configurations, {})
     found = read_worlds(words, options)
@@ -64,8 +70,5 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     say_if_empty(found.items, found.problems, words, options)
     if found.items and not any(forest.trees or forest.loose for forest in forests) and not options["quiet"]:
         streams.say(f"nothing to show: {count(len(found.items), 'object')}, of which none is a group or creates pods")
-    if unasked and options["output"] == "text" and not options["quiet"]:
-        these = f"{count(unasked, 'resource')} without a group can become {'gangs' if unasked > 1 else 'a gang'}"
-        streams.say(f'{these}. Add the annotation {PREFIX}gang: "true" and run krmfn tree again')
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
-    return exit_status(told, fail_on, any(map(hides, problems)))
+    return exit_status(told, fail_on, any(map(hides, problems))), unasked

@@ -28,7 +28,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import miss_state, read_definitions, read_worlds, say_if_empty
+from krmfn.cli.reading import miss_state, read_definitions, read_worlds, say_if_empty, say_if_unasked
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Result, Severity
@@ -36,6 +36,7 @@ from krmfn.model.findings import STAGES
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, find_all, run_functions
+from krmfn.survey.gangs import list_unasked
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.files import GIT, is_path, name_state
 from krmfn.workspace.manifests import hides
@@ -116,6 +117,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
     found: list[Found] = []
     scopes: list[tuple[Sequence[Item], Settings]] = []
+    unasked: set[int] = set()
     fail_on: Severity = options["fail_on"] or "error"
     definitions = read_definitions(options)
     pairs = {}
@@ -134,6 +136,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         before = pairs.get(id(world))
         findings = find_all(world.items, settings, before.items if before else None, stages, options["update"])
         found.append((world, judged.judge_findings(world, settings, findings, options["output"] == "sarif")))
+        unasked |= {id(world.sources.get(id(item), item)) for item in list_unasked(world.items, settings)}
         scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))
     found = leave_out_present(found)
     if options["fix"] or options["diff"]:
@@ -152,6 +155,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         new.files,
     )
     say_if_empty(new.items, new.problems, words, options)
+    say_if_unasked(len(unasked), options)
     if "server" in stages and options["output"] == "text" and not options["quiet"]:
         scope = describe_scope(scopes)
         for line in (*known_definitions.tell(), *([scope] if scope else ())):

@@ -104,6 +104,8 @@ def list_present(items: Sequence[Item]) -> tuple[Item, ...]:
 
 def list_unasked(items: Sequence[Item], settings: Settings) -> tuple[Item, ...]:
     """The items that can become gangs and of which nobody said whether they are to be one."""
+    if settings.select.mode == "Explicit":  # a selector says it of all
+        return ()
     return tuple(item for item in list_present(items) if _choose(settings, item).why == "not selected")
 
 

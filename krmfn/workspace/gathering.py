@@ -321,6 +321,7 @@ class Gathering:
             World(
                 *(name, key, items, self._tree, overlay.folder, (), overlay.path, sources),
                 configurations=rendered.configurations,
+                ran_in=rendered.ran_in,
                 left_out=left_out,
             )
         )

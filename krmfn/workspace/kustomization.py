@@ -96,7 +96,9 @@ def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]])
         listed = kustomization.get((field,))
         kept = [entry for entry in as_list(listed) if _normalize(entry) not in gone]
         try:
-            if len(kept) < len(as_list(listed)):
+            if listed and not kept:
+                kustomization.remove((field,))
+            elif len(kept) < len(as_list(listed)):
                 kustomization.set((field,), kept)
         except EditRefused as refusal:
             raise NotPossible(f"{path}: {field}: entries cannot be removed: {refusal}") from None
@@ -113,12 +115,13 @@ def list_patches(data: bytes, path: str) -> list[str]:
     return [os.path.normpath(os.path.join(os.path.dirname(path), entry)) for entry in list_sources(value)]
 
 
-def plan_init(folder: str, release: str, function: bool = True) -> list[FileChange]:
+def plan_init(folder: str, release: str, function: bool = True, config: bytes | None = None) -> list[FileChange]:
     """The files that make `folder` a kustomization which runs the function: configuration, name references, and itself.
 
     What exists is kept: an existing configuration only gets the annotation that runs it. Without a kustomization, one
     is made that lists the manifests of the folder. Without `function` only the name references are added: for rendered
-    manifests that Flux or an outer kustomization renames. Raises NotPossible, and InputMissing for a missing folder.
+    manifests that Flux or an outer kustomization renames. `config` is the text of a new configuration, None for the
+    usual one. Raises NotPossible, and InputMissing for a missing folder.
     """
     from krmfn.workspace.name_references import write_names
 
@@ -138,21 +141,27 @@ def plan_init(folder: str, release: str, function: bool = True) -> list[FileChan
         # A generator does not see the resources, so nothing could be generated for them.
         reason = f"{CONFIG_FILE} is listed under generators:, which receive no resources; remove it from there"
         raise NotPossible(f"{target}: {reason}")
-    if function and not _is_listed(target, list_entries(value, "transformers")):
+    if function and not _list_ours(target, list_entries(value, "transformers")):
         entries["transformers"] = [CONFIG_FILE]
-    config = [_plan_config(os.path.join(folder, CONFIG_FILE), release)] if function else []
+    fresh = config or _NEW_CONFIG.format(release=release).encode()
+    configs = [_plan_config(os.path.join(folder, CONFIG_FILE), fresh)] if function else []
     names = os.path.join(folder, NAMES_FILE)
     return [
-        *config,
+        *configs,
         FileChange(names, _read(names), write_names().encode()),
         FileChange(target, old, add_entries(old or b"", target, entries)),
     ]
 
 
-def _plan_config(path: str, release: str) -> FileChange:
+def list_configurations(path: str) -> list[str]:
+    """The transformers of the kustomization at `path` that are configurations of ours. Raises NotPossible."""
+    return _list_ours(path, list_entries(_parse(_read(path) or b"", path).value, "transformers"))
+
+
+def _plan_config(path: str, fresh: bytes) -> FileChange:
     old = _read(path)
     if old is None:
-        return FileChange(path, None, _NEW_CONFIG.format(release=release).encode())
+        return FileChange(path, None, fresh)
     config = _parse(old, path)
     if config.kind != CONFIG_KIND:
         raise NotPossible(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
@@ -161,14 +170,15 @@ def _plan_config(path: str, release: str) -> FileChange:
     return FileChange(path, old, config.text.encode() if config.changed else old)
 
 
-def _is_listed(path: str, entries: Iterable[str]) -> bool:
-    """Whether one of the transformers is our configuration as text, or names a file of this folder with it."""
+def _list_ours(path: str, entries: Iterable[str]) -> list[str]:
+    """Those of the transformers that are our configuration as text, or name a file of this folder with it."""
+    found = []
     for entry in entries:
         name = path if "\n" in entry else os.path.join(os.path.dirname(path), entry)
         text = entry.encode() if "\n" in entry else _read(name)
         if text and _parse(text, name).kind == CONFIG_KIND:
-            return True
-    return False
+            found.append(entry)
+    return found
 
 
 def _parse(data: bytes, path: str) -> Item:

@@ -53,7 +53,8 @@ class Rendered(NamedTuple):
 
     `copied` are the files that it was built from, without links; `configurations` those of krmfn that were used.
     `left_out` says what is not in it, because it cannot be had here. `brought` are the files that are not below the
-    folder of the kustomization that names them, seen from the outermost one.
+    folder of the kustomization that names them, seen from the outermost one. `ran_in` are the folders whose
+    kustomizations list the configurations.
     """
 
     data: bytes
@@ -61,6 +62,7 @@ class Rendered(NamedTuple):
     configurations: tuple[dict[str, Any], ...]
     left_out: tuple[NotRendered, ...] = ()
     brought: tuple[str, ...] = ()
+    ran_in: tuple[str, ...] = ()
 
 
 def render_all(
@@ -192,7 +194,8 @@ class Build:
             copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
             data = data.replace(b"path: " + copied, b"path: " + own)
         brought = tuple(sorted({os.path.relpath(path, self._built) for path in stage.brought.values()}))
-        return Rendered(data, frozenset(stage.copied), tuple(stage.configurations), tuple(stage.left_out), brought)
+        configurations, left_out = tuple(stage.configurations), tuple(stage.left_out)
+        return Rendered(data, frozenset(stage.copied), configurations, left_out, brought, tuple(stage.ran_in))
 
 
 @contextmanager

@@ -78,6 +78,7 @@ class Stage:
         self.makes_secrets = False
         self.copied: set[str] = set()
         self.configurations: list[dict[str, Any]] = []
+        self.ran_in: list[str] = []  # the folders of the kustomizations that list these
         self._emptied: list[str] = []  # files of the copy whose text is not known
         self._partly = partly
         self._free = free
@@ -311,6 +312,7 @@ class Stage:
         self.runs = True
         if function.ours:
             self.configurations.append(value)
+            self.ran_in.append(os.path.relpath(self.tree.resolve(overlay.folder), self._here))
             return with_program(value, self._ours)
         if function.image:
             hint = "krmfn starts no containers. Check the output of kustomize build."

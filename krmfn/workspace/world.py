@@ -15,6 +15,7 @@ from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.model.findings import Finding
+from krmfn.model.marks import list_sources
 from krmfn.model.placeholders import is_placeholder
 from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
 from krmfn.workspace.trees import LeftOut, NotRendered, Tree
@@ -107,8 +108,8 @@ class World(NamedTuple):
     rendered world are in no file: `overlay` is the path of its kustomization, and `sources` are the objects that
     somebody wrote, by the id() of the rendered ones. `configurations` are the functionConfigs that it was rendered
     with, `left_out` names what could not be rendered, `beside` what is deployed with it or before it. What `is_base`
-    has no namespace unless somebody who builds on it gives one. Worlds of two states with the same `key` are the same
-    world.
+    has no namespace unless somebody who builds on it gives one. `ran_in` are the folders of the kustomizations whose
+    turn it was to run our function when it was rendered. Worlds of two states with the same `key` are the same world.
     """
 
     name: str
@@ -123,6 +124,7 @@ class World(NamedTuple):
     left_out: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     is_base: bool = False
+    ran_in: tuple[str, ...] = ()
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -133,7 +135,7 @@ class World(NamedTuple):
         """The finding on the object that somebody wrote, where its field is what was rendered."""
         source = self.sources.get(id(finding.item))
         if source is None:
-            return finding
+            return self._blame_order(finding)
         written, value = ((item.get(finding.path, ABSENT) if finding.path else "") for item in (source, finding.item))
         if written != value:
             if not (isinstance(written, str) and _VARIABLE in written):
@@ -144,6 +146,18 @@ class World(NamedTuple):
         if isinstance(finding.proposed, str) and finding.item.name != source.name:  # a name that only one world has
             finding = finding._replace(proposed=ABSENT)
         return finding._replace(item=source, message=message, hint=hint)
+
+    def _blame_order(self, finding: Finding) -> Finding:
+        """The finding on what the function made in a base, where the mend is not an edit of an object that nobody
+        wrote: something between the function and this kustomization has changed what was counted."""
+        early = [folder for folder in self.ran_in if folder != self.folder]
+        if not early or early != list(self.ran_in) or finding.proposed is ABSENT or not list_sources(finding.item):
+            return finding
+        hint = (
+            f"krmfn ran in {early[0]}, before {self.folder} changed what it had counted. List it in {self.folder} "
+            f"instead: krmfn init --move {early[0]}"
+        )
+        return finding._replace(hint=hint, proposed=ABSENT)
 
     def place(self, item: Item) -> FileRef:
         """Where an object begins, or else the kustomization that it is in."""

@@ -41,6 +41,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 #: A value of an option that changes something, where there is no list of choices.
 VALUES: Mapping[str, str] = {
+    "--annotate": "job/unasked",
     "--allow-exec": "apps/odd/stranger.sh,new/odd/stranger.sh",
     "--against": "old",
     "--baseline": "known.txt",
@@ -75,6 +76,7 @@ WORDS_FOR: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("fit", "--prove"): (*_NEVER, "cluster.yaml", "apps"),
     ("fit", "--simulator"): (*_NEVER, "cluster.yaml", "apps"),
     ("generate", "--fail-on-change"): ("--write", "plain"),
+    ("init", "--move"): ("apps/overlay/base",),
     ("upgrade", "--config"): ("--to", "1.37", "apps"),
     ("validate", "--fail-on"): ("plain",),
     ("validate", "--update"): ("--against", "old", "new"),
@@ -202,6 +204,12 @@ def make_folder(folder: Path) -> None:
         make_overlay(folder / state / "app", "plain")
         make_overlay(folder / state / "odd", "stranger", program=True)
     make_overlay(folder / "apps/overlay", "over")
+    unasked = make_job("unasked", 2, 1)
+    del unasked["metadata"]["annotations"]
+    (folder / "apps/overlay/base").mkdir()
+    write(folder / "apps/overlay/base/unasked.yaml", unasked)
+    write(folder / "apps/overlay/base/kustomization.yaml", {"resources": ["unasked.yaml"]})
+    write(folder / "apps/overlay/kustomization.yaml", {"resources": ["over.yaml", "base"], "namePrefix": "my-"})
     make_overlay(folder / "apps/odd", "stranger", program=True)
     for name, text in (("simulator", SIMULATOR), ("never", SIMULATOR.replace('"fits": True', '"fits": False'))):
         (folder / name).write_text(text)

@@ -35,8 +35,8 @@ def test_the_way_to_a_gang_is_told(folder: Path, krmfn: Call) -> None:
     assert plain != JOB != refused
     (folder / "a.yaml").write_text(f"{plain}---\n{refused}")
     done = krmfn("tree", "--kubernetes", "1.37", "a.yaml")
-    way = 'Add the annotation krmfn.dev/gang: "true" and run krmfn tree again'
-    assert f"krmfn: 1 resource without a group can become a gang. {way}\n" in done.err
+    way = 'with the annotation krmfn.dev/gang: "true", which krmfn init writes'
+    assert f"krmfn: 1 resource without a group can become a gang: {way}\n" in done.err
     assert "can become" not in krmfn("tree", "-q", "a.yaml").err
     (folder / "a.yaml").write_text(JOB)
     done = krmfn("tree", "--kubernetes", "1.37", "a.yaml")

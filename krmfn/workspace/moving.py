@@ -1,0 +1,100 @@
+"""Where a kustomization that runs the function should run it: in the outermost ones, which see what patches change.
+
+Plans files, writes none. Knows kustomizations, nothing about gangs.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from krmfn.workspace.disk import Disk
+from krmfn.workspace.files import read_tree
+from krmfn.workspace.kustomization import (
+    CONFIG_FILE,
+    NAMES_FILE,
+    NotPossible,
+    find_kustomization,
+    list_configurations,
+    plan_init,
+    remove_entries,
+)
+from krmfn.workspace.name_references import write_names
+from krmfn.workspace.overlays import Overlay, find_overlay, index_uses, reach
+from krmfn.workspace.replacing import FileChange
+from krmfn.workspace.trees import KUSTOMIZATIONS, NotRendered
+
+#: The fields of a kustomization that change how many pods its resources have, or may.
+_CHANGING = ("patches", "patchesStrategicMerge", "patchesJson6902", "replicas", "replacements", "components")
+
+
+class Above(NamedTuple):
+    """An outermost kustomization that builds on a folder; `changes`: it, or one on the way, may change pods there."""
+
+    folder: str
+    changes: bool
+
+
+def list_above(folder: str) -> list[Above]:
+    """The outermost kustomizations that build on one, of the repository or of the working directory."""
+    tree = Disk(folder)
+    start = os.path.relpath(tree.boundary, tree.here)
+    overlays: dict[str, Overlay] = {}
+    for file in read_tree(tree, start).files:
+        if posixpath.basename(file.path) in KUSTOMIZATIONS:
+            place = posixpath.normpath(posixpath.dirname(file.path) or ".")
+            try:
+                overlay = find_overlay(tree, place)
+            except NotRendered:  # nobody builds it
+                continue
+            if overlay is not None:
+                overlays[place] = overlay
+    uses = index_uses(tree, overlays)
+    home = next((each for each in overlays if tree.resolve(each) == tree.resolve(folder)), None)
+    users = {each for each in overlays if each != home and home in reach([each], uses)}
+    used = {below for each in users for below in uses[each]}
+    return [
+        Above(each, any(_changes(overlays[one]) for one in reach([each], uses) & users))
+        for each in sorted(users)
+        if each not in used and not overlays[each].is_component
+    ]
+
+
+def plan_move(folder: str, above: Sequence[Above], release: str) -> list[FileChange]:
+    """The files after which the outermost kustomizations above a folder run the function, and the folder's own does
+    not. They get the configuration that it had. Raises NotPossible, and InputMissing for a missing folder."""
+    if not above:
+        raise NotPossible(f"{folder}: no kustomization of the repository builds on it, so it is the place for krmfn")
+    target = find_kustomization(folder)
+    if target is None:
+        raise NotPossible(f"{folder}: contains no kustomization")
+    tree = Disk(folder)
+    listed = list_configurations(target)
+    files = [path for path in (os.path.join(folder, entry) for entry in listed) if tree.kind(path) == "file"]
+    if len(files) != len(listed) or len(files) > 1:
+        raise NotPossible(f"{target}: krmfn is listed in a way that only you can move: see transformers")
+    config = tree.read(files[0]) if files else None
+    changes = [change for each in above for change in plan_init(each.folder, release, config=config)]
+    old = tree.read(target)
+    gone = {"transformers": listed}
+    removed = [FileChange(path, config, None) for path in files if os.path.basename(path) == CONFIG_FILE]
+    names = os.path.join(folder, NAMES_FILE)
+    if tree.find(names) == write_names().encode():
+        gone["configurations"] = [NAMES_FILE]
+        removed.append(FileChange(names, tree.find(names), None))
+    return [*changes, *removed, FileChange(target, old, remove_entries(old, target, gone))]
+
+
+def spell_advice(folder: str, above: Sequence[Above]) -> str:
+    """What to say of a folder that runs the function before others change what is in it; empty where none does."""
+    changing = [os.path.normpath(each.folder) for each in above if each.changes]
+    if not changing:
+        return ""
+    names = changing[0] + (f" and {len(changing) - 1} more" if len(changing) > 1 else "")
+    return f"{names} can change the pods of {os.path.normpath(folder)} after krmfn has counted them"
+
+
+def _changes(overlay: Overlay) -> bool:
+    return any(overlay.value.get(field) for field in _CHANGING)
