@@ -9,16 +9,18 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from krmfn.catalogue import RULES
+from krmfn.fields.lines import describe, find_line, walk
 from krmfn.model.findings import Rule
 from krmfn.model.kinds import KINDS, KindRow, TemplatePath, kuberay_keeps
 from krmfn.releases.release import GROUP, find_release, list_releases
-from krmfn.server.schema import Field, Type, find_kind
+from tests.checks.cases import SHOWN, read_case, run
 
 DOCS = Path(__file__).parent
 SCHEMA = DOCS.parent / "schemas" / "krmfn" / "v1alpha1" / "gangscheduling.json"
@@ -42,8 +44,6 @@ It does not report this:
 
 ## Sources
 """
-#: Deeper templates of trees repeat those above.
-DEEPEST = 3
 #: The rooms that can be used without the rest, each with a page of its own.
 DOORS = {"krm", "server", "__init__"}
 STAGES: Mapping[str, str] = {
@@ -85,6 +85,7 @@ def render_pages() -> dict[str, str]:
         "reference/mapping.md": render_kinds(),
         "architecture.md": render_rooms(),
         **render_references(),
+        "../schemas/fieldrules.json": render_rules_of_fields(),
     }
 
 
@@ -145,48 +146,23 @@ def render_fields(release: str) -> str:
     gates = dict.fromkeys(found.gates, True)
     lines = []
     for kind, versions in found.kinds.items():
-        served = find_kind(GROUP, kind, release, gates, versions[-1])
-        if served is not None:
+        described = describe(f"{GROUP}/{versions[-1]}", kind, release, gates)
+        if described is not None:
             where = " or ".join(f"{GROUP}/{version}" for version in versions)
             lines.append(f"{release} {kind}: object, apiVersion {where}")
-            lines += [f"{release} {line}" for line in _list_fields(served.root.fields["spec"], f"{kind}.spec", "", ())]
+            lines += [f"{release} {line}" for line in walk(find_line(described.root, ["spec"]))]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _list_fields(field: Field, path: str, choice: str, above: tuple[str, ...]) -> Iterator[str]:
-    yield ", ".join([f"{path}: {_spell(field.type)}", *filter(None, [choice]), *_say(field)])
-    inner = field.type
-    while inner.kind in ("list", "map") and inner.item:
-        inner, path = inner.item, f"{path}[]"
-    if above.count(inner.go) < DEEPEST and inner.kind == "struct":
-        for name, each in inner.fields.items():
-            one = f"one of {' or '.join(inner.union)}" if name in inner.union else ""
-            yield from _list_fields(each, f"{path}.{name}", one, (*above, inner.go))
-
-
-def _spell(type: Type) -> str:
-    if type.kind in ("list", "map") and type.item:
-        return f"{type.kind} of {_spell(type.item)}"
-    return "object" if type.kind == "struct" else type.kind
-
-
-def _say(field: Field) -> Iterator[str]:
-    if field.required:
-        yield "required"
-    if field.type.enum:
-        yield f"enum {' '.join(sorted(field.type.enum))}"
-    if field.minimum is not None:
-        yield f"at least {field.minimum}"
-    if field.maximum is not None:
-        yield f"at most {field.maximum}"
-    if field.max_items is not None:
-        yield f"at most {field.max_items} items"
-    if field.format:
-        yield f"format {field.format}"
-    if field.immutable:
-        yield "immutable"
-    if field.update:
-        yield f"update {' '.join(field.update)}"
+def render_rules_of_fields() -> str:
+    """The rules that find something at a field, by the field: as the examples on their pages show it."""
+    found: dict[str, set[str]] = {}
+    for rule in SHOWN:
+        for result in run(read_case(rule, "bad")):
+            if result.tags.get("rule") == rule and result.ref and result.path:
+                path = re.sub(r"\[[^]]*]", "[]", result.path)
+                found.setdefault(f"{result.ref.kind}.{path}", set()).add(rule)
+    return json.dumps({path: sorted(rules) for path, rules in sorted(found.items())}, indent=1) + "\n"
 
 
 def render_rooms() -> str:

@@ -20,6 +20,7 @@ COMMANDS = (
     "init",
     "bridge",
     "kinds",
+    "explain",
     "schema",
     "rules",
     "completion",

@@ -22,3 +22,10 @@ def tell_retired(rule_id: str) -> str:
     """What became of a rule that is no longer there; empty for an id that never was one. Retired ids stay reserved."""
     row = schemastore.load("retired.json").get(rule_id)
     return f"{rule_id} was retired in {row['since']}: {row['see']}." if row else ""
+
+
+def list_rules_of(path: str) -> list[str]:
+    """The rules that find something at a field, such as `PodGroup.spec.schedulingPolicy` (`[]` is every element), as
+    the examples on their pages show it."""
+    found: list[str] = schemastore.load("fieldrules.json").get(path, [])
+    return found

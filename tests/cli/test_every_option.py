@@ -27,6 +27,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "bridge": (),
     "convert": ("--to", "1.35", "apps/groups.yaml"),
     "diff": ("old", "new"),
+    "explain": ("Workload.spec",),
     "facts": ("cluster.yaml",),
     "fit": ("--cluster", "cluster.yaml", "apps"),
     "generate": ("plain",),
@@ -42,6 +43,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 #: A value of an option that changes something, where there is no list of choices.
 VALUES: Mapping[str, str] = {
     "--annotate": "job/unasked",
+    "--api-version": "scheduling.volcano.sh/v1beta1",
     "--allow-exec": "apps/odd/stranger.sh,new/odd/stranger.sh",
     "--against": "old",
     "--baseline": "known.txt",
@@ -76,6 +78,7 @@ WORDS_FOR: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("fit", "--prove"): (*_NEVER, "cluster.yaml", "apps"),
     ("fit", "--simulator"): (*_NEVER, "cluster.yaml", "apps"),
     ("generate", "--fail-on-change"): ("--write", "plain"),
+    ("explain", "--api-version"): ("PodGroup",),
     ("init", "--move"): ("apps/overlay/base",),
     ("upgrade", "--config"): ("--to", "1.37", "apps"),
     ("validate", "--fail-on"): ("plain",),

@@ -1,0 +1,73 @@
+"""`krmfn explain KIND.FIELD`: what a release has at a place, and what krmfn says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from krmfn.catalogue import RULES
+from krmfn.cli import streams
+from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError
+from krmfn.fields.lines import Described, FieldLine, find_line, list_described, list_kinds, walk
+from krmfn.model.rules import list_rules_of
+from krmfn.model.wording import find_nearest
+from krmfn.releases.release import find_release, newest_release
+from krmfn.reports import channels
+
+SUMMARY = "Explains a field: its type, its limits, what an update may change, and the rules about it."
+ARGUMENTS = Argument("KIND[.FIELD]...", "A kind, or a field of one, such as PodGroup.spec.schedulingPolicy.", 1, 1)
+EXAMPLES = """\
+# See what a policy may contain.
+krmfn explain PodGroup.spec.schedulingPolicy
+# List all fields of a Workload that contain a word.
+krmfn explain Workload --recursive | grep topology
+"""
+OPTIONS = (
+    KUBERNETES,
+    Option(("--api-version",), "The API version, if several groups have the kind.", metavar="GROUP/VERSION"),
+    Option(("--recursive",), "List all fields below, one line each.", False, flag=True),
+)
+
+
+def list_words() -> Iterable[str]:
+    return sorted({kind for _, kind in list_kinds(newest_release().name)})
+
+
+def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Writes to stdout. Raises UsageError for a kind or a field that is not there."""
+    release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
+    gates = dict.fromkeys(release.gates, True)
+    kind, *names = words[0].replace("[]", "").strip(".").split(".")
+    found = list_described(kind, release.name, gates, options["api_version"] or "")
+    if not found:
+        wanted = f"{kind} of {options['api_version']}" if options["api_version"] else kind
+        raise UsageError(f"Kubernetes {release} has no {wanted}. {_suggest(words[0])}")
+    try:
+        line = find_line(found[0].root, names)
+    except LookupError as missing:
+        raise UsageError(f"Kubernetes {release}: {missing.args[0]}") from None
+    lines = walk(line) if options["recursive"] else _introduce(found[0], line)
+    streams.write("".join(channels.line(str(each)) + "\n" for each in lines))
+    for other in found[1:]:
+        streams.say(f"{other.source} has another one: --api-version {other.api_version}")
+    return 0
+
+
+def _introduce(described: Described, line: FieldLine) -> Iterable[str]:
+    """A field, the fields directly below it, and the rules about it."""
+    yield f"{described.source}, {described.api_version}"
+    yield str(line)
+    for each in line.list_below():
+        yield f"  {each.path.removeprefix(line.path)[1:]}: {', '.join(each.words)}"
+    for rule in list_rules_of(line.path):
+        yield f"{rule}: {RULES[rule].sentence}"
+
+
+def _suggest(word: str) -> str:
+    """What was probably meant by a word that is no kind."""
+    if word in RULES:
+        return f"krmfn rules {word} prints the page of that rule"
+    if "/" in word:
+        return f"krmfn why {word} says why an object does not run"
+    nearest = find_nearest(word.partition(".")[0], list_words())
+    return f"Did you mean {nearest}?" if nearest else "krmfn knows built-in kinds and kinds for batch jobs"

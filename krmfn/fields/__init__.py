@@ -1,0 +1,1 @@
+"""What is known of the fields of all kinds, for people, agents and editors: see `lines`."""

@@ -1,0 +1,214 @@
+"""What is known of the fields of a kind, in words: types, what is required, limits, what an update may change.
+
+For people, agents and editors. Built-in kinds are read from the types of a release, custom ones from their definitions;
+nothing is checked here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from krmfn.model.wording import find_nearest
+from krmfn.releases import schemastore
+from krmfn.releases.release import GROUP
+from krmfn.releases.served import read_kinds, read_projects
+from krmfn.server.others import find_shape
+from krmfn.server.schema import Field, Type, find_kind
+from krmfn.server.shipped import Shipped, find_shipped
+from krmfn.server.structure import Structure
+
+#: Deeper levels of a type that contains itself repeat those above.
+_DEEPEST = 3
+
+
+class FieldLine(NamedTuple):
+    """A field. `path` begins with the kind; `[]` is every element of a list or map. The first of `words` is its type.
+    `list_below` gives the fields of the object, or of each element, that stands there."""
+
+    path: str
+    words: tuple[str, ...]
+    list_below: Callable[[], list[FieldLine]]
+
+    def __str__(self) -> str:
+        return f"{self.path}: {', '.join(self.words)}"
+
+
+class Described(NamedTuple):
+    """A kind that something is known of. `source` is whose it is: `Kubernetes 1.37`, `JobSet 0.12`."""
+
+    api_version: str
+    kind: str
+    source: str
+    root: FieldLine
+
+
+def list_described(word: str, release: str, gates: Mapping[str, bool], api_version: str = "") -> list[Described]:
+    """The kinds of a name, in any case of letters, in that release: built-in ones first, those of scheduling.k8s.io
+    before all others, the newest version of a group alone. Custom ones are those of definitions that come with krmfn.
+    """
+    names = [(version, kind) for version, kind in list_kinds(release) if kind.lower() == word.lower()]
+    if api_version:
+        names = [each for each in names if each[0] == api_version]
+    found: dict[tuple[str, str], Described] = {}
+    for version, kind in sorted(names, key=_rank):
+        group = version.rpartition("/")[0]
+        described = describe(version, kind, release, gates) if (group, kind) not in found else None
+        if described is not None:
+            found[group, kind] = described
+    return list(found.values())
+
+
+def _rank(name: tuple[str, str]) -> tuple[bool, bool, list[int]]:
+    """Kinds of scheduling.k8s.io before others, and stable versions before those that may change."""
+    group, _, version = name[0].rpartition("/")
+    numbers = [int(each) for each in re.findall("[0-9]+", version)]
+    stage = 2 if "alpha" in version else 1 if "beta" in version else 0
+    return group != GROUP, "." in group and not group.endswith(".k8s.io"), [stage, *(-each for each in numbers)]
+
+
+def describe(api_version: str, kind: str, release: str, gates: Mapping[str, bool]) -> Described | None:
+    """The kind as a release, or the newest definition that comes with krmfn, has it; None where nothing is known."""
+    group, _, version = api_version.rpartition("/")
+    built_in = find_kind(group, kind, release, gates, version)
+    root = built_in.root if built_in else find_shape(api_version, kind, release)
+    if root is not None:
+        line = FieldLine(kind, ("object", f"apiVersion {api_version}"), lambda: list(_list_fields(root, kind, ())))
+        return Described(api_version, kind, f"Kubernetes {release}", line)
+    shipped = find_shipped(group, kind, version, {}) if "." in group else None
+    if not isinstance(shipped, Shipped):
+        return None
+    newest, structure = list(shipped.structures.items())[-1]
+    words = ("object", f"apiVersion {api_version}")
+    line = FieldLine(kind, words, lambda: list(_list_properties(structure, structure.root, kind)))
+    return Described(api_version, kind, f"{shipped.name} {newest}", line)
+
+
+def list_kinds(release: str) -> Iterator[tuple[str, str]]:
+    """The `apiVersion` and `kind` of all that something is known of."""
+    for served in read_kinds(release).values():
+        for api_version, kinds in served.items():
+            yield from ((api_version, kind) for kind in kinds)
+    for group, projects in read_projects().items():
+        for project, _ in projects:
+            table = schemastore.load(f"crds/{project}.json")
+            for versions_of in table["releases"].values():
+                for kind, versions in versions_of.items():
+                    if table["kinds"][kind][0] == group:
+                        yield from ((f"{group}/{version}", kind) for version in versions)
+
+
+def find_line(root: FieldLine, names: Sequence[str]) -> FieldLine:
+    """The field at the end of a way of names. Raises LookupError, which says what is there instead."""
+    line = root
+    for name in names:
+        below = {each.path.rpartition(".")[2]: each for each in line.list_below()}
+        if name not in below:
+            nearest = find_nearest(name, below)
+            hint = f"Did you mean {nearest}?" if nearest else f"There are {', '.join(below)}" if below else ""
+            raise LookupError(f"{line.path} has no field {name}. {hint or 'It has no fields'}")
+        line = below[name]
+    return line
+
+
+def walk(line: FieldLine) -> Iterator[FieldLine]:
+    """A field and all below it, in the order of their type."""
+    yield line
+    for each in line.list_below():
+        yield from walk(each)
+
+
+def _list_fields(of: Type, path: str, above: tuple[str, ...]) -> Iterator[FieldLine]:
+    """The fields of a struct of Go."""
+    for name, field in of.fields.items():
+        one = (f"one of {' or '.join(of.union)}",) if name in of.union else ()
+        place = f"{path}.{name}"
+        inner = field.type
+        suffix = ""
+        while inner.kind in ("list", "map") and inner.item:
+            inner, suffix = inner.item, f"{suffix}[]"
+
+        def list_below(inner: Type = inner, place: str = place + suffix) -> list[FieldLine]:
+            if inner.kind != "struct" or above.count(inner.go) >= _DEEPEST:
+                return []
+            return list(_list_fields(inner, place, (*above, inner.go)))
+
+        yield FieldLine(place, (_spell(field.type), *one, *_say(field)), list_below)
+
+
+def _spell(type: Type) -> str:
+    if type.kind in ("list", "map") and type.item:
+        return f"{type.kind} of {_spell(type.item)}"
+    return "object" if type.kind == "struct" else type.kind
+
+
+def _say(field: Field) -> Iterator[str]:
+    if field.required:
+        yield "required"
+    if field.type.enum:
+        yield f"enum {' '.join(sorted(field.type.enum))}"
+    if field.minimum is not None:
+        yield f"at least {field.minimum}"
+    if field.maximum is not None:
+        yield f"at most {field.maximum}"
+    if field.max_items is not None:
+        yield f"at most {field.max_items} items"
+    if field.format:
+        yield f"format {field.format}"
+    if field.immutable:
+        yield "immutable"
+    if field.update:
+        yield f"update {' '.join(field.update)}"
+
+
+def _list_properties(structure: Structure, schema: Mapping[str, Any], path: str) -> Iterator[FieldLine]:
+    """The fields of an object of a CustomResourceDefinition."""
+    schema = structure.resolve(schema)
+    required = schema.get("required", ())
+    for name, given in schema.get("properties", {}).items():
+        place = f"{path}.{name}"
+        field = structure.resolve(given)
+        inner, suffix, spelled = field, "", ""
+        while below := inner.get("items") or inner.get("additionalProperties"):
+            if not isinstance(below, dict):
+                break
+            spelled += "list of " if "items" in inner else "map of "
+            inner, suffix = structure.resolve(below), f"{suffix}[]"
+
+        def list_below(inner: Mapping[str, Any] = inner, place: str = place + suffix) -> list[FieldLine]:
+            return list(_list_properties(structure, inner, place))
+
+        words = ["required"] * (name in required) + list(_say_keywords(field))
+        yield FieldLine(place, (f"{spelled}{_spell_schema(inner)}", *words), list_below)
+
+
+def _spell_schema(schema: Mapping[str, Any]) -> str:
+    if schema.get("x-kubernetes-int-or-string"):
+        return "intorstring"
+    form = str(schema.get("type", "any"))
+    if form == "integer":
+        return str(schema.get("format", form))
+    return "bool" if form == "boolean" else form
+
+
+def _say_keywords(schema: Mapping[str, Any]) -> Iterator[str]:
+    if "enum" in schema:
+        yield f"enum {' '.join(map(str, schema['enum']))}"
+    if "default" in schema:
+        yield f"default {schema['default']}"
+    for keyword, words in _LIMITS.items():
+        if keyword in schema:
+            yield words.format(schema[keyword])
+    for rule in schema.get("x-kubernetes-validations", ()):
+        yield "immutable" if rule["rule"] == "self == oldSelf" else f"rule {rule['rule']}"
+
+
+_LIMITS = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "maxLength": "at most {} characters",
+    "pattern": "pattern {}",
+}
