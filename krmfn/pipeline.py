@@ -343,16 +343,14 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
         return ()
     from krmfn.catalogue import RULES
 
-    def spell(finding: Finding) -> Result:
-        result = to_result(finding, RULES[finding.rule])
-        if edits:
-            from krmfn.reconcile.fixes import find_edit
+    results = share(lambda finding: to_result(finding, RULES[finding.rule]), findings)
+    if not edits:
+        return tuple(results)
+    from krmfn.reconcile.fixes import find_edits
 
-            if result.proposed == finding.proposed:  # nothing in it is hidden
-                result = result._replace(edit=find_edit(finding))
-        return result
-
-    return tuple(share(spell, findings))
+    open_to_all = [each for each, told in zip(findings, results, strict=True) if told.proposed == each.proposed]
+    found = find_edits(open_to_all)  # of those in which nothing is hidden
+    return tuple(each._replace(edit=found.get(id(finding))) for finding, each in zip(findings, results, strict=True))
 
 
 def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[list[Wanted], list[Finding]]:

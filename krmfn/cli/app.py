@@ -59,7 +59,6 @@ class Commands(click.Group):
 #: What other tools call something that has another name here.
 _SYNONYMS = {
     "check": "Did you mean validate, or generate --check?",
-    "explain": "Did you mean why (an object of a cluster) or rules (a rule)?",
     "lint": "Did you mean validate?",
     "plan": "Did you mean diff?",
 }

@@ -135,7 +135,9 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             fail_on = settings.fail_on
         before = pairs.get(id(world))
         findings = find_all(world.items, settings, before.items if before else None, stages, options["update"])
-        found.append((world, judged.judge_findings(world, settings, findings, options["output"] == "sarif")))
+        found.append(
+            (world, judged.judge_findings(world, settings, findings, options["output"] in ("sarif", "json", "yaml")))
+        )
         unasked |= {id(world.sources.get(id(item), item)) for item in list_unasked(world.items, settings)}
         scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))
     found = leave_out_present(found)

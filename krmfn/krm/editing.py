@@ -58,6 +58,26 @@ class Editor:
         self.removes = True
         return self._change([], self.root, path, 0, REMOVED)
 
+    def rename(self, path: Path, name: str) -> bool:
+        """Plan to give what stands at `path` another key; False when the editor has to be asked again."""
+        way: list[Step] = []
+        node: Node = self.root
+        for part in path:
+            step = find_child(node, part)
+            if step is None or step.merged or isinstance(step.node, Alias):
+                raise EditRefused(f"{format_path(path)} has no key that can be changed")
+            way.append(step)
+            node = step.node
+        step = way[-1]
+        if step.key is None or isinstance(step.key, Alias) or find_child(step.holder, name):
+            raise EditRefused(f"{format_path(path)} cannot be renamed to {name}")
+        if not self._free(way[:-1], step.holder, None):
+            return False
+        quoted = self.style.json or self.text[step.key.start] in "\"'"
+        new = write_scalar(name, quoted)
+        self.edits = [(step.key.start, step.key.end - step.key.start, new)]
+        return True
+
     def detach(self, gone: Callable[[int], bool]) -> bool:
         """Plan to write out all aliases of anchors in parts of the document that go."""
         for node, holder, place in walk_places(self.root):

@@ -256,6 +256,11 @@ class Item:
             raise EditRefused("an object is removed from its list, not from itself")
         self._edit(lambda editor: editor.remove(path), path, REMOVED)
 
+    def rename(self, path: Path, name: str) -> None:
+        """Give what stands at `path` another key in its mapping, at the same place. Raises EditRefused."""
+        self._read().edit(path[:-1], lambda editor: editor.rename(path, name), None)
+        self._ref = self._fields = None
+
     def detach(self, gone: Callable[[int], bool]) -> None:
         """Write out what comes from anchors in other parts of the document, which begin at a byte, where `gone` says
         that they go. Raises EditRefused."""

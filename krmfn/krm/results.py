@@ -87,6 +87,11 @@ class Edit(NamedTuple):
     end_column: int
     text: str
 
+    def to_json(self) -> dict[str, Any]:
+        """The edit as reports spell it."""
+        start, end = {"line": self.line, "column": self.column}, {"line": self.end_line, "column": self.end_column}
+        return {"start": start, "end": end, "text": self.text}
+
 
 class Result(NamedTuple):
     """One finding. `path` is a field path in text form; `tags` holds at least `rule` for findings of rules.

@@ -39,9 +39,17 @@ class Rule(NamedTuple):
         return (not self.needs or release.has(self.needs)) and not (self.lacks and release.has(self.lacks))
 
 
+class EditStep(NamedTuple):
+    """A change of an object: `value` at `path`, which is taken out where it is ABSENT; or its key becomes `key`."""
+
+    path: Path
+    value: Any = ABSENT
+    key: str = ""
+
+
 class Note(NamedTuple):
     """A finding whose object is not known yet: `path` is in the manifest that the user wrote, `hint` says what to
-    do."""
+    do, and `mend` are the steps that do it, where a value at `path` does not."""
 
     rule: str
     path: Path
@@ -50,11 +58,12 @@ class Note(NamedTuple):
     proposed: Any = ABSENT
     hint: str = ""
     type: str = ""
+    mend: tuple[EditStep, ...] = ()
 
     def on(self, item: Item, severity: Severity | None = None) -> Finding:
         """The finding on an item; `severity` overrides the rule's where facts decide."""
-        rule, path, message, current, proposed, hint, type = self
-        return Finding(item, path, message, current, proposed, hint, type, rule, severity)
+        rule, path, message, current, proposed, hint, type, mend = self
+        return Finding(item, path, message, current, proposed, hint, type, rule, severity, mend)
 
 
 class Member(NamedTuple):
@@ -87,6 +96,12 @@ class Finding(NamedTuple):
     type: str = ""
     rule: str = ""
     severity: Severity | None = None
+    mend: tuple[EditStep, ...] = ()
+
+    @property
+    def is_mendable(self) -> bool:
+        """Whether it says how its object has to be changed."""
+        return bool(self.mend) or self.proposed is not ABSENT
 
 
 def to_result(finding: Finding, rule: Rule) -> Result:

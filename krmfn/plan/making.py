@@ -6,7 +6,8 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from krmfn.checks.server.stage import Judge, gather_facts, leave_out, tell_no_match
+from krmfn.checks.server.serving import tell_no_match
+from krmfn.checks.server.stage import Judge, gather_facts, leave_out
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member

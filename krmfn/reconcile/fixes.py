@@ -6,14 +6,14 @@ Knows items and findings; not what any rule means.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, Edit
-from krmfn.model.findings import Finding
+from krmfn.model.findings import EditStep, Finding
 
 
 class Fixed(NamedTuple):
@@ -24,7 +24,7 @@ class Fixed(NamedTuple):
 
 
 def apply_fixes(findings: Iterable[Finding]) -> Fixed:
-    """Set every proposed value in its item; of several proposals for one place the first is made.
+    """Make the changes that findings propose; of several for one place the first is made.
 
     A place that cannot be edited without changing others leaves its finding in `left`.
     """
@@ -33,7 +33,7 @@ def apply_fixes(findings: Iterable[Finding]) -> Fixed:
     done: set[tuple[int, Path]] = set()
     for finding in findings:
         place = (id(finding.item), finding.path)
-        if finding.proposed is ABSENT or place in done or not _set(finding):
+        if not finding.is_mendable or place in done or not _mend(finding):
             left.append(finding)
         else:
             done.add(place)
@@ -41,27 +41,63 @@ def apply_fixes(findings: Iterable[Finding]) -> Fixed:
     return Fixed(tuple(made), tuple(left))
 
 
-def _set(finding: Finding) -> bool:
+def _mend(finding: Finding) -> bool:
+    item = finding.item
+
+    def work() -> None:
+        for path, value, key in finding.mend or (EditStep(finding.path, finding.proposed),):
+            if key:
+                item.rename(path, key)
+            elif value is ABSENT:
+                item.remove(path)
+            else:
+                item.set(path, value)
+
     try:
-        finding.item.set(finding.path, finding.proposed)
+        item.atomically(work)
     except EditRefused:
         return False
     return True
 
 
-def find_edit(finding: Finding) -> Edit | None:
-    """The edit of the finding's file that `apply_fixes` would make, as one region; the item stays as it is.
+def find_edits(findings: Iterable[Finding]) -> dict[int, Edit]:
+    """The edits of files that `apply_fixes` would make, each by the id() of its finding; the items stay as they are.
+    Edits that would meet are one, which all of their findings have.
 
     None without a proposal, for items whose text is not that of a file (stdin, new objects, items already edited), and
     where the edit is refused.
     """
-    item, proposed = finding.item, finding.proposed
-    if proposed is ABSENT or not item.source.path or item.is_new or item.touched:
-        return None
+    by_item: dict[int, list[Finding]] = {}
+    for finding in findings:
+        if finding.is_mendable and not (finding.item.is_new or finding.item.touched) and finding.item.source.path:
+            by_item.setdefault(id(finding.item), []).append(finding)
+    found: dict[int, Edit] = {}
+    for together in by_item.values():
+        clusters: list[tuple[Edit, list[Finding]]] = []
+        for finding in together:
+            edit, joined = _try([finding]), [finding]
+            while edit and (met := next((each for each in clusters if _meet(each[0], edit)), None)):
+                clusters.remove(met)
+                joined = [*met[1], *joined]
+                edit = _try(joined)
+            if edit:
+                clusters.append((edit, joined))
+        found |= {id(each): edit for edit, joined in clusters for each in joined}
+    return found
+
+
+def _try(findings: Sequence[Finding]) -> Edit | None:
+    """The one region that mending some findings of an item changes."""
+    item = findings[0].item
     trial = copy.copy(item)
-    if not _set(finding._replace(item=trial)):
-        return None
+    apply_fixes(finding._replace(item=trial) for finding in findings)
     return _difference(item, item.text, trial.text)
+
+
+def _meet(one: Edit, other: Edit) -> bool:
+    """Whether two edits cannot be made one after the other from the end of the file."""
+    start, end = (one.line, one.column), (one.end_line, one.end_column)
+    return start <= (other.end_line, other.end_column) and (other.line, other.column) <= end
 
 
 def _difference(item: Item, before: str, after: str) -> Edit | None:

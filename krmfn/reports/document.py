@@ -1,6 +1,6 @@
 """Results as one document: `{"results": [...], "summary": {"error": 1, "warning": 0, "info": 2}}`, as JSON or YAML.
 
-A result has the shape of the KRM Functions Specification.
+A result has the shape of the KRM Functions Specification; `edit` is ours.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def write_yaml(document: dict[str, Any]) -> str:
 
 
 def _document(report: Report) -> dict[str, Any]:
-    return {"results": [result.to_json() for result in report.results], "summary": count(report.results)}
+    results = [
+        {**result.to_json(), **({"edit": result.edit.to_json()} if result.edit else {})} for result in report.results
+    ]
+    return {"results": results, "summary": count(report.results)}
 
 
 class _Dumper(yaml.SafeDumper):

@@ -151,13 +151,13 @@ class World(NamedTuple):
         """The finding on what the function made in a base, where the mend is not an edit of an object that nobody
         wrote: something between the function and this kustomization has changed what was counted."""
         early = [folder for folder in self.ran_in if folder != self.folder]
-        if not early or early != list(self.ran_in) or finding.proposed is ABSENT or not list_sources(finding.item):
+        if not early or early != list(self.ran_in) or not finding.is_mendable or not list_sources(finding.item):
             return finding
         hint = (
             f"krmfn ran in {early[0]}, before {self.folder} changed what it had counted. List it in {self.folder} "
             f"instead: krmfn init --move {early[0]}"
         )
-        return finding._replace(hint=hint, proposed=ABSENT)
+        return finding._replace(hint=hint, proposed=ABSENT, mend=())
 
     def place(self, item: Item) -> FileRef:
         """Where an object begins, or else the kustomization that it is in."""

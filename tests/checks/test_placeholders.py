@@ -142,7 +142,8 @@ def test_kinds_without_rules_can_have_placeholders(text: str) -> None:
 def test_the_rest_of_kinds_without_rules_is_judged() -> None:
     text = OTHERS.replace("PLACE", "${NAME}").replace("{ports:", "{clusterIp: None, type: 5, ports:")
     text = text.replace("  workerGroupSpecs:", "  rayVersion: 2\n  workerGroupSpecs:")
-    assert {result.path for result in validate(text.encode()).errors} == {"spec.type", "spec.rayVersion"}
+    found = {result.path for result in validate(text.encode()).errors}
+    assert found == {"spec.type", "spec.rayVersion", "spec.clusterIp"}
 
 
 def test_what_sops_encrypts_is_unknown() -> None:
@@ -203,7 +204,12 @@ webhooks:
     found = validate(text.encode())
     assert {result.path for result in found.errors} == {"spec.sessionAffinity"}
     assert len(found.of("value-unknown")) == 3
-    assert len(validate(text.replace("PORT", "port").replace("SIZE", "size").encode()).errors) == 2
+    errors = validate(text.replace("PORT", "port").replace("SIZE", "size").encode()).errors
+    assert {result.path for result in errors} == {
+        "spec.ports[0].port",
+        "spec.sessionAffinity",
+        "spec.resources.requests.storage",
+    }
 
 
 @pytest.mark.parametrize("place", ["nfs: {server: a, path: < your directory >}", "fc: {targetWWNs: [a], lun: <LUN>}"])

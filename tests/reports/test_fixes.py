@@ -14,7 +14,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT, Edit, FileRef, Result
 from krmfn.krm.source import Source
 from krmfn.model.findings import Finding
-from krmfn.reconcile.fixes import apply_fixes, find_edit
+from krmfn.reconcile.fixes import apply_fixes, find_edits
 from krmfn.reports import render
 
 TEXT = "# ü\nkind: PodGroup\nspec:\n  gang: {minCount: -1} # all\n  mode: 'a'\n"
@@ -28,6 +28,10 @@ def read(text: str, path: str = "a.yaml", start: int = 0) -> Item:
 
 def propose(item: Item, path: tuple[str | int, ...], value: Any = ABSENT) -> Finding:
     return Finding(item, path, "m", proposed=value, rule="r")
+
+
+def find_edit(finding: Finding) -> Edit | None:
+    return find_edits([finding]).get(id(finding))
 
 
 def apply(edit: Edit, text: str) -> str:

@@ -7,6 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from krmfn.checks.server.serving import (
+    find_no_match,
+    tell_missing,
+    tell_not_known,
+    tell_not_served,
+    tell_switched_off,
+    weigh_assumed,
+)
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
@@ -18,9 +26,8 @@ from krmfn.model.marks import FLUX_APPLY
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
-from krmfn.releases.release import GROUP, find_release, list_releases
+from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
-from krmfn.releases.stored import find_writer
 from krmfn.server.admission import AdmissionFacts
 from krmfn.server.answers import as_sent, change, misreads_numbers
 from krmfn.server.requests import create, hold
@@ -29,6 +36,7 @@ from krmfn.server.verdict import Cause, Verdict, guard, join_reasons, refused_by
 from krmfn.survey.facts import read_facts
 
 if TYPE_CHECKING:
+    from krmfn.checks.server.meaning import Meaning
     from krmfn.server.custom import Given
     from krmfn.server.shipped import Shipped, Unserved
     from krmfn.server.structure import Structure
@@ -39,6 +47,8 @@ _MAYBE_UNKNOWN = (
     r"|: +\{[A-Za-z_][\w-]*\}|\.\.\.|\b[AXx]\.[BXx]\.|(?:ed|en) by "
 )
 _MOST_SHOWN = 60
+#: The status of an answer about what cannot be decoded.
+_BAD_REQUEST = 400
 _SUMMARY = "must validate at least one schema (anyOf)"
 
 
@@ -85,12 +95,12 @@ class Judge:
         kind = self.kind(item)
         if kind is None:
             if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
-                return [_weigh_assumed(_not_known(item, self.release), self.settings)]
+                return [weigh_assumed(tell_not_known(item, self.release), self.settings)]
             return self.findings_of_other(item, before)
         if item.api_version.rpartition("/")[2] in kind.versions:
             return self.findings(kind, item, before)
         if kind.group == GROUP:
-            return [_weigh_assumed(_not_served(item, kind), self.settings)]
+            return self._findings_of_unserved(kind, item)
         return self.findings_of_other(item, None)
 
     def kind(self, item: Item) -> Kind | None:
@@ -125,9 +135,52 @@ class Judge:
 
         verdict, unknown = leave_out(item, verdict, judge, before)
         yield from unknown
-        for cause in join_reasons(verdict.causes, value):
-            yield self._weigh(_note(kind.root, value, cause), item)
+        if unknown:  # what is said of the rest of an object with placeholders may follow from them
+            yield from self._tell(self._make_out(kind.root, value), item, verdict)
+        else:
+            yield from self._tell_causes(kind, item, value, verdict, before)
         yield from self._tell_rest(kind, item, verdict)
+
+    def _findings_of_unserved(self, kind: Kind, item: Item) -> Iterator[Finding]:
+        """An object of a version that the release does not serve: if no release does, the one that is served was meant,
+        and the rest is judged by that."""
+        finding = weigh_assumed(tell_not_served(item, kind), self.settings)
+        if finding.severity == "warning" or not kind.versions:
+            yield finding
+            return
+        versions = self.settings.release.kinds.get(kind.name, kind.versions)
+        meant = f"{kind.group}/{next(each for each in versions if each in kind.versions)}"
+        yield finding._replace(proposed=meant)
+        value = {**item.value, "apiVersion": meant}
+        yield from self._tell_causes(kind, item, value, guard(self._answer, kind, value, item, None), None)
+
+    def _tell_causes(
+        self, kind: Kind, item: Item, value: Any, verdict: Verdict, before: Item | None
+    ) -> Iterator[Finding]:
+        """What the server refuses. What it cannot decode hides the rest: that is told of the object as it was meant, or
+        without the places that nobody can guess."""
+
+        def judge(known: Any) -> Verdict:
+            return guard(self._answer, kind, as_sent(known), item, before)
+
+        meaning = self._make_out(kind.root, value)
+        yield from self._tell(meaning, item, verdict)
+        while verdict.code == _BAD_REQUEST and meaning.advance():
+            verdict, unknown = leave_out(item, judge(meaning.value), judge, before, meaning.value)
+            yield from (*unknown, *self._tell(meaning, item, verdict))
+            if unknown:
+                return
+
+    def _make_out(self, root: Type, value: Any) -> Meaning:
+        from krmfn.checks.server.meaning import Meaning
+
+        return Meaning(root, value, self.settings.release)
+
+    def _tell(self, meaning: Meaning, item: Item, verdict: Verdict) -> Iterator[Finding]:
+        for cause in join_reasons(verdict.causes, meaning.value):
+            note = meaning.tell(cause, verdict.code)
+            if note is not None:
+                yield self._weigh(note, item)
 
     def _tell_rest(self, kind: Kind, item: Item, verdict: Verdict) -> Iterator[Finding]:
         """What there is to say besides that the server refuses an object."""
@@ -154,9 +207,9 @@ class Judge:
             return
         standing = find_standing(item.api_version, item.kind, self.release)
         if standing == "missing":
-            yield from _miss(item, self.release)
+            yield from tell_missing(item, self.release)
         elif standing == "off":
-            yield _switched_off(item, self.release)
+            yield tell_switched_off(item, self.release)
         root = None if standing == "foreign" else find_shape(item.api_version, item.kind, self.release)
         if root is None:
             return
@@ -174,8 +227,8 @@ class Judge:
             verdict = judge(as_sent(value))
         verdict, unknown = leave_out(item, verdict, lambda known: judge(as_sent(known)))
         yield from unknown
-        for cause in join_reasons(verdict.causes, value):
-            yield self._weigh(_note(root, value, cause), item)
+        if verdict.causes:
+            yield from self._tell(self._make_out(root, value), item, verdict)
 
     def definition(self, item: Item) -> Shipped | Unserved | None:
         """What is known of a custom resource: by the objects, --crds or the facts, else by what is shipped."""
@@ -214,7 +267,7 @@ class Judge:
         if isinstance(known, Unserved):
             kind = known.meant or "this kind"
             hint = f"{known.name} {known.installed} serves {kind} as {' or '.join(known.versions)}."
-            yield _find_no_match(item, hint, "kind" if known.meant else "apiVersion")
+            yield find_no_match(item, hint, "kind" if known.meant else "apiVersion")
             return
         schemas = compile_schemas(self.release, {})
         old = before.value if before else None
@@ -341,26 +394,18 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
     return AdmissionFacts(classes, None, workloads, frozenset(gangs))
 
 
-def _weigh_assumed(finding: Finding, settings: Settings) -> Finding:
-    """What a release that nobody named does not serve is no error yet, if another one serves it."""
-    version = finding.item.api_version.rpartition("/")[2]
-    served = (version in find_release(name).kinds.get(finding.item.kind, ()) for name in list_releases())
-    if not settings.assumed or not any(served):
-        return finding
-    hint = f"{finding.hint} If the cluster is older, set --kubernetes, or spec.kubernetes.version in krmfn.yaml."
-    return finding._replace(severity="warning", hint=hint)
-
-
 def leave_out(
-    item: Item, verdict: Verdict, judge: Callable[[Any], Verdict], before: Item | None = None
+    item: Item, verdict: Verdict, judge: Callable[[Any], Verdict], before: Item | None = None, meant: Any = None
 ) -> tuple[Verdict, tuple[Finding, ...]]:
-    """The verdict without what it says about placeholders, and the finding that tells of them."""
+    """The verdict without what it says about placeholders, and the finding that tells of them. `meant` is the object
+    that was judged, where it is not as it is written."""
     if not verdict.causes or not re.search(_MAYBE_UNKNOWN, item.text):
         return verdict, ()
     from krmfn.checks.server.unknown import judge_known
 
-    verdict, unknown = judge_known(judge, item.value, verdict, before.value if before else None)
-    return verdict, () if unknown is None else (_tell_unknown(item, item.value, unknown),)
+    value = meant or item.value
+    verdict, unknown = judge_known(judge, value, verdict, before.value if before else None)
+    return verdict, () if unknown is None else (_tell_unknown(item, value, unknown),)
 
 
 def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
@@ -400,61 +445,8 @@ def _find_texts(value: Any, place: Sequence[str], path: Path) -> Iterator[tuple[
             yield from _find_texts(each, place[1:], (*path, index))
 
 
-def _find_no_match(item: Item, hint: str, field: str = "apiVersion") -> Finding:
-    """What a server says of a kind, or of a version of it, that it does not have."""
-    value = item.kind if field == "kind" else item.api_version
-    message = tell_no_match(item)
-    return Finding(item, (field,), message, value, hint=hint, type="NotFound", rule="version-not-served")
-
-
-def tell_no_match(item: Item) -> str:
-    return f'no matches for kind "{item.kind}" in version "{item.api_version}"'
-
-
-def _not_served(item: Item, kind: Kind) -> Finding:
-    if kind.versions:
-        served = " or ".join(f"{kind.group}/{version}" for version in kind.versions)
-        hint = f"Kubernetes {kind.release} serves this kind as {served}."
-        if find_writer(item.value, find_release(kind.release)):
-            hint += f" krmfn convert --to {kind.release} rewrites it; krmfn upgrade shows how to upgrade a cluster."
-    else:
-        hint = "A feature gate that this kind needs is off."
-    return _find_no_match(item, hint)
-
-
-def _not_known(item: Item, release: str) -> Finding:
-    converts = f"`krmfn convert --to {release}` converts what that release supports"
-    return _find_no_match(item, f"Kubernetes {release} has no {item.kind}; {converts}.")
-
-
-def _miss(item: Item, release: str) -> Iterator[Finding]:
-    """A kind of Kubernetes' own that the release does not have."""
-    from krmfn.releases.served import find_similar, is_of_program
-
-    if is_of_program(item, release):
-        return
-    similar, versions = find_similar(item.kind, release)
-    hint = f"Kubernetes {release} has no such kind."
-    if similar:
-        hint = f"Kubernetes {release} has {similar} as {' or '.join(versions)}."
-    yield _find_no_match(item, hint, "apiVersion" if similar == item.kind else "kind")
-
-
-def _switched_off(item: Item, release: str) -> Finding:
-    message = f"Kubernetes {release} serves {item.api_version} {item.kind} only if it is enabled"
-    hint = "The API server needs --runtime-config, or a feature gate, for this version."
-    return Finding(item, ("apiVersion",), message, item.api_version, hint=hint, rule="version-off")
-
-
 def _find_repeated(item: Item) -> list[Path]:
     """The places of keys that the text has twice."""
     if not item.may_repeat:
         return []
     return [problem.path for problem in item.problems if problem.code == "duplicate-key"]
-
-
-def _note(root: Type, value: Any, cause: Cause) -> Note:
-    from krmfn.checks.server.hints import find_hint
-
-    found = dig(value, *cause.path, default=ABSENT)
-    return Note(cause.rule, cause.path, cause.message, found, hint=find_hint(root, value, cause), type=cause.type)

@@ -1,0 +1,119 @@
+"""An object as it was meant: what a server would say next, once it can decode what stands in its way.
+
+Loaded only when something was found.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from krmfn.checks.server.hints import find_hint
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.paths import Path, dig
+from krmfn.krm.results import ABSENT
+from krmfn.model.findings import EditStep, Note
+from krmfn.model.wording import find_nearest
+from krmfn.releases.release import Release
+from krmfn.server.mends import Mend, carry_out, find_mend
+from krmfn.server.schema import Type
+from krmfn.server.verdict import Cause
+
+#: The status of an answer about what cannot be decoded.
+_BAD_REQUEST: Final = 400
+_ALIKE: Final = 0.85
+_MOST_ROUNDS: Final = 20
+#: How a hint begins that only lists fields.
+_KNOWN: Final = "Known here"
+#: Before the values that a server would take.
+_SUPPORTED: Final = "supported values: "
+
+
+class Meaning:
+    """`value` is the object as far as it was made out, after each `advance`."""
+
+    def __init__(self, root: Type, value: Any, release: Release) -> None:
+        self.value = value
+        self._root = root
+        self._written = value
+        self._release = release
+        self._rounds = 0
+        self._steps: list[tuple[EditStep, ...]] = []
+        self._dropped: set[Path] = set()
+        #: Where something was moved to, and where it stands in the text.
+        self._moved: list[tuple[Path, Path]] = []
+
+    def tell(self, cause: Cause, code: int) -> Note | None:
+        """The note about a cause, with the steps that mend it; None for what only follows from an earlier one."""
+        path = self._trace(cause.path)
+        if self._follows(cause, path):
+            return None
+        found = dig(self._written, *path, default=ABSENT)
+        hint = find_hint(self._root, self.value, cause)
+        note = Note(cause.rule, path, cause.message, found, hint=hint, type=cause.type)
+        if code != _BAD_REQUEST:
+            return note._replace(proposed=self._find_word(cause))
+        mend = find_mend(self._root, self.value, cause, self._release)
+        self._steps.append(mend.steps if mend else (EditStep(cause.path),))
+        if mend is None:
+            self._dropped.add(cause.path)
+            return note
+        self._moved += [(step.path, cause.path) for step in mend.steps if step.value is not ABSENT]
+        self._moved += [((*step.path[:-1], step.key), cause.path) for step in mend.steps if step.key]
+        note = note._replace(hint=self._spell_hint(hint, mend))
+        if path != cause.path:  # the steps begin where those of another note end
+            return note
+        if len(mend.steps) == 1 and mend.steps[0].path == path and mend.steps[0].value is not ABSENT:
+            return note._replace(proposed=mend.steps[0].value)
+        return note._replace(mend=mend.steps)
+
+    def advance(self) -> bool:
+        """Take over what the notes since the last time mend, and leave out what they do not; False where there is
+        nothing more to find out."""
+        before, self._rounds = self.value, self._rounds + 1
+        for steps in self._steps:
+            try:
+                self.value = carry_out(self.value, steps)
+            except EditRefused:  # the place of another one
+                continue
+        self._steps = []
+        return self.value != before and self._rounds < _MOST_ROUNDS
+
+    def _trace(self, path: Path) -> Path:
+        """Where in the text something stands that may have been moved."""
+        for new, old in reversed(self._moved):
+            if path[: len(new)] == new:
+                inside = (*old, *path[len(new) :])
+                return inside if dig(self._written, *inside, default=ABSENT) is not ABSENT else old
+        return path
+
+    def _follows(self, cause: Cause, path: Path) -> bool:
+        """Whether a cause is about the absence of what was left out, what the server fills in from it, or a guess."""
+        if any(dropped[: len(cause.path)] == cause.path for dropped in self._dropped):
+            return True
+        above = cause.path[:-1]  # the server says `resources.storage` for `resources.requests.storage`
+        if cause.type == "Required" and any(
+            dropped[: len(above)] == above and dropped[-1:] == cause.path[-1:] for dropped in self._dropped if above
+        ):
+            return True
+        if cause.type == "Required":
+            return path != cause.path and any(cause.path == new for new, _ in self._moved)
+        beside = {dropped[:-1] for dropped in self._dropped}
+        return cause.path[:-1] in beside and dig(self.value, *cause.path) is None
+
+    def _find_word(self, cause: Cause) -> Any:
+        """The value of an enumeration that was meant."""
+        found = dig(self.value, *cause.path)
+        if cause.type != "NotSupported" or not isinstance(found, str) or self._trace(cause.path) != cause.path:
+            return ABSENT
+        nearest = find_nearest(found, re.findall('"([^"]+)"', cause.message.partition(_SUPPORTED)[2]), _ALIKE)
+        return nearest if nearest and nearest != found else ABSENT
+
+    def _spell_hint(self, hint: str, mend: Mend) -> str:
+        if not mend.meant:
+            return f"Remove it: Kubernetes {self._release} has nothing that means the same."
+        if hint and not hint.startswith(_KNOWN) and mend.meant in hint:
+            return hint
+        if mend.meant[0] in '{["':
+            return f"Write {mend.meant}."
+        return f"Kubernetes {self._release} calls it {mend.meant}."

@@ -1,0 +1,68 @@
+"""What is said of objects whose kind, or whose version of it, a release does not have or serve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krmfn.config import Settings
+from krmfn.krm.item import Item
+from krmfn.model.findings import Finding
+from krmfn.releases.release import find_release, list_releases
+from krmfn.releases.stored import find_writer
+from krmfn.server.schema import Kind
+
+
+def weigh_assumed(finding: Finding, settings: Settings) -> Finding:
+    """What a release that nobody named does not serve is no error yet, if another one serves it."""
+    version = finding.item.api_version.rpartition("/")[2]
+    served = (version in find_release(name).kinds.get(finding.item.kind, ()) for name in list_releases())
+    if not settings.assumed or not any(served):
+        return finding
+    hint = f"{finding.hint} If the cluster is older, set --kubernetes, or spec.kubernetes.version in krmfn.yaml."
+    return finding._replace(severity="warning", hint=hint)
+
+
+def find_no_match(item: Item, hint: str, field: str = "apiVersion") -> Finding:
+    """What a server says of a kind, or of a version of it, that it does not have."""
+    value = item.kind if field == "kind" else item.api_version
+    message = tell_no_match(item)
+    return Finding(item, (field,), message, value, hint=hint, type="NotFound", rule="version-not-served")
+
+
+def tell_no_match(item: Item) -> str:
+    return f'no matches for kind "{item.kind}" in version "{item.api_version}"'
+
+
+def tell_not_served(item: Item, kind: Kind) -> Finding:
+    if kind.versions:
+        served = " or ".join(f"{kind.group}/{version}" for version in kind.versions)
+        hint = f"Kubernetes {kind.release} serves this kind as {served}."
+        if find_writer(item.value, find_release(kind.release)):
+            hint += f" krmfn convert --to {kind.release} rewrites it; krmfn upgrade shows how to upgrade a cluster."
+    else:
+        hint = "A feature gate that this kind needs is off."
+    return find_no_match(item, hint)
+
+
+def tell_not_known(item: Item, release: str) -> Finding:
+    converts = f"`krmfn convert --to {release}` converts what that release supports"
+    return find_no_match(item, f"Kubernetes {release} has no {item.kind}; {converts}.")
+
+
+def tell_missing(item: Item, release: str) -> Iterator[Finding]:
+    """A kind of Kubernetes' own that the release does not have."""
+    from krmfn.releases.served import find_similar, is_of_program
+
+    if is_of_program(item, release):
+        return
+    similar, versions = find_similar(item.kind, release)
+    hint = f"Kubernetes {release} has no such kind."
+    if similar:
+        hint = f"Kubernetes {release} has {similar} as {' or '.join(versions)}."
+    yield find_no_match(item, hint, "apiVersion" if similar == item.kind else "kind")
+
+
+def tell_switched_off(item: Item, release: str) -> Finding:
+    message = f"Kubernetes {release} serves {item.api_version} {item.kind} only if it is enabled"
+    hint = "The API server needs --runtime-config, or a feature gate, for this version."
+    return Finding(item, ("apiVersion",), message, item.api_version, hint=hint, rule="version-off")
