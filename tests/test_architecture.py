@@ -156,7 +156,7 @@ GATES = {
         *("releases/schemastore.py", "reports/pages.py", "cli/streams.py", "krm/running.py"),
         "model/schedules.py",  # the time zones of the system
     },
-    "processes": {"workspace/processes.py", "krm/sharing.py"},
+    "processes": {"workspace/processes.py", "krm/sharing.py", "mcp.py"},
     "streams": {
         *(
             "__main__.py",

@@ -21,6 +21,7 @@ COMMANDS = (
     "bridge",
     "kinds",
     "explain",
+    "mcp",
     "schema",
     "rules",
     "completion",
