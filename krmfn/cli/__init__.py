@@ -22,6 +22,7 @@ COMMANDS = (
     "kinds",
     "explain",
     "mcp",
+    "lsp",
     "schema",
     "rules",
     "completion",

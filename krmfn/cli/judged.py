@@ -18,7 +18,7 @@ from krmfn.model.findings import Finding
 from krmfn.pipeline import to_results
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import is_path
-from krmfn.workspace.manifests import tell
+from krmfn.workspace.manifests import LoadedFile, tell
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Worlds
 
@@ -32,9 +32,9 @@ class Judged:
         self._given = read_rulings(options)
         self._judging = Judging(self._given)
 
-    def read(self, found: Worlds, stages: Collection[str]) -> None:
+    def read(self, files: Iterable[LoadedFile], stages: Collection[str]) -> None:
         """Takes in the comments of all files, for findings of `stages`."""
-        self._judging = Judging(self._given, stages, ((file.path, file.data) for file in found.files))
+        self._judging = Judging(self._given, stages, ((file.path, file.data) for file in files))
 
     def judge_files(self, found: Worlds) -> list[Result]:
         """What counts of what there is to say about files. Raises ConfigError."""

@@ -9,10 +9,6 @@ from krmfn.cli.options import Argument, UsageError
 
 SUMMARY = "Serves validate, generate, diff, why, fit, explain and rules to coding agents (MCP, over stdin and stdout)."
 ARGUMENTS = Argument("", "", 0, 0)
-EXAMPLES = """\
-# Let Claude Code use krmfn in this repository.
-claude mcp add krmfn -- krmfn mcp
-"""
 OPTIONS = ()
 
 

@@ -113,7 +113,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     new = read_worlds(words, options, complete=True, done=done).apply(run_functions)
     old = _read_old(options["against"], words, options, done).apply(run_functions) if options["against"] else None
     stages = options["stage"].split(",") if options["stage"] else STAGES
-    judged.read(new, stages)
+    judged.read(new.files, stages)
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
     found: list[Found] = []
     scopes: list[tuple[Sequence[Item], Settings]] = []

@@ -94,6 +94,8 @@ class Disk(Tree):
     def read(self, path: str) -> bytes:
         try:
             real = self.resolve(path)
+            if real in self.unsaved:
+                return self.unsaved[real]
             # Not following: what resolve() has seen is no link. Not blocking: a pipe is refused and not waited for.
             number = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from krmfn.workspace.disk import Disk, read_stream
@@ -23,11 +23,12 @@ class Inputs(NamedTuple):
     left_out: tuple[LeftOut, ...]
 
 
-def read_paths(paths: Sequence[str], excluded: Sequence[str] = ()) -> Inputs:
+def read_paths(paths: Sequence[str], excluded: Sequence[str] = (), unsaved: Mapping[str, bytes] = {}) -> Inputs:
     """Every manifest that `paths` name, in sorted order within a folder; a file named twice is read once.
 
     A path is a file (any suffix), a folder (searched for *.yaml, *.yml, *.json; what is hidden is passed over), `-` for
-    stdin, or `git:REV[:PATH]`. Of folders, what `excluded` patterns match is passed over. Raises InputMissing.
+    stdin, or `git:REV[:PATH]`. Of folders, what `excluded` patterns match is passed over. `unsaved` is as in Tree.
+    Raises InputMissing.
     """
     files: list[ManifestFile] = []
     left_out: list[LeftOut] = []
@@ -41,7 +42,7 @@ def read_paths(paths: Sequence[str], excluded: Sequence[str] = ()) -> Inputs:
             files.append(ManifestFile(path, streamed))
             continue
         tree, place = open_tree(path)
-        tree.excluded = tuple(excluded)
+        tree.excluded, tree.unsaved = tuple(excluded), unsaved
         read = read_tree(tree, place)
         if not read.files and not read.left_out and path.startswith(GIT):
             raise InputMissing(f"{path}: no manifests in {place}")

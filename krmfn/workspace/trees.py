@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.model.patterns import Pattern, find_match, read_patterns
@@ -131,6 +131,8 @@ class Tree:
         #: Patterns of files that are passed over, besides those of _IGNORES; and those that matched any.
         self.excluded: tuple[str, ...] = ()
         self.matched: set[str] = set()
+        #: What an editor has instead of files, by their real paths.
+        self.unsaved: Mapping[str, bytes] = {}
 
     def kind(self, path: str) -> str:
         """What a path leads to: "file", "folder", or "" for nothing that is read. Links within the boundary count."""

@@ -87,6 +87,7 @@ class Rendering(NamedTuple):
     required: bool = False
     excluded: tuple[str, ...] = ()  # patterns of files in folders that are passed over
     done: dict[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
+    unsaved: Mapping[str, bytes] = {}  # what an editor has instead of files, by their real paths
 
 
 def find_worlds(
@@ -149,7 +150,7 @@ def _read_argument(
     if argument == "-":
         return _Named(load(read_paths([argument]).files))
     tree, path = open_tree(argument, default)
-    tree.excluded = rendering.excluded
+    tree.excluded, tree.unsaved = rendering.excluded, rendering.unsaved
     is_folder = tree.kind(path) == "folder"
     found = None
     if is_folder and rendering.wanted:
@@ -157,7 +158,7 @@ def _read_argument(
 
         severity: Severity = "error" if rendering.required else "warning"
         found = Gathering(tree, path, rendering.allowed, severity, rendering.done)
-    inputs = found.rest if found else read_paths([argument], rendering.excluded)
+    inputs = found.rest if found else read_paths([argument], rendering.excluded, rendering.unsaved)
     read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
 

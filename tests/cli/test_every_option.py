@@ -148,7 +148,7 @@ def test_commands_without_options(words: str, krmfn: Call) -> None:
 
 def test_no_command_is_left_out() -> None:
     without = {command for command in COMMANDS if not importlib.import_module(f"krmfn.cli.{command}").OPTIONS}
-    assert without == {"version", "help", "completion", "mcp"}
+    assert without == {"version", "help", "completion", "mcp", "lsp"}
     assert without | set(WORDS) == set(COMMANDS)
 
 

@@ -16,7 +16,7 @@ from tests.e2e.tools import FUNCTION, PATH, require, require_kustomize, run
 from tests.workspace.repositories import commit
 
 #: What these do is not shown by an example: their summaries do.
-WITHOUT = {"completion", "version", "help"}
+WITHOUT = {"completion", "version", "help", "mcp", "lsp"}
 KUBECTL = '#!/bin/sh\ncase "$1" in get) cat "$0.json" ;; apply) cat >"$0.applied"; test -s "$0.applied" ;; esac\n'
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from conformance.build import find_program
+from conformance.versions import read_releases
 from krmfn import server
-from tests.front_door import call
+from tests.front_door import ROOT, call
 
 TEXT = (Path(__file__).parent / "mistakes.yaml").read_text()
 CASES = dict(re.findall(r"^---\n# (.*)\n((?:(?!---\n).*\n)+)", TEXT, re.MULTILINE))
@@ -66,6 +71,28 @@ def test_one_round(name: str, tmp_path: Path) -> None:
     left = validate(path)
     assert [each["message"] for each in left] == ([LEFT[name]] if name in LEFT else [])
     assert len(judge(edited)) == len(left)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not find_program(read_releases()["1.37"], "kube-apiserver"), reason="python -m conformance build")
+def test_the_api_server_takes_what_was_edited(tmp_path: Path) -> None:
+    if shutil.which("etcd") is None:
+        pytest.skip("apt-get install etcd-server")
+    written, edited = [], []
+    for number, text in enumerate(CASES.values()):
+        own = re.sub(r"(metadata:(?: \{name: |\n  name: ))a\b", rf"\g<1>a{number}", text, count=1)
+        (tmp_path / "a.yaml").write_text(own)
+        written.append(own)
+        edited.append(make_edits(own, validate(tmp_path / "a.yaml")))
+
+    def send(texts: list[str]) -> str:
+        (tmp_path / "sent.yaml").write_text("---\n".join(texts))
+        words = [sys.executable, "-m", "conformance", "accept", "1.37", str(tmp_path / "sent.yaml")]
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    assert "\n0 accepted" in send(written)
+    assert f"{len(CASES)} accepted" in send(edited)
 
 
 def test_there_are_enough() -> None:

@@ -1,0 +1,170 @@
+"""The findings of a folder as somebody types in it: the texts of the editor stand for those on the disk.
+
+All of it is checked once; after a change, the worlds that the file is in. Knows files and findings, no protocol.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from krmfn.cli.configuration import Configurations
+from krmfn.cli.judged import Judged
+from krmfn.cli.options import UsageError
+from krmfn.cli.reading import use_kinds
+from krmfn.config import ConfigError, Settings
+from krmfn.krm.results import FileRef, Result
+from krmfn.model.findings import STAGES
+from krmfn.model.tree import Gang, leaves
+from krmfn.model.wording import count
+from krmfn.pipeline import find_all, run_functions
+from krmfn.releases.release import GROUP
+from krmfn.survey.gangs import survey
+from krmfn.workspace.definitions import Definitions
+from krmfn.workspace.manifests import LoadedFile, load
+from krmfn.workspace.trees import InputMissing, ManifestFile
+from krmfn.workspace.world import World
+from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+
+
+class Lens(NamedTuple):
+    """What a resource becomes, and where it stands."""
+
+    place: FileRef
+    title: str
+
+
+class Checked(NamedTuple):
+    """A world, its files, and what was found in it. `groups` are the places of groups by their names."""
+
+    world: World
+    paths: frozenset[str]
+    results: tuple[Result, ...]
+    lenses: tuple[Lens, ...]
+    groups: Mapping[str, FileRef]
+
+
+class Checker:
+    """Checks the working directory. `unsaved` are the texts of the editor, by the real paths of their files."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        """`options` are those of the command line, such as `kubernetes`."""
+        self.unsaved: dict[str, bytes] = {}
+        self.checked: list[Checked] = []
+        #: What there is to say of files themselves, such as one that cannot be read.
+        self.problems: dict[str, list[Result]] = {}
+        self._options = options
+        self._done: dict[bytes, bytes] = {}  # what kustomize printed, by what it read
+        self._definitions = Definitions(())
+
+    def check_all(self) -> None:
+        """Reads and judges everything. Raises ConfigError, UsageError and InputMissing."""
+        found = self._find(".")
+        self._definitions = Definitions(found.worlds)
+        judged, configurations = self._begin(found.files)
+        self.problems = {}
+        self._take_problems(judged.judge_files(found))
+        self.checked = [self._judge(judged, configurations, world) for world in found.worlds]
+
+    def check_around(self, path: str) -> None:
+        """Judges again what a file is in; everything where that is not known. Raises as check_all."""
+        mine = [each for each in self.checked if path in each.paths]
+        if not mine:
+            self.check_all()
+            return
+        for old in mine:
+            found = self._find(old.world.folder) if old.world.name else self._renew(old.world, path)
+            judged, configurations = self._begin(found.files)
+            self.problems.pop(path, None)
+            self._take_problems(judged.judge_files(found))
+            again = [each for each in found.worlds if each.name == old.world.name]
+            at = self.checked.index(old)
+            self.checked[at : at + 1] = [self._judge(judged, configurations, each, old.paths) for each in again]
+
+    def list_results(self) -> dict[str, list[Result]]:
+        """What there is to say, by file."""
+        found = {path: list(results) for path, results in self.problems.items()}
+        for result in (result for each in self.checked for result in each.results):
+            listed = found.setdefault(result.file.path if result.file else "", [])
+            if result not in listed:
+                listed.append(result)
+        return found
+
+    def _find(self, folder: str) -> Worlds:
+        found = find_worlds([folder], Rendering(done=self._done, unsaved=self.unsaved), complete=True)
+        use_kinds(found.items)
+        return found.apply(run_functions)
+
+    def _renew(self, world: World, path: str) -> Worlds:
+        """A world of files with one of them read anew: the others are as they were."""
+        data = self.unsaved.get(os.path.realpath(path))
+        read = load([ManifestFile(path, data)] if data is not None else [])
+        files = [each for each in world.files if each.path != path]
+        files = sorted([*files, *read.files], key=lambda file: file.path)
+        items = [item for file in files for item in file.stream.items]
+        again = world._replace(items=items, files=tuple(files))
+        return Worlds((again,), read.problems, read.files)
+
+    def _begin(self, files: Iterable[LoadedFile]) -> tuple[Judged, Configurations]:
+        configurations = Configurations(self._options)
+        judged = Judged(configurations, {})
+        judged.read(files, STAGES)
+        return judged, configurations
+
+    def _take_problems(self, told: Iterable[Result]) -> None:
+        for result in told:
+            listed = self.problems.setdefault(result.file.path if result.file else "", [])
+            if result not in listed:
+                listed.append(result)
+
+    def _judge(
+        self, judged: Judged, configurations: Configurations, world: World, paths: frozenset[str] = frozenset()
+    ) -> Checked:
+        """What is said of a world; `paths` were its files before."""
+        settings = configurations.find(world, as_cluster=True)
+        settings = settings._replace(is_base=world.is_base, rivals=self._definitions.near(world))
+        findings = find_all(world.items, settings, None, STAGES, "apply")
+        results = tuple(result for _, result in judged.judge_findings(world, settings, findings, True))
+        return Checked(world, paths | _list_paths(world), results, *_list_gangs(world, settings))
+
+
+def check_safely(checker: Checker, path: str = "") -> str:
+    """Checks around a file, or everything; what is wrong with the configuration, empty where nothing is."""
+    try:
+        if path:
+            checker.check_around(path)
+        else:
+            checker.check_all()
+    except (ConfigError, UsageError, InputMissing) as error:
+        return str(error)
+    return ""
+
+
+def _list_paths(world: World) -> frozenset[str]:
+    own = {file.path for file in world.files} | {world.overlay}
+    written = {item.file.path for item in (*world.items, *world.sources.values())}
+    return frozenset(path for path in own | written if path and not path.startswith("("))
+
+
+def _list_gangs(world: World, settings: Settings) -> tuple[tuple[Lens, ...], dict[str, FileRef]]:
+    """What the resources of a world become, and where its groups are written."""
+    lenses = [
+        Lens(world.place(item), _describe(asked.gang))
+        for asked in survey(world.items, settings).asked
+        for item in asked.items
+    ]
+    groups = {
+        item.name: world.place(item) for item in world.items if item.ref.group == GROUP and item.kind != "Workload"
+    }
+    return tuple(lenses), groups
+
+
+def _describe(gang: Gang) -> str:
+    """`8 pods, all or nothing`."""
+    found = leaves(gang.root)
+    pods = sum(leaf.pods for leaf in found)
+    least = sum(leaf.min_count or 0 for leaf in found)
+    if all(leaf.min_count is None for leaf in found):
+        return f"{count(pods, 'pod')}, each on its own"
+    return f"{count(pods, 'pod')}, all or nothing" if least >= pods else f"{least} of {count(pods, 'pod')}, or none"

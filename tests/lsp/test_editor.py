@@ -1,0 +1,288 @@
+"""A session of an editor with `krmfn lsp`: the client of pygls at the other end of a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+from tests.cli.conftest import ROOT
+from tests.workspace.repositories import JOB
+
+GROUP = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata:
+  name: g
+spec:
+  # as Volcano calls it
+  minMember: 4
+  disruptionMode:
+    all: {}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+spec:
+  schedulingGroup:
+    podGroupName: g
+  containers:
+  - name: ä
+    image: b
+    imagePullPolicy: Never
+"""
+
+
+class Editor:
+    """A client in a folder, with the diagnostics that it was sent."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.client = LanguageClient("editor", "1")
+        self.said: dict[str, list[types.Diagnostic]] = {}
+        self.arrived = asyncio.Event()
+        self.version = 1
+        self.awaited: tuple[str, int | None] = ("", None)
+
+        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
+        def take(params: types.PublishDiagnosticsParams) -> None:
+            name = Path(unquote(urlparse(params.uri).path)).name
+            self.said[name] = list(params.diagnostics)
+            if (name, params.version) == self.awaited:
+                self.arrived.set()
+
+    async def start(self, options: dict[str, Any] | None = None) -> types.InitializeResult:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        await self.client.start_io(sys.executable, "-m", "krmfn", "lsp", env=environment)
+        folder = types.WorkspaceFolder(self.folder.as_uri(), "here")
+        done = await self.client.initialize_async(
+            types.InitializeParams(
+                types.ClientCapabilities(), workspace_folders=[folder], initialization_options=options
+            )
+        )
+        self.client.initialized(types.InitializedParams())
+        return done
+
+    def uri(self, name: str) -> types.TextDocumentIdentifier:
+        return types.TextDocumentIdentifier((self.folder / name).as_uri())
+
+    async def open(self, name: str) -> None:
+        self.arrived.clear()
+        self.awaited = (Path(name).name, 1)
+        text = (self.folder / name).read_text()
+        item = types.TextDocumentItem((self.folder / name).as_uri(), "yaml", 1, text)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        await self.wait()
+
+    async def type(self, name: str, text: str) -> float:
+        """The whole text anew; the seconds until something is said."""
+        self.arrived.clear()
+        self.version += 1
+        self.awaited = (Path(name).name, self.version)
+        document = types.VersionedTextDocumentIdentifier(self.version, (self.folder / name).as_uri())
+        change = types.TextDocumentContentChangeWholeDocument(text)
+        began = time.monotonic()
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
+        await self.wait()
+        return time.monotonic() - began
+
+    async def wait(self) -> None:
+        await asyncio.wait_for(self.arrived.wait(), 30)
+
+    def rules(self, name: str) -> list[str]:
+        return [str(each.code) for each in self.said.get(name, [])]
+
+    async def stop(self) -> None:
+        await self.client.shutdown_async(None)
+        self.client.exit(None)
+        await self.client.stop()  # type: ignore[no-untyped-call]
+
+
+def session(folder: Path, run: Callable[[Editor], Awaitable[None]], options: dict[str, Any] | None = None) -> None:
+    async def whole() -> None:
+        editor = Editor(folder)
+        await editor.start(options)
+        try:
+            await run(editor)
+        finally:
+            await editor.stop()
+
+    asyncio.run(whole())
+
+
+def find(text: str, word: str) -> types.Position:
+    line = next(number for number, each in enumerate(text.split("\n")) if word in each)
+    return types.Position(line, text.split("\n")[line].index(word) + 1)
+
+
+def test_findings_as_one_types(tmp_path: Path) -> None:
+    (tmp_path / "group.yaml").write_text(GROUP)
+    (tmp_path / "other.yaml").write_text(JOB)
+
+    async def run(editor: Editor) -> None:
+        await editor.open("group.yaml")
+        assert "unknown-field" in editor.rules("group.yaml")
+        (found,) = (each for each in editor.said["group.yaml"] if each.code == "unknown-field")
+        assert found.range == types.Range(types.Position(6, 13), types.Position(6, 14))
+        assert found.severity == types.DiagnosticSeverity.Error
+        await editor.type("group.yaml", GROUP.replace("minMember: 4", "schedulingPolicy: {gang: {minCount: 4}}"))
+        assert "unknown-field" not in editor.rules("group.yaml")
+        await editor.type("group.yaml", GROUP.replace("spec:", "spec: ["))
+        assert editor.rules("group.yaml") == ["unreadable"]
+        assert (tmp_path / "group.yaml").read_text() == GROUP
+
+    session(tmp_path, run, {"kubernetes": "1.37"})
+
+
+def test_a_fix_is_the_edit_of_the_command(tmp_path: Path) -> None:
+    (tmp_path / "group.yaml").write_text(GROUP)
+
+    async def run(editor: Editor) -> None:
+        await editor.open("group.yaml")
+        place = types.Range(find(GROUP, "minMember"), find(GROUP, "minMember"))
+        params = types.CodeActionParams(editor.uri("group.yaml"), place, types.CodeActionContext([]))
+        actions = await editor.client.text_document_code_action_async(params)
+        (action,) = actions or []
+        assert isinstance(action, types.CodeAction)
+        assert action.title == "krmfn: Kubernetes 1.37 calls it schedulingPolicy.gang.minCount"
+        assert action.edit
+        assert action.edit.changes
+        ((edit,),) = action.edit.changes.values()
+        lines = GROUP.split("\n")
+        start = sum(len(line) + 1 for line in lines[: edit.range.start.line]) + edit.range.start.character
+        end = sum(len(line) + 1 for line in lines[: edit.range.end.line]) + edit.range.end.character
+        edited = GROUP[:start] + edit.new_text + GROUP[end:]
+        words = ["validate", "--kubernetes", "1.37", "--stage", "server", "--fix", str(tmp_path / "group.yaml")]
+        subprocess.run([sys.executable, "-m", "krmfn", *words], cwd=ROOT, capture_output=True, check=False)
+        assert edited == (tmp_path / "group.yaml").read_text() != GROUP
+
+    session(tmp_path, run, {"kubernetes": "1.37"})
+
+
+def test_what_a_place_may_hold(tmp_path: Path) -> None:
+    (tmp_path / "group.yaml").write_text(GROUP)
+    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "job.yaml").write_text(JOB)
+
+    async def complete(editor: Editor, name: str, place: types.Position) -> dict[str, str]:
+        params = types.CompletionParams(editor.uri(name), place)
+        found = await editor.client.text_document_completion_async(params)
+        assert isinstance(found, list)
+        return {each.label: each.detail or "" for each in found}
+
+    async def run(editor: Editor) -> None:
+        for name in ("group.yaml", "pod.yaml", "job.yaml"):
+            await editor.open(name)
+        hover = await editor.client.text_document_hover_async(
+            types.HoverParams(editor.uri("group.yaml"), find(GROUP, "disruptionMode"))
+        )
+        assert hover
+        assert isinstance(hover.contents, types.MarkupContent)
+        assert "`PodGroup.spec.disruptionMode`: object" in hover.contents.value
+        assert "* `single`: object" in hover.contents.value
+        fields = await complete(editor, "group.yaml", find(GROUP, "minMember"))
+        assert fields["schedulingPolicy"] == "object"
+        assert "workloadRef" in fields
+        values = await complete(editor, "pod.yaml", types.Position(6, 19))
+        assert values == {"g": "group"}
+        assert "PodGroup" in await complete(editor, "pod.yaml", types.Position(1, 7))
+        text = POD.replace("  containers:", "  cont\n  containers:")
+        await editor.type("pod.yaml", text)
+        assert fields_have(await complete(editor, "pod.yaml", find(text, "  cont\n".strip())), "containers")
+        text = JOB.replace("metadata:", "metadata:\n  annotations:\n    krmfn", 1)
+        await editor.type("job.yaml", text)
+        assert "krmfn.dev/min-count" in await complete(editor, "job.yaml", find(text, "    krmfn"))
+        where = await editor.client.text_document_definition_async(
+            types.DefinitionParams(editor.uri("pod.yaml"), types.Position(6, 20))
+        )
+        assert isinstance(where, list)
+        assert [Path(each.uri).name for each in where if isinstance(each, types.Location)] == ["group.yaml"]
+
+    session(tmp_path, run)
+
+
+def fields_have(found: dict[str, str], name: str) -> bool:
+    return name in found
+
+
+def test_a_lens_says_what_a_resource_becomes(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+
+    async def run(editor: Editor) -> None:
+        await editor.open("job.yaml")
+        params = types.CodeLensParams(editor.uri("job.yaml"))
+        (lens,) = await editor.client.text_document_code_lens_async(params) or []
+        assert lens.command
+        assert lens.command.title.endswith("pods, all or nothing")
+
+    session(tmp_path, run)
+
+
+def test_a_keystroke_among_500_manifests(tmp_path: Path) -> None:
+    for number in range(500):
+        folder = tmp_path / f"app{number // 20}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"job{number}.yaml").write_text(JOB.replace("name: train", f"name: train-{number}"))
+        if number % 40 == 0:
+            names = "".join(f"- job{each}.yaml\n" for each in range(number, number + 20))
+            (folder / "kustomization.yaml").write_text(f"resources:\n{names}")
+
+    async def run(editor: Editor) -> None:
+        text = JOB.replace("name: train", "name: train-3")
+        for name in ("app0/job3.yaml", "app1/job23.yaml"):
+            await editor.open(name)
+            text = (tmp_path / name).read_text()
+            times = [await editor.type(name, f"{text}# {number}\n") for number in range(5)]
+            assert min(times) < 0.5, "100 ms on an idle machine"
+
+    session(tmp_path, run)
+
+
+def test_a_configuration_that_is_wrong_is_told(tmp_path: Path) -> None:
+    (tmp_path / "krmfn.yaml").write_text("apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nspec: {selekt: All}\n")
+    (tmp_path / "job.yaml").write_text(JOB)
+
+    async def run(editor: Editor) -> None:
+        shown: list[str] = []
+
+        @editor.client.feature(types.WINDOW_SHOW_MESSAGE)  # type: ignore[untyped-decorator]
+        def take(params: types.ShowMessageParams) -> None:
+            shown.append(params.message)
+            editor.arrived.set()
+
+        await editor.open("job.yaml")
+        assert "selekt" in shown[0]
+
+    session(tmp_path, run)
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "lsprotocol.py").write_text("raise ModuleNotFoundError('no', name='pygls')\n")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    words = [sys.executable, "-m", "krmfn", "lsp"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "krmfn: krmfn lsp needs the package pygls: pip install 'krmfn[lsp]'\n"
+
+
+@pytest.mark.parametrize("name", ["a b.yaml", "ü.yaml"])
+def test_names_of_files(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(GROUP)
+
+    async def run(editor: Editor) -> None:
+        await editor.open(name)
+        assert "unknown-field" in editor.rules(name)
+
+    session(tmp_path, run, {"kubernetes": "1.37"})
