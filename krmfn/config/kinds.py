@@ -8,9 +8,10 @@ from typing import Any, Final
 from krmfn.config.problems import ConfigError, Mistake
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.kinds import KINDS, read_row
 from krmfn.model.marks import KIND_KIND, PREFIX
+from krmfn.model.values import as_list, as_mapping
 from krmfn.releases import schemastore
 
 SCHEMA_PATH: Final = "krmfn/v1alpha1/workloadkind.json"
@@ -51,13 +52,46 @@ def _list_fields(product: Any) -> Iterator[str]:
             yield from (text for key, text in factor.items() if key != "default" and isinstance(text, str))
 
 
+def _find_absent(value: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
+    """The paths of a WorkloadKind that no version of its CustomResourceDefinition has, where that is at hand."""
+    spec = as_mapping(value.get("spec"))
+    for definition in definitions:
+        said = as_mapping(definition.value.get("spec"))
+        if (said.get("group"), dig(said, "names", "kind")) != (spec.get("group"), spec.get("kind")):
+            continue
+        versions = map(as_mapping, as_list(said.get("versions")))
+        schemas = [as_mapping(dig(version, "schema", "openAPIV3Schema")) for version in versions]
+        for number, role in enumerate(map(as_mapping, as_list(spec.get("roles")))):
+            for key in ("template", "count", "minimum"):
+                for path in _list_fields(role.get(key)):
+                    if "." in path and not any(_has(schema, path.split(".")) for schema in schemas):
+                        message = f"{path} is not in the CustomResourceDefinition {definition.name}"
+                        hint = "krmfn kinds --from lists the pod templates that it has."
+                        yield Mistake(("spec", "roles", number, key), message, hint)
+
+
+def _has(schema: Mapping[str, Any], path: list[str]) -> bool:
+    """Whether a schema has, or may have, a field: `*` is every entry of a list or a map."""
+    for step in path:
+        if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
+            return True
+        entries = schema.get("items") or schema.get("additionalProperties")
+        below = entries if step == "*" else as_mapping(schema.get("properties")).get(step, entries)
+        if not isinstance(below, Mapping):
+            return below is True
+        schema = below
+    return True
+
+
 def use_objects(items: Iterable[Item]) -> None:
     """Know the kinds that are among objects from now on. Raises ConfigError with the places of all mistakes."""
+    items = list(items)
     found = [item for item in list_holding(items, KIND_KIND.encode()) if is_workload_kind(item)]
+    definitions = list_holding(items, b"CustomResourceDefinition") if found else ()
     mistakes = [
         mistake._replace(place=item.locate(mistake.path).spell())
         for item in found
-        for mistake in find_mistakes(item.value)
+        for mistake in (*find_mistakes(item.value), *_find_absent(item.value, definitions))
     ]
     if mistakes:
         raise ConfigError(mistakes)

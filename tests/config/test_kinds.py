@@ -150,3 +150,40 @@ def test_init_writes_the_name_references_of_kinds_of_users(tmp_path: Path) -> No
     code, _, err = run(tmp_path, "init")
     assert code == 0, err
     assert any("kind: Swarm" in path.read_text() for path in tmp_path.iterdir() if "name" in path.name)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("", "", ""),
+        (
+            "spec.parts.*.replicas",
+            "spec.parts.*.size",
+            "kind.yaml:8:12: spec.roles[0].count: spec.parts.*.size is not in",
+        ),
+        ("parts.*.template", "pieces.*.template", "spec.pieces.*.template is not in the CustomResourceDefinition"),
+    ],
+)
+def test_a_path_that_the_definition_lacks_is_refused(old: str, new: str, told: str, tmp_path: Path) -> None:
+    template = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    part = {"type": "object", "properties": {"replicas": {"type": "integer"}, "template": template}}
+    parts = {"type": "object", "additionalProperties": part}
+    spec = {"type": "object", "properties": {"parts": parts}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "swarms.swarms.example.com"},
+        "spec": {
+            "group": "swarms.example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Swarm", "plural": "swarms", "singular": "swarm", "listKind": "SwarmList"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+    (tmp_path / "crd.yaml").write_text(yaml.safe_dump(definition))
+    (tmp_path / "kind.yaml").write_text(KIND.replace(old, new) if old else KIND)
+    (tmp_path / "swarm.yaml").write_text(SWARM)
+    code, out, err = run(tmp_path, "tree", ".")
+    assert (told in err, code) == (True, 2 if told else 0)
+    assert told or "all 5 pods start together" in out
