@@ -77,21 +77,12 @@ def _fill_items(listing: Listing, found: Split) -> bool:
         elif entry.rest:
             return False
         return _has_only_head(data, entry)
-    from krmfn.krm.heads import HeadReader
-
-    frame = listing.frame
     pad = found.column + 2
-    inner = frame.indented(pad)
-    plain = frame.indented(pad)
-    plain.heads = HeadReader(data, pad)
+    frame = listing.frame.indented(pad)
     starts = found.starts
     stop = _trim(data, starts[-1], found.stop, found.column)
     ends = [*starts[1:], stop]
-    if found.odd:
-        frames = [inner if place in found.odd else plain for place in range(len(starts))]
-        listing.items = [Item(own, start + pad, end) for own, start, end in zip(frames, starts, ends, strict=True)]
-    else:
-        listing.items = [Item(plain, start + pad, end) for start, end in zip(starts, ends, strict=True)]
+    listing.items = [Item(frame, start + pad, end) for start, end in zip(starts, ends, strict=True)]
     listing.form = "block"
     listing.indent = found.column
     listing.style = Style(wide=found.column > 0, newline=listing.source.newline)

@@ -14,7 +14,6 @@ from krmfn.krm.nodes import walk
 from krmfn.krm.source import Source
 
 if TYPE_CHECKING:
-    from krmfn.krm.heads import HeadReader
     from krmfn.krm.nodes import Node
 
 #: Start and end of a part in bytes, and how many columns its first line is indented.
@@ -27,11 +26,10 @@ class Frame:
     `pad`: the column of an item's first character in a block sequence, 0 elsewhere; `index`: the document's number in
     the file; `json`: whether it is read as JSON; `new`: whether it was never in a file. `anchors`: those of the other
     parts of the document, None where there are no others.
-    `remarks`: what is odd about the document: (code, message, line). `heads`: reads who items are by their lines,
-    where that is proved to be right.
+    `remarks`: what is odd about the document: (code, message, line).
     """
 
-    __slots__ = ("anchors", "heads", "index", "json", "new", "pad", "remarks", "source")
+    __slots__ = ("anchors", "index", "json", "new", "pad", "remarks", "source")
 
     def __init__(self, source: Source, *, pad: int = 0, index: int = 0, json: bool = False, new: bool = False) -> None:
         """A document without anchors from outside."""
@@ -42,7 +40,6 @@ class Frame:
         self.new = new
         self.anchors: Anchors | None = None
         self.remarks: tuple[tuple[str, str, int], ...] = ()
-        self.heads: HeadReader | None = None
 
     def indented(self, pad: int) -> Frame:
         """The same document for items that begin in column `pad` of a block sequence."""

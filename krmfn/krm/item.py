@@ -91,12 +91,7 @@ class Item:
     def ref(self) -> ResourceRef:
         """apiVersion, kind, name and namespace; parts that are missing or no scalars are empty."""
         if self._ref is None:
-            heads = self.frame.heads
-            fresh = heads is not None and self._reading is None
-            head = heads.read(self.start, self.end) if heads and fresh else None
-            self._ref = ResourceRef(*(head or self._identify()))
-            if fresh and head is None:
-                self.release()  # of a long list, which is often asked for no more than this
+            self._ref = ResourceRef(*self._identify())
         return self._ref
 
     @property
@@ -399,19 +394,12 @@ class Item:
         if self._fields is None:
             self._fields = {}
         if field not in self._fields:
-            heads = self.frame.heads if self._reading is None else None
-            words = heads.read_field(field.encode(), self.start, self.end) if heads else None
-            self._fields[field] = self._read_words(field) if words is None else words
+            values = self.get(("metadata", field))
+            self._fields[field] = {
+                key: value if isinstance(value, str) else self._word(("metadata", field, key))
+                for key, value in (values.items() if isinstance(values, dict) else ())
+            }
         return self._fields[field]
-
-    def _read_words(self, field: str) -> Mapping[str, str]:
-        values = self.get(("metadata", field))
-        if not isinstance(values, dict):
-            return {}
-        return {
-            key: value if isinstance(value, str) else self._word(("metadata", field, key))
-            for key, value in values.items()
-        }
 
 
 def list_identified(items: Iterable[Item]) -> Iterator[Item]:

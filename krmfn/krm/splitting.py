@@ -20,12 +20,6 @@ _OTHER_BREAKS = (*RARE_BREAKS, BOM)
 _BLOCK = 200
 _EMPTY_MAPS = (b"}\n", b"}\r")
 _EMPTY_LISTS = (b"]\n", b"]\r")
-# Patterns for what few inputs have: importing `re` takes long.
-_DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
-_SINGLE = rb"'(?:[^'\n]|'')*'(?!')"
-_OPENERS = rb"(?:(?<=[ \t\n])|\A)[\"'\[{]"
-_FLOW_TOKENS = rb"[\[{\]}\n#\"']"
-_DEEPEST = 8
 
 
 class KeyLine:
@@ -43,12 +37,9 @@ class KeyLine:
 
 
 class Split:
-    """What was found: entries by key, the items' first bytes (of their dashes' lines), the dashes' column.
+    """What was found: entries by key, the items' first bytes (of their dashes' lines), the dashes' column."""
 
-    `odd` are the places of the items whose quotes or flows span lines: sound as items, but not to be read by lines.
-    """
-
-    __slots__ = ("column", "entries", "odd", "starts", "stop")
+    __slots__ = ("column", "entries", "starts", "stop")
 
     def __init__(self) -> None:
         """Empty, filled by `split`."""
@@ -56,7 +47,6 @@ class Split:
         self.starts: list[int] = []
         self.stop = 0
         self.column = 0
-        self.odd: set[int] = set()
 
 
 def split(source: Source) -> Split | None:
@@ -161,21 +151,18 @@ def _is_idle(data: bytes, line: int) -> bool:
 
 
 def _prove(source: Source, edges: list[int], found: Split) -> bool:
-    """Check that no piece between two edges reaches into the next one; collect the odd items."""
+    """Whether no piece between two edges reaches into the next one."""
     data = source.data
     if not any(sign in data for sign in (b"'", b'"', b"[", b"{")):
         return True
-    places = {start: place for place, start in enumerate(found.starts)}
+    items = set(found.starts)
     for first in range(0, len(edges) - 1, _BLOCK):
         last = min(first + _BLOCK, len(edges) - 1)
         if _closes_plainly(data[edges[first] : edges[last]]):
             continue
         for begin, end in zip(edges[first:last], edges[first + 1 : last + 1], strict=True):
-            if not _closes_on_its_lines(data[begin:end]):
-                if not _is_complete(source, begin, end, begin in places):
-                    return False
-                if begin in places:
-                    found.odd.add(places[begin])
+            if not _is_complete(source, begin, end, begin in items):
+                return False
     return True
 
 
@@ -204,78 +191,16 @@ def _closes_plainly(data: bytes) -> bool:
     return b"[" not in data or all(part.startswith(_EMPTY_LISTS) for part in data.split(b"[")[1:])
 
 
-def _closes_on_its_lines(data: bytes) -> bool:
-    """A proof for other texts, opener by opener. An answer of False proves nothing."""
-    import re
-
-    for opener in re.finditer(_OPENERS, data):
-        place = opener.start()
-        sign = data[place : place + 1]
-        if sign == b'"':
-            closed = re.compile(_DOUBLE).match(data, place) is not None
-        elif sign == b"'":
-            closed = re.compile(_SINGLE).match(data, place) is not None
-        else:
-            closed = _closes_flow(data, place)
-        if not closed:
-            return False
-    return True
-
-
-def _closes_flow(data: bytes, place: int) -> bool:
-    """Whether the flow collection that may begin here ends on its line; False when a quote leaves that open."""
-    import re
-
-    depth = 0
-    tokens = re.compile(_FLOW_TOKENS)
-    while True:
-        token = tokens.search(data, place)
-        if token is None:
-            return False
-        place = token.start()
-        sign = token.group()
-        if sign in b"[{":
-            depth += 1
-            if depth > _DEEPEST:
-                return False  # every bracket is followed to its end: many in each other take too long
-        elif sign in b"]}":
-            depth -= 1
-            if not depth:
-                return True
-        elif sign in b"\"'":
-            end = _skip_quoted(data, place, sign)
-            if end < 0:
-                return False
-            place = end
-            continue
-        else:  # the line ends, or a comment may begin
-            return False
-        place += 1
-
-
-def _skip_quoted(data: bytes, place: int, sign: bytes) -> int:
-    """Offset behind a quoted scalar in a flow collection; -1 unless the quote surely begins one that ends here."""
-    import re
-
-    line = data[data.rfind(b"\n", 0, place) + 1 : place]
-    before = line.rstrip(b" ")
-    if before[-1:] not in (b"[", b"{", b",", b":") or not before:
-        return -1
-    if before[-1:] == b":" and before == line and before[-2:-1] not in (b'"', b"'"):
-        return -1  # `a:'b` is one plain scalar
-    quoted = re.compile(_DOUBLE if sign == b'"' else _SINGLE).match(data, place)
-    return quoted.end() if quoted else -1
-
-
 def _is_complete(source: Source, begin: int, end: int, item: bool) -> bool:
     """Whether a piece is a whole document by itself: libyaml scans it alike with and without the rest."""
     from krmfn.krm.composing import compose
+    from krmfn.krm.lines import read_lines
 
     text = source.text(begin, end)
     if item:
         text = text.replace("-", " ", 1)
     try:
-        return compose(text, _accept_anchor) is not None
+        return (read_lines(text) or compose(text, _accept_anchor)) is not None
     except Unreadable:
         return False
 

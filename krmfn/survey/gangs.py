@@ -125,6 +125,8 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
             known[kind] = is_read(ref.group, ref.kind)
         if known[kind]:
             yield item
+        elif not item.source.path:
+            item.release()  # of a long list, which is often asked for no more than who its items are
 
 
 def _choose(settings: Settings, item: Item) -> Selection:
