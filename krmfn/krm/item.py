@@ -282,19 +282,14 @@ class Item:
             raise
 
     def _edit(self, plan: Callable[[Editor], bool], path: Path, value: Any) -> None:
-        from krmfn.krm.editing import REMOVED, edit_copy
+        from krmfn.krm.editing import edit_copy
 
         if not isinstance(path, tuple):
             raise TypeError(f"a path is a tuple such as ('spec', 'replicas'), not {path!r}")
         reading = self._read()
 
-        def repeat(old: Any) -> Any:
-            return edit_copy(old, path, 0, value)
-
-        if not self.frame.json and reading.may_share():
-            reading.edit(path, plan, None)
-        elif value is REMOVED or not reading.set_scalar(path, plan, repeat):
-            reading.edit(path, plan, repeat)
+        shares = not self.frame.json and reading.may_share()
+        reading.edit(path, plan, None if shares else lambda old: edit_copy(old, path, 0, value))
         if not path or path[0] in HEAD:
             self._ref = self._fields = None
 

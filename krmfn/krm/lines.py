@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from krmfn.krm.dialect import resolve_plain, spell_key
@@ -99,21 +98,9 @@ def read_lines(text: str) -> Lines | None:
     if not text.isascii() or text.encode().translate(None, _KNOWN):
         return None
     try:
-        return _recognize(text) or Lines(text, *_scan(text))
+        return Lines(text, *_scan(text))
     except (_Unusual, Unreadable):
         return None  # whoever reads it fully says what is wrong
-
-
-def _recognize(text: str) -> Lines | None:
-    """A text that is like an earlier one, line by line. The lines of literal blocks are not worth a look."""
-    if "|" in text:
-        return None
-    try:
-        lines = [_SEEN.get(raw) or _take_apart(raw) for raw in text.splitlines()]
-    except _Unusual:
-        return None
-    outline = _OUTLINES.get(tuple([form for form, _, _ in lines]))
-    return Lines(text, lines, None, outline) if outline else None
 
 
 def _take_apart(raw: str) -> _Known:
@@ -329,23 +316,15 @@ def _make_value(steps: list[_Step], lines: list[_Known]) -> dict[str, Any]:
 class Lines:
     """A text that was read by lines: its value; its tree, where parts are and where a new key goes, for who asks."""
 
-    __slots__ = ("_collections", "_known_starts", "_lines", "_text", "value")
+    __slots__ = ("_collections", "_lines", "_starts", "_text", "value")
 
-    def __init__(
-        self, text: str, lines: list[_Known], starts: list[int] | None, outline: _Outline | None = None
-    ) -> None:
-        """`starts` are where the lines that say something begin, None where all do. Raises Unreadable."""
+    def __init__(self, text: str, lines: list[_Known], starts: list[int]) -> None:
+        """`starts` are where the lines that say something begin. Raises Unreadable."""
         self._text = text
         self._lines = lines
-        self._known_starts = starts
-        steps, self._collections = outline or _recall(lines)
+        self._starts = starts
+        steps, self._collections = _recall(lines)
         self.value = _make_value(steps, lines)
-
-    @property
-    def _starts(self) -> list[int]:
-        if self._known_starts is None:
-            self._known_starts = list(accumulate(map(len, self._text.splitlines(keepends=True)), initial=0))
-        return self._known_starts
 
     def make_root(self) -> Node:
         """The node of the document; its children are made when they are asked for."""
@@ -385,24 +364,13 @@ class Lines:
                 break
         return None
 
-    def find_step(self) -> int:
-        """Columns per level, as `detect_style` finds them."""
-        for rows, _, _ in self._collections:
-            for (_, number, key, what, column), _ in rows:
-                if what is dict and key is not None:
-                    line: _Line = self._lines[number][2]
-                    return max(1, column - line.content)
-        return 2
-
     def _make(self, kind: type, place: int, column: int | None = None) -> Mapping | Sequence:
-        rows, places, last = self._collections[place]
+        rows, _, last = self._collections[place]
         first = rows[0][0][1]
         column = self._lines[first][2].content if column is None else column
         start, end = self._starts[first] + column, self._find_end(last)
         node = (Mapping if kind is dict else Sequence)(start, end, None, None, False)
         node.children = Later(rows, self._make_pair if kind is dict else self._make_child)
-        if isinstance(node, Mapping):
-            node.places = places
         return node
 
     def _find_end(self, last: _Step) -> int:

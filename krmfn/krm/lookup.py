@@ -11,9 +11,6 @@ from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_m
 from krmfn.krm.paths import Path
 from krmfn.krm.places import content_start
 
-#: In mappings with more pairs than this, keys are looked up by an index.
-_FEW = 8
-
 
 class Step(NamedTuple):
     """One step of a path. `holder` is the collection (aliases followed), `node` its child as written.
@@ -52,11 +49,6 @@ def find_child(node: Node, part: str | int) -> Step | None:
     if not isinstance(holder, Mapping):
         return None
     pairs = holder.pairs
-    if holder.places is None and len(pairs) > _FEW:
-        holder.places = _list_places(holder)
-    if holder.places:
-        found = holder.places.get(part)
-        return None if found is None else Step(holder, found, *pairs[found], False)
     for place in range(len(pairs) - 1, -1, -1):
         key, child = pairs[place]
         if is_merge(key):
@@ -66,13 +58,6 @@ def find_child(node: Node, part: str | int) -> Step | None:
         elif read_key(key) == part:
             return Step(holder, place, key, child, False)
     return None
-
-
-def _list_places(holder: Mapping) -> dict[str | int | None, int]:
-    """Where each key stands, the last of duplicates; empty where something is merged in."""
-    if any(is_merge(key) for key, _ in holder.pairs):
-        return {}
-    return {read_key(key): place for place, (key, _) in enumerate(holder.pairs)}
 
 
 def _find_merged(node: Node, part: str) -> Node | None:

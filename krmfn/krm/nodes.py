@@ -17,7 +17,7 @@ MAX_DEPTH = 200
 
 
 class Node:
-    """What all nodes share. The constructors below repeat the fields: they run once per word of a manifest."""
+    """What all nodes share."""
 
     __slots__ = ("anchor", "end", "start", "tag")
 
@@ -39,10 +39,7 @@ class Scalar(Node):
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, content: str, style: str) -> None:
         """`source` is filled in by whoever hands a scalar out."""
-        self.start = start
-        self.end = end
-        self.anchor = anchor
-        self.tag = tag
+        super().__init__(start, end, anchor, tag)
         self.content = content
         self.style = style
         self.source = ""
@@ -75,26 +72,25 @@ class Later:
         return map(self.__getitem__, range(len(self._made)))
 
 
-class Mapping(Node):
-    """A mapping: pairs in the order of the text, duplicates and merge keys included.
+class Collection(Node):
+    """A mapping or sequence. `height` is the number of levels in it, aliases followed: 1 where all children are
+    scalars."""
 
-    `height` is the number of levels in it, aliases followed: 1 where all children are scalars.
-    """
-
-    __slots__ = ("children", "flow", "height", "places")
+    __slots__ = ("children", "flow", "height")
 
     def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, flow: bool) -> None:
-        """An empty mapping, to be filled."""
-        self.start = start
-        self.end = end
-        self.anchor = anchor
-        self.tag = tag
+        """An empty collection, to be filled."""
+        super().__init__(start, end, anchor, tag)
         self.flow = flow
         self.height = 1
         #: A list, or Later.
         self.children: Any = []
-        #: Where each key stands among the pairs, where that is known: from reading lines, or from an earlier look.
-        self.places: dict[str | int | None, int] | None = None
+
+
+class Mapping(Collection):
+    """Pairs in the order of the text, duplicates and merge keys included."""
+
+    __slots__ = ()
 
     @property
     def pairs(self) -> Children[tuple[Node, Node]]:
@@ -103,20 +99,10 @@ class Mapping(Node):
         return pairs
 
 
-class Sequence(Node):
-    """A sequence; `height` and `children` are those of mappings."""
+class Sequence(Collection):
+    """Elements in the order of the text."""
 
-    __slots__ = ("children", "flow", "height")
-
-    def __init__(self, start: int, end: int, anchor: str | None, tag: str | None, flow: bool) -> None:
-        """An empty sequence, to be filled."""
-        self.start = start
-        self.end = end
-        self.anchor = anchor
-        self.tag = tag
-        self.flow = flow
-        self.height = 1
-        self.children: Any = []
+    __slots__ = ()
 
     @property
     def items(self) -> Children[Node]:

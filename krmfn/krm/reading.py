@@ -1,9 +1,8 @@
 """The text of one item while it is read and edited: tree, value and pending splices, kept in step.
 
-Where the text is of the plainest kind, a scalar or a new part is put into the value at once, and into the text when
-somebody asks for it: who only counts pods never does. Other edits are collected as splices of the text that was parsed;
-the text is spliced and parsed again only when an edit depends on an earlier one: meets it, or is above or below it. The
-value follows by the same edits in plain data, when it is asked for. An edit is made as a whole or not at all.
+Edits are collected as splices of the text that was parsed; the text is spliced and parsed again only when an edit
+depends on an earlier one: meets it, or is above or below it. The value follows by the same edits in plain data, when it
+is asked for. An edit is made as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.lookup import find_place
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path
 from krmfn.krm.style import detect_style
 
 if TYPE_CHECKING:
@@ -53,8 +52,6 @@ class Reading:
         "_lines",
         "_owner",
         "_paths",
-        "_plain",
-        "_plans",
         "_root",
         "_shares",
         "_style",
@@ -76,16 +73,11 @@ class Reading:
         self._text: str | None = None
         self._root: Any = _NOTHING
         self._value: Any = value
-        #: Whether the value comes from reading lines, or the text from the value: then the text refuses no edit that
-        #: sets something, unless the value does.
-        self._plain = value is not _NOTHING
         #: The edits that the value lags behind.
         self._behind: list[Repeat] = []
         self._edits: list[tuple[int, int, str]] = []
         #: The paths of these, and (false) all that are above them.
         self._paths: dict[Path, bool] = {}
-        #: The edits that the text lags behind; the value has them.
-        self._plans: list[tuple[Path, Plan]] = []
         self._shares: bool | None = None
         #: That of the first text: what was asked between edits must not change how the next one is written.
         self._style: Style | None = None
@@ -103,17 +95,8 @@ class Reading:
     @property
     def text(self) -> str:
         """The text with all edits."""
-        if self._plans:
-            self._catch_up_text()
-        if self._edits:
-            self._flush()
+        self._flush()
         return self._parsed
-
-    def _catch_up_text(self) -> None:
-        """Make the edits in the text that were made in the value."""
-        plans, self._plans = self._plans, []
-        for path, plan in plans:
-            self._edit(path, plan)
 
     def _flush(self) -> None:
         if self._edits:
@@ -154,7 +137,7 @@ class Reading:
         if self._lines is None and self._root is _NOTHING:
             self._lines = self._owner.read_lines(text)
             if self._lines and self._value is _NOTHING:
-                self._value, self.repeats, self._plain = self._lines.value, False, True
+                self._value, self.repeats = self._lines.value, False
         return self._lines
 
     def find_place(self, path: Path) -> int | None:
@@ -177,7 +160,6 @@ class Reading:
 
                 try:
                     self._value, self.repeats = build(root, self._parsed)
-                    self._plain = False
                 except Unreadable as error:
                     self._owner.frame.source.refuse(error, self._owner.start, self._owner.frame.pad)
         return self._value
@@ -215,36 +197,21 @@ class Reading:
 
     def save(self) -> State:
         """What `restore` needs to take back all edits from now on."""
-        edits = self._behind[:], self._edits[:], self._paths.copy(), self._plans[:]
-        return self._text, self._root, self._value, self.repeats, self._plain, *edits, self.touched
+        edits = self._behind[:], self._edits[:], self._paths.copy()
+        return self._text, self._root, self._value, self.repeats, *edits, self.touched
 
     def restore(self, state: State) -> None:
         """Be as at `save`."""
-        self._text, self._root, self._value, self.repeats, self._plain, *edits, self.touched = state
-        self._behind, self._edits, self._paths, self._plans = edits
+        self._text, self._root, self._value, self.repeats, *edits, self.touched = state
+        self._behind, self._edits, self._paths = edits
         self._lines = None  # they are those of another text, perhaps
         self._shares = None
-
-    def set_scalar(self, path: Path, plan: Plan, repeat: Repeat) -> bool:
-        """Put something where no collection is, without a look at the text: false where that cannot be done, and where
-        the text has to say why. Raises Unreadable."""
-        value = self.value()
-        if not self._plain or isinstance(dig(value, *path), dict | list):
-            return False
-        try:
-            self._value = repeat(value)
-        except EditRefused:
-            return False
-        self._plans.append((path, plan))
-        self.touched = True
-        return True
 
     def edit(self, path: Path, plan: Plan, repeat: Repeat | None) -> None:
         """Make an edit at `path`. `repeat` makes the same edit in a plain value, None where the value has to be read
         again. Raises EditRefused and Unreadable; nothing is changed then."""
         state = self.save()
         try:
-            self._catch_up_text()
             simple = self._edit(path, plan)
         except BaseException:
             self.restore(state)
@@ -292,8 +259,7 @@ class Reading:
         if root is None:
             raise EditRefused("there is no object")
         if self._style is None:
-            step = self._lines.find_step() if self._lines else 0
-            self._style = detect_style(self._parsed, root, frame.json, frame.source.newline, step)
+            self._style = detect_style(self._parsed, root, frame.json, frame.source.newline)
         return Editor(self._parsed, root, self._style, self._is_used, self._lines)
 
     def _is_used(self, anchor: str) -> bool:

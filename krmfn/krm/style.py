@@ -44,13 +44,13 @@ class Style:
         return self._wide
 
 
-def detect_style(text: str, root: Node, json: bool, newline: str, step: int = 0) -> Style:
-    """The style of a whole text: indentation step (where it is not known) and dashes of blocks, separators of JSON."""
+def detect_style(text: str, root: Node, json: bool, newline: str) -> Style:
+    """The style of a whole text: indentation step and dashes of blocks, separators of JSON."""
     if json:
         style = Style(json=True, newline=newline)
         _detect_json(text, root, style)
         return style
-    return Style(step or _find_step(text, root), lambda: _is_wide(text, root), newline=newline)
+    return Style(_find_step(text, root), lambda: _is_wide(text, root), newline=newline)
 
 
 def _find_step(text: str, root: Node) -> int:

@@ -21,17 +21,9 @@ from krmfn.krm.places import position
 MAX_GROWTH = 20
 _FREE_NODES = 200
 
-#: Keys that mean themselves, quoted or not, and what plain scalars mean: a memory of what was resolved.
-_USUAL_KEYS: set[str] = set()
-_USUAL_VALUES: dict[str, str | int | float | bool | None] = {}
-
 _ESCAPED = "kubectl and kustomize refuse the escape `\\/`"
 _REFOLDED = "kustomize adds a line break before the indented lines of this folded text, kubectl does not"
 _EMPTY = "kubectl reads this empty value as null, kustomize and kpt as an empty string"
-
-
-def _has_room(memory: set[str] | dict[str, Any]) -> bool:
-    return len(memory) < 4096
 
 
 class _Builder:
@@ -59,27 +51,11 @@ class _Builder:
         if isinstance(node, Mapping):
             value = {}
             for key, child in node.pairs:
-                # The usual case, spelled out: a plain key and a scalar without anchors, tags or meaning.
-                if type(key) is Scalar and key.content in _USUAL_KEYS and key.tag is None:
-                    name = key.content
-                elif is_merge(key):
+                if is_merge(key):
                     self.merge(child, value)
                     self.repeats = True
-                    continue
                 else:
                     name = self.spell(key)
-                    if (
-                        type(key) is Scalar
-                        and not key.style
-                        and key.tag is None
-                        and name == key.content != "<<"
-                        and _has_room(_USUAL_KEYS)
-                    ):
-                        _USUAL_KEYS.add(name)
-                if type(child) is Scalar and child.tag is None:
-                    self.count += 1
-                    value[name] = child.content if child.style else self.resolve_usual(child)
-                else:
                     value[name] = self.build(child)
             self.repeats = self.repeats or len(value) < len(node.pairs)
         else:
@@ -128,16 +104,6 @@ class _Builder:
             return spell_key(target.content, target.tag)
         except Unreadable as error:
             raise self.refuse(key, error.message) from None
-
-    def resolve_usual(self, node: Scalar) -> str | int | float | bool | None:
-        """Like `resolve`, for scalars without a tag; most words of manifests come often."""
-        content = node.content
-        if content in _USUAL_VALUES:
-            return _USUAL_VALUES[content]
-        value = self.resolve(node)
-        if _has_room(_USUAL_VALUES):
-            _USUAL_VALUES[content] = value
-        return value
 
     def resolve(self, node: Scalar) -> str | int | float | bool | None:
         try:

@@ -6,6 +6,7 @@ Strings are quoted unless they are harmless in all dialects; lines are never fol
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from krmfn.krm.nodes import MAX_DEPTH
@@ -33,19 +34,6 @@ def is_plain(text: str) -> bool:
 
 #: What libyaml takes before a colon, and what is surely shorter with all its escapes.
 _LONGEST_KEY, _SHORT = 1024, 100
-#: Words that were spelled before: most of a manifest's come often.
-_USUAL: dict[str, str] = {}
-
-
-def _usual_word(text: str) -> str:
-    """Spell a string in block form."""
-    word = _USUAL.get(text)
-    if word is None:
-        word = text if is_plain(text) else quote(text)
-        if len(_USUAL) >= 4096:
-            _USUAL.clear()  # names come once, and must not keep the usual words out
-        _USUAL[text] = word
-    return word
 
 
 def quote(text: str, json: bool = False) -> str:
@@ -66,14 +54,19 @@ def _escape(char: str, json: bool) -> str:
     return char
 
 
+@lru_cache(4096)
+def _spell_word(text: str) -> str:
+    return text if is_plain(text) else quote(text)
+
+
 def write_scalar(value: Any, json: bool = False) -> str:
     """Spell a string, number, boolean or null on one line. Raises ValueError for what has no spelling."""
+    if isinstance(value, str):
+        return quote(value, json) if json else _spell_word(value)
     if value is None:
         return "null"
     if value is True or value is False:
         return "true" if value else "false"
-    if isinstance(value, str):
-        return value if not json and is_plain(value) else quote(value, json)
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
@@ -89,12 +82,7 @@ def to_plain(value: Any, json: bool = False, depth: int = 0) -> Any:
     if depth >= MAX_DEPTH and (depth > MAX_DEPTH or is_collection(value)):
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
-        return {
-            key if type(key) is str and len(key) < _SHORT and key.isascii() else check_key(key): (
-                child if type(child) is str and child.isascii() else to_plain(child, json, depth + 1)
-            )
-            for key, child in value.items()
-        }
+        return {check_key(key): to_plain(child, json, depth + 1) for key, child in value.items()}
     if isinstance(value, str):
         if not value.isascii():
             quote(value)
@@ -119,17 +107,17 @@ def check_key(key: Any) -> str:
     """The key, as one of a mapping that is to be written. Raises ValueError for what has no spelling."""
     if not isinstance(key, str):
         raise ValueError(f"the key {key!r} is not a string")
-    if len(key) >= _SHORT and len(quote(key)) > _LONGEST_KEY:
+    if len(key) < _SHORT and key.isascii():
+        return key
+    if len(quote(key)) > _LONGEST_KEY:
         raise ValueError(f"the key {key[:40]}… is longer than {_LONGEST_KEY} characters, which no YAML reader takes")
-    quote(key)
     return key
 
 
 def is_collection(value: Any) -> bool:
     """Whether a value is a mapping or a list (strings and bytes are neither)."""
-    kind = type(value)
-    if kind is str or kind is dict or kind is list:  # the plain ones first: they are cheap to tell
-        return kind is not str
+    if isinstance(value, str):
+        return False
     return isinstance(value, dict | list | Mapping | Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
@@ -175,39 +163,18 @@ def write_block(value: Any, style: Style = DEFAULT, indent: int = 0) -> str:
     break_line = style.newline + " " * indent
     if not isinstance(value, dict | Mapping):
         return break_line.join(["- " + write_block(child, style, indent + 2) for child in value])
-    if style.json:
-        return break_line.join([write_entry(key, child, style, indent) for key, child in value.items()])
-    lines = []
-    for key, child in value.items():  # as write_entry does it, without the calls
-        word = _USUAL.get(key) or _write_key(key, style)
-        sort = type(child)
-        if sort is str:
-            lines.append(f"{word}: {_USUAL.get(child) or _usual_word(child)}")
-        elif sort is int:
-            lines.append(f"{word}: {child}")
-        elif sort is dict and child:
-            inner = indent + style.step
-            lines.append(f"{word}:{style.newline}{' ' * inner}{write_block(child, style, inner)}")
-        else:
-            lines.append(f"{word}:{write_after_colon(child, style, indent)}")
-    return break_line.join(lines)
+    return break_line.join([write_entry(key, child, style, indent) for key, child in value.items()])
 
 
 def write_entry(key: Any, value: Any, style: Style, indent: int) -> str:
     """Spell `key: value` in block form, for a mapping whose keys stand in column `indent`."""
-    return _write_key(key, style) + ":" + write_after_colon(value, style, indent)
-
-
-def _write_key(key: Any, style: Style) -> str:
-    return _usual_word(key) if isinstance(key, str) and not style.json else write_scalar(key, style.json)
+    return write_scalar(key, style.json) + ":" + write_after_colon(value, style, indent)
 
 
 def write_after_colon(value: Any, style: Style, indent: int) -> str:
     """Spell what follows the colon of a block mapping: a blank and a scalar, or a line break and a block."""
-    if type(value) is str and not style.json:
-        return " " + _usual_word(value)
     if not value or not is_collection(value):
-        return " " + (_usual_word(value) if not style.json and isinstance(value, str) else write_flow(value, style))
+        return " " + write_flow(value, style)
     wide = isinstance(value, dict | Mapping) or style.wide
     inner = indent + (style.step if wide else 0)
     return style.newline + " " * inner + write_block(value, style, inner)
