@@ -72,7 +72,7 @@ class Later:
         return map(self.__getitem__, range(len(self._made)))
 
 
-class Collection(Node):
+class Parent(Node):
     """A mapping or sequence. `height` is the number of levels in it, aliases followed: 1 where all children are
     scalars."""
 
@@ -87,7 +87,7 @@ class Collection(Node):
         self.children: Any = []
 
 
-class Mapping(Collection):
+class Mapping(Parent):
     """Pairs in the order of the text, duplicates and merge keys included."""
 
     __slots__ = ()
@@ -99,7 +99,7 @@ class Mapping(Collection):
         return pairs
 
 
-class Sequence(Collection):
+class Sequence(Parent):
     """Elements in the order of the text."""
 
     __slots__ = ()
