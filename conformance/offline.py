@@ -12,6 +12,7 @@ from typing import Any
 from conformance.address import BUILT_IN, GROUP, PLURALS, namespace_of
 from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
 from conformance.jsonreader import BadJson, read_json
+from conformance.status import update_status
 from conformance.storage import Record
 from conformance.versions import Profile
 from krmfn import server
@@ -23,7 +24,6 @@ from krmfn.server.requests import (
     create,
     mark_stored,
     update,
-    update_status,
 )
 from krmfn.server.schema import Kind, find_kind
 from krmfn.server.strategy import STORED_UID

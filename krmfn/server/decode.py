@@ -21,6 +21,7 @@ from krmfn.model.gotext import BadTime, read_microtime, read_time
 from krmfn.server.formats import find_corrupt_base64
 from krmfn.server.schema import Type
 
+_INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -53,13 +54,11 @@ def _decoder(of: Type) -> Callable[[Any], Any]:
 def _make(of: Type) -> Callable[[Any], Any]:
     if of.kind == "struct":
         return _make_struct(of)
-    if of.kind == "list":
-        return _make_list(of)
-    if of.kind == "map":
-        return _make_map(of)
+    if of.kind in ("list", "map"):
+        return _make_items(of)
     if of.kind == "quantity":
         return _make_quantity(bool(of.keywords.get("exponents")))
-    return _PLAIN.get(of.kind) or _give_up
+    return _PLAIN.get(of.kind, _GIVES_UP)
 
 
 def _make_struct(of: Type) -> Callable[[Any], Any]:
@@ -83,7 +82,8 @@ def _make_struct(of: Type) -> Callable[[Any], Any]:
     return decode_struct
 
 
-def _make_list(of: Type) -> Callable[[Any], Any]:
+def _make_items(of: Type) -> Callable[[Any], Any]:
+    """The decoder of a list or a map."""
     assert of.item is not None
     read = _decoder(of.item)
     zero = zero_of(of.item)
@@ -93,20 +93,12 @@ def _make_list(of: Type) -> Callable[[Any], Any]:
             raise Unclean
         return [zero() if item is None else read(item) for item in value]
 
-    return decode_list
-
-
-def _make_map(of: Type) -> Callable[[Any], Any]:
-    assert of.item is not None
-    read = _decoder(of.item)
-    zero = zero_of(of.item)
-
     def decode_map(value: Any) -> Any:
         if type(value) is not dict:
             raise Unclean
         return {key: zero() if item is None else read(item) for key, item in value.items()}
 
-    return decode_map
+    return decode_list if of.kind == "list" else decode_map
 
 
 def zero_of(of: Type) -> Callable[[], Any]:
@@ -118,70 +110,31 @@ def zero_of(of: Type) -> Callable[[], Any]:
     return {"struct": dict, "map": dict, "list": list, "string": str, "bytes": str, "bool": bool}.get(of.kind, int)
 
 
-def _string(value: Any) -> Any:
-    if type(value) is str:
-        return value
-    raise Unclean
-
-
-def _bytes(value: Any) -> Any:
-    if type(value) is list and all(item is None or (type(item) is int and 0 <= item <= 255) for item in value):
-        return value  # Go reads bytes one by one, too
-    if type(value) is str and find_corrupt_base64(value) is None:
-        return value
-    raise Unclean
-
-
-def _bool(value: Any) -> Any:
-    if type(value) is bool:
-        return value
-    raise Unclean
-
-
-def _int32(value: Any) -> Any:
-    if type(value) is int and -2147483648 <= value <= 2147483647:
-        return value
-    raise Unclean
-
-
-def _int64(value: Any) -> Any:
-    if type(value) is int and value in _INT64:
-        return value
-    raise Unclean
-
-
-def _float64(value: Any) -> Any:
-    if type(value) is int or type(value) is float:
-        return value
-    raise Unclean
-
-
-def _int_or_string(value: Any) -> Any:
-    return value if type(value) is str else _int32(value)
-
-
-def _any(value: Any) -> Any:
-    return value
-
-
-def _give_up(value: Any) -> Any:
-    raise Unclean
-
-
-def _time(value: Any) -> Any:
-    if type(value) is not str:
+def _make_plain(fits: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    def decode_plain(value: Any) -> Any:
+        if fits(value):
+            return value
         raise Unclean
-    try:
-        return read_time(value)
-    except BadTime:
-        raise Unclean from None
+
+    return decode_plain
 
 
-def _microtime(value: Any) -> Any:
-    try:
-        return read_microtime(value) if type(value) is str else _give_up(value)
-    except BadTime:
-        raise Unclean from None
+def _fits_bytes(value: Any) -> bool:
+    if type(value) is list:  # Go reads bytes one by one, too
+        return all(item is None or (type(item) is int and 0 <= item <= 255) for item in value)
+    return type(value) is str and find_corrupt_base64(value) is None
+
+
+def _make_time(read: Callable[[str], str]) -> Callable[[Any], Any]:
+    def decode_time(value: Any) -> Any:
+        if type(value) is not str:
+            raise Unclean
+        try:
+            return read(value)
+        except BadTime:
+            raise Unclean from None
+
+    return decode_time
 
 
 def _make_quantity(exponents: bool) -> Callable[[Any], Any]:
@@ -199,16 +152,17 @@ def _make_quantity(exponents: bool) -> Callable[[Any], Any]:
 
 #: What is taken as it is, without a call.
 _AS_IT_IS = {"string": str, "bool": bool}
-_PLAIN: dict[str, Callable[[Any], Any]] = {
-    "string": _string,
-    "bool": _bool,
-    "int32": _int32,
-    "int64": _int64,
-    "bytes": _bytes,
-    "time": _time,
-    "microtime": _microtime,
-    "duration": _string,
-    "intorstring": _int_or_string,
-    "float64": _float64,
-    "any": _any,
+_PLAIN = {
+    "string": _make_plain(lambda value: type(value) is str),
+    "bool": _make_plain(lambda value: type(value) is bool),
+    "int32": _make_plain(lambda value: type(value) is int and value in _INT32),
+    "int64": _make_plain(lambda value: type(value) is int and value in _INT64),
+    "bytes": _make_plain(_fits_bytes),
+    "time": _make_time(read_time),
+    "microtime": _make_time(read_microtime),
+    "duration": _make_plain(lambda value: type(value) is str),
+    "intorstring": _make_plain(lambda value: type(value) is str or (type(value) is int and value in _INT32)),
+    "float64": _make_plain(lambda value: type(value) is int or type(value) is float),
+    "any": _make_plain(lambda value: True),
 }
+_GIVES_UP = _make_plain(lambda value: False)

@@ -15,12 +15,9 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import TEMPLATES, find_word
 from krmfn.server.formats import (
-    STATUSES,
-    check_label_key,
     check_long_name,
     check_path_segment,
     check_short_name,
-    count_bytes,
 )
 from krmfn.server.schema import Kind, Type
 from krmfn.server.spell import read_written, to_internal, write_json
@@ -30,10 +27,8 @@ from krmfn.server.verdict import (
     find_repeated,
     invalid,
     invalid_text,
-    not_supported,
     refuse_text,
     required,
-    too_long,
     too_many,
 )
 
@@ -140,78 +135,6 @@ def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, arg
     if reference and reference not in spec:
         detail = f"must be set when {field} is set"
         yield required(("spec", reference), "parent-needs-workload-ref", detail)
-
-
-def check_claim_statuses(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    """B40: a claim's status belongs to a claim of the spec."""
-    claims = {claim.get("name", "") for claim in _find(new.get("spec", {}), "resourceClaims")[1]}
-    for index, status in enumerate(new.get("status", {}).get("resourceClaimStatuses", ())):
-        if status.get("name", "") not in claims:
-            path = ("status", "resourceClaimStatuses", index, "name")
-            detail = "must match the name of an entry in `spec.resourceClaims`"
-            yield invalid(path, "claim-status-name", status.get("name", ""), detail)
-
-
-_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
-_NO_REASON = (
-    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric"
-    " characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME', "
-    " or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB',"
-    f" regex used for validation is '{_REASON}')"
-)
-
-
-def check_conditions(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    """B43. `argument` is `item` where a second condition of a type is reported at the item, `type` where at its
-    type."""
-    conditions = new.get("status", {}).get("conditions", ())
-    again = find_repeated(condition.get("type", "") for condition in conditions)
-    for index, condition in enumerate(conditions):
-        path: Path = ("status", "conditions", index)
-        if index in again:
-            at = path if argument == "item" else (*path, "type")
-            yield duplicate(at, "conditions", quote(condition.get("type", "")))
-        yield from _check_condition(condition, path, argument)
-
-
-def _check_condition(condition: Object, path: Path, argument: str) -> Iterator[Cause]:
-    kind = condition.get("type", "")
-    status = condition.get("status", "")
-    if not kind and argument == "item":
-        yield required((*path, "type"), "conditions", "is required")
-    else:
-        yield from refuse_text((*path, "type"), "conditions", kind, check_label_key(kind))
-    if not status and argument == "item":
-        yield required((*path, "status"), "conditions")
-    elif status not in STATUSES:
-        yield not_supported((*path, "status"), "conditions", write_json(status), STATUSES)
-    generation = condition.get("observedGeneration", 0)
-    if generation < 0:
-        detail = "must be greater than or equal to zero"
-        yield invalid((*path, "observedGeneration"), "conditions", generation, detail)
-    if condition.get("lastTransitionTime", "0001-01-01T00:00:00Z") == "0001-01-01T00:00:00Z":
-        yield required((*path, "lastTransitionTime"), "conditions")
-    reason = condition.get("reason", "")
-    if not reason:
-        yield required((*path, "reason"), "conditions")
-    else:
-        if not _is_reason(reason):
-            yield invalid((*path, "reason"), "conditions", reason, _NO_REASON)
-        if count_bytes(reason) > 1024:
-            yield too_long((*path, "reason"), "conditions", 1024)
-    if count_bytes(condition.get("message", "")) > 32768:
-        yield too_long((*path, "message"), "conditions", 32768)
-
-
-def _is_reason(text: str) -> bool:
-    """Whether the text is a condition's reason: a letter, then letters, digits and `_,:`, no comma or colon at
-    the end."""
-    return (
-        text.isascii()
-        and text[0].isalpha()
-        and text[-1] not in ",:"
-        and all(character.isalnum() or character in "_,:" for character in text)
-    )
 
 
 def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:

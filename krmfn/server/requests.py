@@ -131,31 +131,6 @@ def update(
     return Verdict(200, dropped=dropped, warnings=warnings, stored=new)
 
 
-def update_status(kind: Kind, value: Any, stored: dict[str, Any], where: Address) -> Verdict:
-    """PUT of `value` to the /status subresource: only the status is taken over."""
-    before = stored["metadata"]
-    new, refusal = read_body(kind, value, where, ())
-    refusal = refusal or check_name(new, where)
-    if refusal:
-        return refusal
-    meta = new.setdefault("metadata", {})
-    if meta.get("uid", before["uid"]) != before["uid"]:
-        return refuse_uid(kind, where, meta["uid"])
-    refusal = check_version(kind, where, meta, before["resourceVersion"])
-    if refusal:
-        return refusal
-    new["metadata"] = dict(before)
-    _put(new, "spec", stored.get("spec"))
-    dropped = tuple(_drop_from_status(kind, new, stored))
-    causes: list[Cause] = []
-    _check_by_hand(kind, "status", new, stored, causes)
-    if kind.declarative:
-        check_update(kind.root, new, stored, causes)
-    if causes:
-        return refuse(kind.name, kind.group, where.name, causes)._replace(dropped=dropped)
-    return Verdict(200, dropped=dropped, stored=new)
-
-
 def is_live(value: Any) -> bool:
     """Whether a manifest was read from a server: it has what only servers write."""
     meta = value.get("metadata") if isinstance(value, dict) else None
@@ -244,18 +219,6 @@ def _drop(kind: Kind, new: dict[str, Any], stored: dict[str, Any] | None) -> tup
             spec, before = spec.get(name, {}), before.get(name, {})
         dropped.extend(drop_gated_fields(kind.pod_type, spec, before, kind.pod_spec))
     return tuple(dropped)
-
-
-def _drop_from_status(kind: Kind, new: dict[str, Any], stored: dict[str, Any]) -> Iterable[tuple[Path, str]]:
-    """A status that belongs to a gated field of the spec is dropped unless the stored spec has that field."""
-    field = kind.root.fields.get("status")
-    if field is None or "status" not in new:
-        return
-    uses = kind.root.keywords.get("x-kubernetes-status-of", {})
-    for inner in field.type.fields.values():
-        if inner.gate and inner.name in new["status"] and uses.get(inner.name) not in stored.get("spec", {}):
-            del new["status"][inner.name]
-            yield ("status", inner.name), inner.gate
 
 
 def _check_by_hand(

@@ -50,9 +50,8 @@ def write_json(value: Any) -> str:
     import json
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029\x7f":
-        if character in text and character != "\x7f":
-            text = text.replace(character, f"\\u{ord(character):04x}")
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
