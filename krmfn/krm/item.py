@@ -241,32 +241,29 @@ class Item:
         for part in path:
             if not isinstance(part, int):
                 check_key(part)
-        self._edit(lambda editor: editor.set(path, plain), path, plain)
+        self._edit(lambda editor: editor.set(path, plain), path)
 
     def remove(self, path: Path) -> None:
         """Take out what stands at `path`; nothing happens when there is nothing. Raises EditRefused."""
-        from krmfn.krm.editing import REMOVED
-
         if not path:
             raise EditRefused("an object is removed from its list, not from itself")
-        self._edit(lambda editor: editor.remove(path), path, REMOVED)
+        self._edit(lambda editor: editor.remove(path), path)
 
     def rename(self, path: Path, name: str) -> None:
         """Give what stands at `path` another key in its mapping, at the same place. Raises EditRefused."""
-        self._read().edit(path[:-1], lambda editor: editor.rename(path, name), None)
-        self._ref = self._fields = None
+        self._edit(lambda editor: editor.rename(path, name), path[:-1])
 
     def detach(self, gone: Callable[[int], bool]) -> None:
         """Write out what comes from anchors in other parts of the document, which begin at a byte, where `gone` says
         that they go. Raises EditRefused."""
-        self._edit(lambda editor: editor.detach(gone), (), self._read().value())
+        self._edit(lambda editor: editor.detach(gone), ())
 
     def end_line(self) -> Item:
         """The item with a line break at its end: a copy where it has none. No value changes by that."""
         if begins_line(self.text, len(self.text)):
             return self
         other = self.__copy__()
-        other._edit(lambda editor: editor.end_line(), (), self._read().value())
+        other._edit(lambda editor: editor.end_line(), ())
         return other
 
     def atomically(self, work: Callable[[], None]) -> None:
@@ -281,15 +278,10 @@ class Item:
             self._ref = self._fields = None
             raise
 
-    def _edit(self, plan: Callable[[Editor], bool], path: Path, value: Any) -> None:
-        from krmfn.krm.editing import edit_copy
-
+    def _edit(self, plan: Callable[[Editor], bool], path: Path) -> None:
         if not isinstance(path, tuple):
             raise TypeError(f"a path is a tuple such as ('spec', 'replicas'), not {path!r}")
-        reading = self._read()
-
-        shares = not self.frame.json and reading.may_share()
-        reading.edit(path, plan, None if shares else lambda old: edit_copy(old, path, 0, value))
+        self._read().edit(path, plan)
         if not path or path[0] in HEAD:
             self._ref = self._fields = None
 

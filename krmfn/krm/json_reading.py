@@ -5,6 +5,7 @@ Strings become double-quoted scalars; numbers and words keep their spelling, so 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from krmfn.krm.dialect import replace_surrogates
@@ -28,11 +29,11 @@ def load_json(text: str | bytes) -> Any:
 
 def compose_json(text: str, start: int = 0) -> tuple[Node, int]:
     """Read one JSON value from `start`; gives the node and the offset behind it. Raises Unreadable."""
-    return _Reader(text).read(start)
+    return _Reader(text).read(start, 0)
 
 
 class _Reader:
-    """An explicit stack of open collections; strings are read by the C scanner of the json module."""
+    """Each method gives a node and the offset behind it. Strings are read by the C scanner of the json module."""
 
     def __init__(self, text: str) -> None:
         from json import decoder
@@ -40,67 +41,11 @@ class _Reader:
         self.text = text
         self.scan: Any = vars(decoder)["scanstring"]  # the C scanner where there is one; typeshed omits it
 
-    def read(self, position: int) -> tuple[Node, int]:
-        stack: list[Mapping | Sequence] = []
-        keys: list[Scalar | None] = []
+    def read(self, position: int, depth: int) -> tuple[Node, int]:
         position = self.skip(position)
-        while True:
-            node, position = self.read_start(position)
-            if stack:
-                self.attach(stack[-1], keys[-1], node)
-            if isinstance(node, Mapping | Sequence):
-                if len(stack) >= MAX_DEPTH:
-                    raise self.refuse(position, f"nested deeper than {MAX_DEPTH} levels")
-                stack.append(node)
-                keys.append(None)
-                position = self.skip(position)
-                if self.text[position : position + 1] != ("}" if isinstance(node, Mapping) else "]"):
-                    position = self.read_key(stack, keys, position)
-                    continue
-            elif not stack:
-                return node, position
-            position = self.skip(position)
-            while stack:
-                sign = self.text[position : position + 1]
-                closing = "}" if isinstance(stack[-1], Mapping) else "]"
-                if sign != closing:
-                    break
-                position += 1
-                closed = stack.pop()
-                closed.end = position
-                keys.pop()
-                if not stack:
-                    return closed, position
-                position = self.skip(position)
-            if self.text[position : position + 1] != ",":
-                raise self.refuse(position, "expected a comma or a closing bracket")
-            position = self.read_key(stack, keys, self.skip(position + 1))
-
-    def read_key(self, stack: list[Mapping | Sequence], keys: list[Scalar | None], position: int) -> int:
-        if isinstance(stack[-1], Sequence):
-            return position
-        if self.text[position : position + 1] != '"':
-            raise self.refuse(position, "expected a key in double quotes")
-        key, position = self.read_string(position)
-        keys[-1] = key
-        position = self.skip(position)
-        if self.text[position : position + 1] != ":":
-            raise self.refuse(position, "expected a colon")
-        return self.skip(position + 1)
-
-    def attach(self, parent: Mapping | Sequence, key: Scalar | None, node: Node) -> None:
-        if isinstance(parent, Sequence):
-            parent.children.append(node)
-        else:
-            assert key is not None
-            parent.children.append((key, node))
-
-    def read_start(self, position: int) -> tuple[Node, int]:
         sign = self.text[position : position + 1]
-        if sign == "{":
-            return Mapping(position, position + 1, None, None, True), position + 1
-        if sign == "[":
-            return Sequence(position, position + 1, None, None, True), position + 1
+        if sign in ("{", "["):
+            return self.read_collection(position, depth)
         if sign == '"':
             return self.read_string(position)
         for word in _WORDS:
@@ -108,6 +53,41 @@ class _Reader:
                 end = position + len(word)
                 return Scalar(position, end, None, None, word, ""), end
         return self.read_number(position)
+
+    def read_collection(self, position: int, depth: int) -> tuple[Node, int]:
+        is_map = self.text[position] == "{"
+        closing = "}" if is_map else "]"
+        node = (Mapping if is_map else Sequence)(position, position + 1, None, None, True)
+        position += 1
+        if depth >= MAX_DEPTH:
+            raise self.refuse(position, f"nested deeper than {MAX_DEPTH} levels")
+        position = self.skip(position)
+        sign = self.text[position : position + 1]
+        while sign != closing:
+            if is_map:
+                key, position = self.read_key(position)
+                child, position = self.read(position, depth + 1)
+                node.children.append((key, child))
+            else:
+                child, position = self.read(position, depth + 1)
+                node.children.append(child)
+            position = self.skip(position)
+            sign = self.text[position : position + 1]
+            if sign == ",":
+                position = self.skip(position + 1)
+            elif sign != closing:
+                raise self.refuse(position, "expected a comma or a closing bracket")
+        node.end = position + 1
+        return node, node.end
+
+    def read_key(self, position: int) -> tuple[Scalar, int]:
+        if self.text[position : position + 1] != '"':
+            raise self.refuse(position, "expected a key in double quotes")
+        key, position = self.read_string(position)
+        position = self.skip(position)
+        if self.text[position : position + 1] != ":":
+            raise self.refuse(position, "expected a colon")
+        return key, position + 1
 
     def read_string(self, position: int) -> tuple[Scalar, int]:
         try:
@@ -117,23 +97,10 @@ class _Reader:
         return Scalar(position, end, None, None, replace_surrogates(content), '"'), end
 
     def read_number(self, position: int) -> tuple[Scalar, int]:
-        end = position
-        while self.text[end : end + 1] and self.text[end] in "+-.0123456789eE":
-            end += 1
-        source = self.text[position:end]
-        whole = source.removeprefix("-").lower().partition("e")[0].partition(".")[0]
-        try:
-            float(source)
-        except ValueError:
-            raise self.refuse(position, "expected a value") from None
-        if (
-            not whole
-            or (len(whole) > 1 and whole[0] == "0")
-            or source[0] in "+."
-            or source[-1] == "."
-            or ".e" in source.lower()
-        ):
+        source = re.compile(r"[-+.0-9eE]*").match(self.text, position)[0]  # type: ignore[index]  # it matches always
+        if not re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", source):
             raise self.refuse(position, "expected a value")
+        end = position + len(source)
         return Scalar(position, end, None, NUMBER_TAG, source, ""), end
 
     def skip(self, position: int) -> int:
@@ -153,8 +120,6 @@ def has_comments(text: bytes) -> bool:
     True
     """
     # What is opened and never closed goes up to the end: no second look at the same bytes.
-    import re
-
     string = rb"""("(?:[^"\\]|\\.|\\\Z)*(?:"|\Z))"""
     comment = rb"|//[^\n]*|/\*.*?(?:\*/|\Z)"
     bare = re.sub(string + comment, lambda found: found[1] or b" ", text, flags=re.DOTALL)

@@ -1,8 +1,8 @@
 """The text of one item while it is read and edited: tree, value and pending splices, kept in step.
 
 Edits are collected as splices of the text that was parsed; the text is spliced and parsed again only when an edit
-depends on an earlier one: meets it, or is above or below it. The value follows by the same edits in plain data, when it
-is asked for. An edit is made as a whole or not at all.
+depends on an earlier one: meets it, or is above or below it. The value is read again when it is asked for. An edit is
+made as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     #: Everything that an edit changes.
     State = tuple[Any, ...]
-    #: Makes an edit in a plain value; raises EditRefused where it cannot.
-    Repeat = Callable[[Any], Any]
     #: Plans an edit of a text: True when it is there, False when it has to be asked again.
     Plan = Callable[[Editor], bool]
 
@@ -47,13 +45,11 @@ class Reading:
     """The text of an item with its tree and value, which can be forgotten and read again."""
 
     __slots__ = (
-        "_behind",
         "_edits",
         "_lines",
         "_owner",
         "_paths",
         "_root",
-        "_shares",
         "_style",
         "_text",
         "_value",
@@ -73,12 +69,9 @@ class Reading:
         self._text: str | None = None
         self._root: Any = _NOTHING
         self._value: Any = value
-        #: The edits that the value lags behind.
-        self._behind: list[Repeat] = []
         self._edits: list[tuple[int, int, str]] = []
         #: The paths of these, and (false) all that are above them.
         self._paths: dict[Path, bool] = {}
-        self._shares: bool | None = None
         #: That of the first text: what was asked between edits must not change how the next one is written.
         self._style: Style | None = None
         #: Whether a mapping of the value may have a key twice in the text. What reads lines gives no such value.
@@ -113,12 +106,11 @@ class Reading:
         self._paths = {}
         self._root = _NOTHING
         self._lines = None
-        self._shares = None
 
     def replace_text(self, text: str) -> None:
         """Begin with another text, as if it had come from edits."""
         self._replace(text)
-        self._forget_value()
+        self._value = _NOTHING
         self._style = None
         self.touched = True
 
@@ -151,8 +143,6 @@ class Reading:
 
     def value(self) -> Any:
         """The plain value of the text with all edits."""
-        if self._behind:
-            self._catch_up()
         if self._value is _NOTHING:
             root = self.root()
             if self._value is _NOTHING:
@@ -164,19 +154,6 @@ class Reading:
                     self._owner.frame.source.refuse(error, self._owner.start, self._owner.frame.pad)
         return self._value
 
-    def _catch_up(self) -> None:
-        """Make the edits in the value that were made in the text; where that cannot be done it is read again."""
-        try:
-            for repeat in self._behind:
-                self._value = repeat(self._value)
-            self._behind = []
-        except EditRefused:
-            self._forget_value()
-
-    def _forget_value(self) -> None:
-        self._value = _NOTHING
-        self._behind = []
-
     def adopt(self, root: Node) -> None:
         """Take over a tree of the text, and keep the value of it. Raises Unreadable."""
         self._root = root
@@ -186,60 +163,45 @@ class Reading:
     def forget(self) -> None:
         """Drop what can be read again."""
         self._replace(self.text)
-        self._forget_value()
-
-    def may_share(self) -> bool:
-        """Whether a part of the object may stand in several places: there may be aliases. Edits add none, and a text
-        that was read by lines has none."""
-        if self._shares is None:
-            self._shares = self._lines is None and any(sign in self._parsed for sign in ("&", "*", "<<"))
-        return self._shares
+        self._value = _NOTHING
 
     def save(self) -> State:
         """What `restore` needs to take back all edits from now on."""
-        edits = self._behind[:], self._edits[:], self._paths.copy()
+        edits = self._edits[:], self._paths.copy()
         return self._text, self._root, self._value, self.repeats, *edits, self.touched
 
     def restore(self, state: State) -> None:
         """Be as at `save`."""
-        self._text, self._root, self._value, self.repeats, *edits, self.touched = state
-        self._behind, self._edits, self._paths = edits
+        self._text, self._root, self._value, self.repeats, self._edits, self._paths, self.touched = state
         self._lines = None  # they are those of another text, perhaps
-        self._shares = None
 
-    def edit(self, path: Path, plan: Plan, repeat: Repeat | None) -> None:
-        """Make an edit at `path`. `repeat` makes the same edit in a plain value, None where the value has to be read
-        again. Raises EditRefused and Unreadable; nothing is changed then."""
+    def edit(self, path: Path, plan: Plan) -> None:
+        """Make an edit at `path`. Raises EditRefused and Unreadable; nothing is changed then."""
         state = self.save()
         try:
-            simple = self._edit(path, plan)
+            self._edit(path, plan)
         except BaseException:
             self.restore(state)
             raise
-        if repeat is None or not simple:
-            self._forget_value()
-        elif self._value is not _NOTHING:
-            self._behind.append(repeat)
 
-    def _edit(self, path: Path, plan: Plan) -> bool:
-        """Make an edit in the text; whether one splice of the tree that was there has done it."""
+    def _edit(self, path: Path, plan: Plan) -> None:
         above = [path[:end] for end in range(len(path))]
         if path in self._paths or any(map(self._paths.get, above)):
             self._flush()
-        simple = True
-        while True:
+        done = False
+        while not done:
             editor, done = self._plan(plan)
             if self._edits and (not done or editor.removes or not editor.edits or _meet(self._edits, editor.edits)):
                 self._flush()  # planned without regard to earlier edits: once more, on the new text
+                done = False
                 continue
-            self._edits = _join(self._edits, editor.edits)
+            self._edits = sorted([*self._edits, *editor.edits], key=lambda edit: edit[0])  # those at one place in order
             self._paths |= {**dict.fromkeys(above, False), path: True}
-            self.touched = self.touched or bool(editor.edits)
+            if editor.edits:
+                self.touched = True
+                self._value = _NOTHING
             if editor.removes or not done:
                 self._flush()
-            if done:
-                return simple
-            simple = False
 
     def _plan(self, plan: Plan) -> tuple[Editor, bool]:
         while True:
@@ -268,24 +230,8 @@ class Reading:
         return anchors is not None and anchors.is_used(anchor, self._owner.end)
 
 
-def _join(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """All splices in the order of their offsets; those at one place stay in the order in which they were made."""
-    return sorted([*old, *new], key=_offset)
-
-
-def _offset(edit: tuple[int, int, str]) -> int:
-    return edit[0]
-
-
 def _meet(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> bool:
-    """Whether splices touch each other, so that the later ones have to be planned again; `old` is in order."""
-    offset, length, _ = old[-1]
-    if all(place > offset + length for place, _, _ in new):
-        return False  # the usual order
-    from bisect import bisect_right
-
-    for offset, length, _ in new:
-        before = bisect_right(old, offset + length, key=_offset)
-        if before and old[before - 1][0] + old[before - 1][1] >= offset:
-            return True
-    return False
+    """Whether splices touch each other, so that the later ones have to be planned again."""
+    return any(
+        start <= offset + length and offset <= start + size for offset, length, _ in new for start, size, _ in old
+    )

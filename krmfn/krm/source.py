@@ -14,8 +14,6 @@ _BREAKS = (b"\n", b"\r", *RARE_BREAKS)
 #: Bytes that continue a character of UTF-8, and how many bytes are counted at once.
 _CONTINUES = bytes(range(0x80, 0xC0))
 _BLOCK = 4096
-#: Looking through more bytes than these again costs more than remembering what was in them.
-_LARGE = 16_384
 
 
 class Source:
@@ -44,8 +42,7 @@ class Source:
         found = self._signs.get(word)
         if found is None:
             found = (word, *self.list_stand_ins()) if word in self.data else self.list_stand_ins()
-            if len(self.data) > _LARGE:
-                self._signs[word] = found
+            self._signs[word] = found
         return found
 
     def list_stand_ins(self) -> tuple[bytes, ...]:

@@ -23,18 +23,14 @@ from krmfn.server.spell import to_api, write_json
 from krmfn.server.threeway import keep_filled
 from krmfn.server.verdict import Cause, Verdict
 
-_NO_FACTS = AdmissionFacts()
 
-
-def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts = _NO_FACTS) -> Verdict:
+def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts) -> Verdict:
     """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
     body = keep_filled(kind.root, new, find_applied(old), to_api(kind.root, stored))
     return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
 
 
-def apply_server_side(
-    kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts = _NO_FACTS
-) -> Verdict:
+def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts) -> Verdict:
     """Server-side apply of `new` by the forced field manager that had applied `old`."""
     where = Address(address_of(kind, new).version, *_place(stored))
     if _manages_fields(kind, new):
