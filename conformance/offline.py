@@ -17,7 +17,7 @@ from conformance.storage import Record
 from conformance.versions import Profile
 from krmfn import server
 from krmfn.server import Mode, PriorityClass
-from krmfn.server.admission import AdmissionFacts
+from krmfn.server.admission import NO_FACTS, AdmissionFacts
 from krmfn.server.body import address_of, refuse_body
 from krmfn.server.requests import (
     STORED_VERSION,
@@ -28,8 +28,6 @@ from krmfn.server.requests import (
 from krmfn.server.schema import Kind, find_kind
 from krmfn.server.strategy import STORED_UID
 from krmfn.server.verdict import Verdict
-
-_NO_FACTS = AdmissionFacts()
 
 
 class Unanswered(LookupError):
@@ -58,7 +56,7 @@ def kind_of(profile: Profile, name: str) -> Kind:
     return kind
 
 
-def create_from_text(kind: Kind, body: bytes, facts: AdmissionFacts = _NO_FACTS) -> Verdict:
+def create_from_text(kind: Kind, body: bytes, facts: AdmissionFacts = NO_FACTS) -> Verdict:
     """POST of an exact body."""
     try:
         value = read_json(body)

@@ -18,33 +18,28 @@ FindAnchor = Callable[[str], tuple[Node, int] | None]
 
 
 def compose(text: str, find_anchor: FindAnchor | None = None) -> Node | None:
-    """Read the only document in `text`; None when there is none. Raises Unreadable."""
-    documents = compose_all(text, find_anchor)
-    if len(documents) > 1:
-        place = position(text, documents[1].start)
-        raise Unreadable("a second document begins where one was expected", *place)
-    return documents[0] if documents else None
-
-
-def compose_all(text: str, find_anchor: FindAnchor | None = None) -> list[Node]:
-    """Read all documents in `text`; documents without content are left out. Raises Unreadable."""
+    """Read the only document in `text`; None when there is none that has content. Raises Unreadable."""
     import yaml
     from yaml._yaml import CParser
 
     if not text.isascii() and (mark := ("\n" + text).find("\n\ufeff")) >= 0:
         raise Unreadable("a byte order mark inside the text", *position(text, mark))
     try:
-        return list(_compose_documents(CParser(text), find_anchor, text))
+        documents = list(_compose_documents(CParser(text), find_anchor, text))
     except yaml.YAMLError as error:
         raise explain_error(error, text) from None
     except UnicodeEncodeError as error:
         raise Unreadable("invalid character: a lone surrogate", *position(text, error.start)) from None
+    if len(documents) > 1:
+        place = position(text, documents[1].start)
+        raise Unreadable("a second document begins where one was expected", *place)
+    return documents[0] if documents else None
 
 
 def _compose_documents(parser: Any, find_anchor: FindAnchor | None, text: str) -> Iterator[Node]:
     """The documents that have content.
 
-    Not a part of `compose_all`: where there is no memory left CPython 3.11 never comes out of an `except` that stands
+    Not a part of `compose`: where there is no memory left CPython 3.11 never comes out of an `except` that stands
     behind the first 256 instructions of its function.
     """
     import yaml

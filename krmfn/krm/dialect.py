@@ -19,14 +19,9 @@ _WORDS: dict[str, bool | None] = {
 }
 #: Words that every reader agrees on.
 _AGREED = frozenset(["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"])
-_ENDLESS = frozenset(sign + dot for sign in ("", "+") for dot in (".inf", ".Inf", ".INF")) | {
-    "-.inf",
-    "-.Inf",
-    "-.INF",
-    ".nan",
-    ".NaN",
-    ".NAN",
-}
+_ENDLESS = frozenset(
+    [*(sign + dot for sign in ("", "+", "-") for dot in (".inf", ".Inf", ".INF")), ".nan", ".NaN", ".NAN"]
+)
 _DIGITS = frozenset("0123456789")
 _HINTS = _DIGITS | frozenset("+-.yYnNtTfFoO~")
 _INT64 = 1 << 63

@@ -120,12 +120,12 @@ class Editor:
             node = step.node
             depth += 1
         if isinstance(node, Alias):
-            return self._replace(way, path, edit_copy(self._read(node), path, depth, value))
+            return self._replace(way, edit_copy(self._read(node), path, depth, value))
         if depth == len(path):
             return self._assign(way, node, path, value)
         if self._read(node) is not None:
             raise EditRefused(f"{format_path(path[:depth])} is neither a map nor a list")
-        return True if value is REMOVED else self._replace(way, path, _nest(path[depth:], value))
+        return True if value is REMOVED else self._replace(way, _nest(path[depth:], value))
 
     def _change_merged(
         self, way: list[Step], node: Mapping | Sequence, step: Step, path: Path, depth: int, value: Any
@@ -162,7 +162,7 @@ class Editor:
             gone = _find_missing([self._read(child) for child in node.items], value)
             if gone:
                 return self._remove_elements(way, node, path, gone)
-        return self._replace(way, path, value)
+        return self._replace(way, value)
 
     def _assign_map(self, way: list[Step], node: Mapping, path: Path, value: dict[str, Any]) -> bool:
         """Make the first of the changes; the editor is asked again for the others."""
@@ -209,7 +209,7 @@ class Editor:
             self.edits = insert_elements(self.text, node, [value], self.style)
         return True
 
-    def _replace(self, way: list[Step], path: Path, value: Any) -> bool:
+    def _replace(self, way: list[Step], value: Any) -> bool:
         if not way:
             raise EditRefused("an object cannot be replaced as a whole")
         step = way[-1]
@@ -226,7 +226,7 @@ class Editor:
         if not self._free(way, holder, step.node, step.key):
             return False
         if isinstance(holder, Mapping):
-            self._refuse_revealed(holder, step, path)
+            self._refuse_revealed(holder, path)
         if len(holder.pairs if isinstance(holder, Mapping) else holder.items) > 1:
             self.edits = remove_child(self.text, holder, step.place)
             return isinstance(holder, Sequence) or sum(read_key(key) == path[-1] for key, _ in holder.pairs) == 1
@@ -237,7 +237,7 @@ class Editor:
             raise EditRefused(f"the document contains nothing but {format_path(path)}")
         return True
 
-    def _refuse_revealed(self, holder: Mapping, step: Step, path: Path) -> None:
+    def _refuse_revealed(self, holder: Mapping, path: Path) -> None:
         """A merge key that sets the same key would show through."""
         for key, child in holder.pairs:
             if is_merge(key) and str(path[-1]) in _merge(self._read(child)):

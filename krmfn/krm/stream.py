@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence as Many
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.item import Item
 from krmfn.krm.lines import read_lines
-from krmfn.krm.listing import Found, Offsets, check_version, read_listing, splice
+from krmfn.krm.listing import Found, Listing, Offsets, Splice, check_version, read_listing, splice
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
 from krmfn.krm.source import BOM, Source, looks_like_json
-
-if TYPE_CHECKING:
-    from krmfn.krm.listing import Found, Listing, Offsets, Splice
 
 _IDENTITY = ("apiVersion", "kind")
 #: What an object has beside its identity. Files of other programs (an install-config, a scorecard) have other keys.

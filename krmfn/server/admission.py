@@ -44,6 +44,10 @@ class AdmissionFacts(NamedTuple):
     accounts: bool = True
 
 
+#: Of a cluster of which nothing is known.
+NO_FACTS = AdmissionFacts()
+
+
 class Write(NamedTuple):
     """A request that is admitted: the `new` object, and the stored one where there is one."""
 

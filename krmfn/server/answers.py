@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from krmfn.server.admission import AdmissionFacts
+from krmfn.server.admission import NO_FACTS, AdmissionFacts
 from krmfn.server.requests import create, hold, update
 from krmfn.server.schema import Kind, find_kind
 from krmfn.server.verdict import Verdict
 
 Mode: TypeAlias = 'Literal["apply", "server-side-apply", "replace"]'
-
-_NO_FACTS = AdmissionFacts()
 
 
 def kind_of(value: Any, release: str, gates: Mapping[str, bool]) -> Kind | None:
@@ -58,7 +56,7 @@ def change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: AdmissionFact
 
 
 def change(
-    kind: Kind, new: Any, old: Any, stored: dict[str, Any], mode: Mode = "apply", facts: AdmissionFacts = _NO_FACTS
+    kind: Kind, new: Any, old: Any, stored: dict[str, Any], mode: Mode = "apply", facts: AdmissionFacts = NO_FACTS
 ) -> Verdict:
     """The answer to changing the manifest `old`, which the server holds as `stored` (see hold)."""
     if mode == "replace":

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 Scope: TypeAlias = 'Mapping[str, "Any"]'
@@ -93,36 +93,21 @@ class _Parser:
             raise Unsupported(self.here())
 
     def choice(self) -> Evaluate:
-        test = self.either()
+        test = self.binary(0)
         if not self.take("?"):
             return test
-        first = self.either()
+        first = self.binary(0)
         self.need(":")
         second = self.choice()
         return lambda scope: first(scope) if _truth(test(scope)) else second(scope)
 
-    def either(self) -> Evaluate:
-        found = self.both()
-        while self.take("||"):
-            found = _decide(found, self.both(), True)
-        return found
-
-    def both(self) -> Evaluate:
-        found = self.relation()
-        while self.take("&&"):
-            found = _decide(found, self.relation(), False)
-        return found
-
-    def relation(self) -> Evaluate:
-        found = self.sum()
-        while sign := self.take("==", "!=", "<", "<=", ">", ">=", "in"):
-            found = _apply(_RELATIONS[sign], found, self.sum())
-        return found
-
-    def sum(self) -> Evaluate:
-        found = self.product()
-        while sign := self.take("+", "-"):
-            found = _apply(_SUMS[sign], found, self.product())
+    def binary(self, level: int) -> Evaluate:
+        """The operators of a level, from left to right, between what binds tighter."""
+        if level == len(_LEVELS):
+            return self.product()
+        found = self.binary(level + 1)
+        while sign := self.take(*_LEVELS[level]):
+            found = _LEVELS[level][sign](found, self.binary(level + 1))
         return found
 
     def product(self) -> Evaluate:
@@ -192,7 +177,7 @@ class _Parser:
             found = self.member_of_has()
             self.need(")")
             return found
-        (argument,) = self.only(self.arguments(")"), 1)
+        argument = self.only(self.arguments(")"))
         if name not in ("size", "string", "int"):
             raise Unsupported(name)
         return lambda scope: _FUNCTIONS[name](argument(scope))
@@ -217,20 +202,20 @@ class _Parser:
             return lambda scope: _size(target(scope))
         if name not in _METHODS:
             raise Unsupported(name)
-        (argument,) = self.only(arguments, 1)
+        argument = self.only(arguments)
         return _apply(_METHODS[name], target, argument)
 
     def macro(self, target: Evaluate, name: str) -> Evaluate:
         variable = self.name()
         self.need(",")
-        (body,) = self.only(self.arguments(")"), 1)
+        body = self.only(self.arguments(")"))
         run = _RUNS[name]
         return lambda scope: run(_entries(target(scope)), lambda item: body({**scope, variable: item}))
 
-    def only(self, arguments: list[Evaluate], count: int) -> list[Evaluate]:
-        if len(arguments) != count:
+    def only(self, arguments: list[Evaluate]) -> Evaluate:
+        if len(arguments) != 1:
             raise Unsupported("arguments")
-        return arguments
+        return arguments[0]
 
 
 def _unquote(text: str) -> str:
@@ -254,7 +239,7 @@ def _apply(operate: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) 
     return lambda scope: operate(left(scope), right(scope))
 
 
-def _decide(left: Evaluate, right: Evaluate, decisive: bool) -> Evaluate:
+def _decide(decisive: bool, left: Evaluate, right: Evaluate) -> Evaluate:
     """`||` and `&&`: the side that decides does so although the other one fails."""
 
     def found(scope: Scope) -> bool:
@@ -429,6 +414,13 @@ _SUMS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "+": _add,
     "-": lambda left, right: _number(left) - _number(right),
 }
+#: The operators with two sides, the loosest first.
+_LEVELS: Final[tuple[Mapping[str, Callable[[Evaluate, Evaluate], Evaluate]], ...]] = (
+    {"||": partial(_decide, True)},
+    {"&&": partial(_decide, False)},
+    {sign: partial(_apply, operate) for sign, operate in _RELATIONS.items()},
+    {sign: partial(_apply, operate) for sign, operate in _SUMS.items()},
+)
 _FUNCTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {"size": _size, "string": _to_text, "int": _to_int}
 _METHODS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "startsWith": _text_method(str.startswith),

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from krmfn.server.admission import AdmissionFacts
+from krmfn.server.admission import NO_FACTS, AdmissionFacts
 from krmfn.server.answers import Mode, as_sent, change_held, kind_of, misreads_numbers
 from krmfn.server.requests import create
 from krmfn.server.schema import compile_schemas
 from krmfn.server.verdict import Verdict, guard, refused_by
-
-_NO_FACTS = AdmissionFacts()
 
 
 def answer(
@@ -20,7 +18,7 @@ def answer(
     gates: Mapping[str, bool],
     stored: Any = None,
     way: Mode = "apply",
-    facts: AdmissionFacts = _NO_FACTS,
+    facts: AdmissionFacts = NO_FACTS,
     definitions: Iterable[Mapping[str, Any]] = (),
 ) -> Verdict | None:
     """The answer of a server of `release` to an object, with strict field validation.

@@ -10,7 +10,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.server.admission import AdmissionFacts, Write
+from krmfn.server.admission import NO_FACTS, AdmissionFacts, Write
 from krmfn.server.body import Address, address_of, check_name, check_version, read_body, refuse_uid
 from krmfn.server.declarative import check_create, check_update
 from krmfn.server.formats import check_path_segment, check_short_name
@@ -28,12 +28,11 @@ from krmfn.server.strategy import (
 )
 from krmfn.server.verdict import Cause, Verdict, refuse
 
-_NO_FACTS = AdmissionFacts()
 STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
 
 
-def create(kind: Kind, value: Any, facts: AdmissionFacts = _NO_FACTS, duplicates: Iterable[Path] = ()) -> Verdict:
+def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates: Iterable[Path] = ()) -> Verdict:
     """POST of `value`, a JSON value."""
     if not kind.versions:
         return Verdict(404, "the server could not find the requested resource")
@@ -83,7 +82,7 @@ def update(
     kind: Kind,
     value: Any,
     stored: dict[str, Any],
-    facts: AdmissionFacts = _NO_FACTS,
+    facts: AdmissionFacts = NO_FACTS,
     address: Address | None = None,
     duplicates: Iterable[Path] = (),
     conditional: bool = True,
@@ -139,7 +138,7 @@ def is_live(value: Any) -> bool:
     )
 
 
-def hold(kind: Kind, value: Any, facts: AdmissionFacts = _NO_FACTS) -> dict[str, Any] | None:
+def hold(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS) -> dict[str, Any] | None:
     """The manifest `value` as the server holds it, or None when the server would refuse it.
 
     One that was read from a server is taken as it stands. Any other is what a create of it leaves behind.
