@@ -264,14 +264,8 @@ def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = N
 
     census = count_all(items, settings)
     operators = [*run("operator", census, settings)]
-    unmade = [
-        finding
-        for finding in operators
-        if finding.rule in _DEADLOCKS or (finding.rule in _UNMADE and _rate(finding) == "error")
-    ]
     found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
-    doubts = [each for each in (*found, *operators) if _is_doubt(each, simulator) and _rate(each) == "warning"]
-    return _forecast(census, settings, found, simulator, unmade, doubts)
+    return _forecast(census, settings, found, operators, simulator)
 
 
 def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: Ask | None = None) -> Diagnosis:
@@ -282,24 +276,30 @@ def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: As
     from krmfn.survey.counting import count_all
 
     census = count_all(items, settings)
-    found = [*run("scheduler", census, settings), *run("operator", census, settings)]
-    rated = [finding._replace(severity=_rate(finding)) for finding in found]
-    return diagnose(item, items, census, _forecast(census, settings, found, simulator), rated)
+    scheduling, operators = ([*run(stage, census, settings)] for stage in ("scheduler", "operator"))
+    rated = [finding._replace(severity=_rate(finding)) for finding in (*scheduling, *operators)]
+    return diagnose(item, items, census, _forecast(census, settings, scheduling, operators, simulator), rated)
 
 
 def _forecast(
     census: Census,
     settings: Settings,
-    found: Iterable[Finding],
+    found: Sequence[Finding],
+    operators: Sequence[Finding],
     simulator: Ask | None,
-    unmade: Sequence[Finding] = (),
-    doubts: Sequence[Finding] = (),
 ) -> Outlook:
+    """What the server and the scheduler (`found`), and the operators, would make of the gangs."""
     from krmfn.checks.rule import is_obeyed
     from krmfn.forecast import forecast
 
     # A missing group may be in the cluster, and is only a warning then; if it is not, its pods never start.
     errors = [finding for finding in found if _rate(finding) == "error" or finding.rule == "group-missing"]
+    unmade = [
+        finding
+        for finding in operators
+        if finding.rule in _DEADLOCKS or (finding.rule in _UNMADE and _rate(finding) == "error")
+    ]
+    doubts = [each for each in (*found, *operators) if _is_doubt(each, simulator) and _rate(each) == "warning"]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
     return forecast(census, settings, errors, simulator, gangs, trees, unmade, doubts)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def build(folder: Path) -> None:
     for name in ("index.html", "style.css", "worker.js", "host.py"):
         shutil.copyfile(SOURCES / name, folder / name)
     (folder / "examples.json").write_text(json.dumps(list_examples()))
+    (folder / "llms.txt").write_text(render_index())
     (folder / "pyodide").mkdir(exist_ok=True)
     for name in PYODIDE:
         shutil.copyfile(modules / "pyodide" / name, folder / "pyodide" / name)
@@ -83,6 +85,28 @@ def install() -> Path:
             if not stamp.exists():
                 raise
     return place / "node_modules"
+
+
+def render_index() -> str:
+    """`llms.txt` of the site: what each page is about, for programs that read before they look (https://llmstxt.org)."""
+    config = (ROOT / "mkdocs.yml").read_text()
+    lines = ["# krmfn", "", f"> {_find_summary(ROOT / 'README.md')}", ""]
+    for indent, title, path in re.findall(
+        r"^( +)- (.+?): ?(\S+\.md)?$", config[config.index("\nnav:") :], re.MULTILINE
+    ):
+        if path:
+            address = f"docs/{path.removesuffix('index.md').removesuffix('.md')}".rstrip("/")
+            lines.append(f"* [{title}]({address}/): {_find_summary(ROOT / 'docs' / path)}")
+        elif len(indent) <= 2:
+            lines += ["", f"## {title}", ""]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
+
+
+def _find_summary(page: Path) -> str:
+    """The first paragraph of a page, in one line."""
+    parts = (part.strip() for part in page.read_text().split("\n\n"))
+    text = next((part for part in parts if part and part[0] not in "#<|-`"), "")
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))
 
 
 def list_examples() -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from krmfn.config import read_settings
+from playground.build import render_index
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,3 +53,14 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [str(Path(sys.executable).with_name("zensical")), "build", "--strict", "--clean"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_programs_find_every_page() -> None:
+    text = render_index()
+    found = re.findall(r"^\* \[.+?\]\(docs/(.*?)/?\): (.+)$", text, re.MULTILINE)
+    found_pages = (path for path in (ROOT / "docs").rglob("*.md") if path.name[0] != "_")
+    pages = {str(path.relative_to(ROOT / "docs")) for path in found_pages}
+    listed = {f"{path}.md" if f"{path}.md" in pages else f"{path}/index.md".lstrip("/") for path, _ in found}
+    assert listed <= pages
+    assert {page for page in pages if page.startswith(("how-to/", "reference/"))} <= listed
+    assert all(len(summary) > 20 for _, summary in found)
