@@ -1,6 +1,6 @@
 """Lists: items are the same in whatever order and company they are read, and a list is what was made of it.
 
-The splitter and the readers of heads are compared with a reading of the whole document by libyaml; after edits,
+The splitter is compared with a reading of the whole document by libyaml; after edits,
 removals, additions and new results the whole document is read again, and what was not touched has its bytes.
 """
 
