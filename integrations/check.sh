@@ -47,7 +47,7 @@ validate text >"$scratch/text" 2>"$scratch/counts" || true
 
 {
   echo '<!-- krmfn -->'
-  printf '## krmfn: %s\n' "$(sed -n 's/^krmfn: //p' "$scratch/counts" | sed 's/; for details.*//' | tail -n 1)"
+  printf '## krmfn: %s\n' "$(sed -n 's/^krmfn: //p' "$scratch/counts" | sed 's/; for details.*//' | head -n 1)"
   show "$scratch/text" 'Findings'
   if [ -n "$KRMFN_AGAINST" ]; then
     # shellcheck disable=SC2086 # a list of words

@@ -12,11 +12,13 @@ from krmfn.cli.configuration import Configurations
 from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError, spell_command
 from krmfn.cli.tree import OPTIONS as TREE_OPTIONS
 from krmfn.cli.tree import draw
+from krmfn.config import ConfigError
 from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
 from krmfn.workspace.kustomization import NotPossible, plan_init
 from krmfn.workspace.moving import list_above, plan_move, spell_advice
 from krmfn.workspace.replacing import FileChange, lock, replace
+from krmfn.workspace.trees import InputMissing
 from krmfn.workspace.writing import spell_diff
 
 SUMMARY = "Writes the function's configuration and the name references, and lists both in kustomization.yaml."
@@ -77,31 +79,36 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
     changes = [change for change in planned if change.old != change.new]
     reading = {**_READING, **options}
     places = [each.folder for each in above] if options["move"] else [folder]
-    if options["diff"]:
-        for place in places if options["all"] or options["annotate"] else ():
+    if options["all"] or options["annotate"]:
+        for place in places:
             changes += annotate(place, choose(list_offers(place, reading), options), reading)
+    if options["diff"]:
         streams.write(channels.lines(spell_diff(changes)))
         return 0
     replace(changes)
     if not options["quiet"]:
-        _tell_changes(planned)
+        _tell_changes([*planned, *(change for change in changes if change not in planned)])
     for place in places if function else ():
-        _lead_on(place, reading)
+        try:
+            _lead_on(place, reading)
+        except (ConfigError, InputMissing, UsageError) as reason:  # what was written is written
+            streams.say(str(reason))
     return 0
 
 
 def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
     """From the kustomization to its first gang: what could be one, the annotations, and the tree of the next build."""
-    offers = list_offers(folder, options)
-    quiet = options["quiet"]
+    quiet, chosen = options["quiet"], options["all"] or options["annotate"]
+    offers = [] if quiet and chosen else list_offers(folder, options)
     for line in () if quiet or not offers else spell_offers(offers):
         streams.tell(channels.line(line) + "\n")
-    chosen = choose(offers, options)
-    changes = annotate(folder, chosen, options) if chosen else []
-    replace(changes)
+    if not chosen and (words := choose(offers, options)):
+        changes = annotate(folder, words, options)
+        replace(changes)
+        _tell_changes(changes)
+        chosen = True
     if quiet:
         return
-    _tell_changes(changes)
     if advice := spell_advice(folder, list_above(folder)):
         streams.say(f"{advice}. Let krmfn run there: {spell_command('krmfn init --move', [os.path.normpath(folder)])}")
     if not chosen and any(offer.gives for offer in offers):

@@ -14,6 +14,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, Edit
 from krmfn.model.findings import EditStep, Finding
+from krmfn.model.showing import hides_keys, is_secret
 
 
 class Fixed(NamedTuple):
@@ -91,7 +92,20 @@ def _try(findings: Sequence[Finding]) -> Edit | None:
     item = findings[0].item
     trial = copy.copy(item)
     apply_fixes(finding._replace(item=trial) for finding in findings)
-    return _difference(item, item.text, trial.text)
+    edit = _difference(item, item.text, trial.text)
+    return None if edit and _shows_secrets(item, edit) else edit
+
+
+def _shows_secrets(item: Item, edit: Edit) -> bool:
+    """Whether an edit has something in it that reports do not show: it is in the region, or in the new text."""
+    text, shift, place = item.text, item.span[0], item.source.place
+    for path, first, last, is_key in item.list_scalars():
+        if (hides_keys if is_key else is_secret)(item.kind, path):
+            words = (text[first - shift : last - shift], str(path[-1] if is_key else item.get(path)))
+            within = place(first) < (edit.end_line, edit.end_column) and (edit.line, edit.column) < place(last)
+            if within or any(word and word in edit.text for word in words):
+                return True
+    return False
 
 
 def _meet(one: Edit, other: Edit) -> bool:

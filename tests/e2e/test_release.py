@@ -46,6 +46,7 @@ def clone(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A checkout, and the release that was built of it."""
+    require("git", "apt-get install git")
     require("cosign", "./dev setup builds it into the cache")
     checkout = clone(tmp_path_factory.mktemp("checkout"))
     target = tmp_path_factory.mktemp("releases") / "first"

@@ -13,6 +13,7 @@ from krmfn.krm.errors import EditRefused
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import EditStep, Note
+from krmfn.model.showing import show
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import Release
 from krmfn.server.mends import Mend, carry_out, find_mend
@@ -54,6 +55,8 @@ class Meaning:
         if code != _BAD_REQUEST:
             return note._replace(proposed=self._find_word(cause))
         mend = find_mend(self._root, self.value, cause, self._release)
+        if mend and self._hides(mend, path, found):
+            mend = None
         self._steps.append(mend.steps if mend else (EditStep(cause.path),))
         if mend is None:
             self._dropped.add(cause.path)
@@ -86,6 +89,12 @@ class Meaning:
                 inside = (*old, *path[len(new) :])
                 return inside if dig(self._written, *inside, default=ABSENT) is not ABSENT else old
         return path
+
+    def _hides(self, mend: Mend, path: Path, found: Any) -> bool:
+        """Whether a mend would show what reports hide."""
+        kind = str(self._written.get("kind"))
+        shown = [(path, found), *((step.path, step.value) for step in mend.steps)]
+        return any(show(kind, place, value) != value for place, value in shown)
 
     def _follows(self, cause: Cause, path: Path) -> bool:
         """Whether a cause is about the absence of what was left out, what the server fills in from it, or a guess."""
