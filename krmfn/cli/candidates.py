@@ -32,17 +32,16 @@ class Offer(NamedTuple):
         return self.candidate.pods is not None
 
 
-def list_offers(folder: str, options: Mapping[str, Any]) -> list[Offer]:
-    """What could be gangs in a folder's worlds, each resource once. Raises ConfigError and InputMissing."""
+def list_offers(folders: Sequence[str], options: Mapping[str, Any]) -> list[Offer]:
+    """What could be gangs in the worlds of folders, each resource once. Raises ConfigError and InputMissing."""
     configurations = Configurations(options)
     found: dict[tuple[str, int], Offer] = {}
-    worlds = read_worlds([folder], options)
-    places = _list_places(worlds)
+    worlds = read_worlds(folders, options)
+    places = {id(item): place for place, item in _list_places(worlds)}
     for world in worlds.worlds:
         for each in list_candidates(world.items, configurations.find(world)):
             own = world.sources.get(id(each.item), each.item)
-            place = next((place for place, item in places.items() if item is own), None)
-            if place is not None:
+            if place := places.get(id(own)):
                 found.setdefault(place, Offer(_name(own), place, each))
     return list(found.values())
 
@@ -58,19 +57,18 @@ def choose(offers: Sequence[Offer], options: Mapping[str, Any]) -> list[str]:
     return gives if gives and streams.agrees(f'Add {OPT_IN}: "true" to {these}? [y/N] ') else []
 
 
-def annotate(folder: str, words: Sequence[str], options: Mapping[str, Any]) -> list[FileChange]:
+def annotate(folders: Sequence[str], words: Sequence[str], options: Mapping[str, Any]) -> list[FileChange]:
     """The files with the annotation on the resources of these words. Raises UsageError for one that is not there, and
     for one that cannot be edited."""
-    worlds = read_worlds([folder], options)
+    worlds = read_worlds(folders, options)
     known: dict[str, list[Item]] = {}
-    for item in _list_places(worlds).values():
+    for item in dict(_list_places(worlds)).values():  # a file that several folders use is written as it was read last
         known.setdefault(_name(item), []).append(item)
     for word in words:
         if word not in known:
             nearest = find_nearest(word, known)
-            raise UsageError(
-                f"--annotate {word}: no such resource in {folder}" + f". Did you mean {nearest}?" * bool(nearest)
-            )
+            meant = f". Did you mean {nearest}?" if nearest else ""
+            raise UsageError(f"--annotate {word}: no such resource in {' and '.join(folders)}{meant}")
         for item in known[word]:
             try:
                 item.set(("metadata", "annotations", OPT_IN), "true")
@@ -100,6 +98,7 @@ def _name(item: Item) -> str:
     return f"{item.kind}/{item.name}".lower()
 
 
-def _list_places(worlds: Worlds) -> dict[tuple[str, int], Item]:
-    """All objects that can be edited, by their file and number in it."""
-    return {(file.path, number): item for file in worlds.files for number, item in enumerate(file.stream.items)}
+def _list_places(worlds: Worlds) -> Iterator[tuple[tuple[str, int], Item]]:
+    """All objects that can be edited, each with its file and its number in it."""
+    for file in worlds.files:
+        yield from (((file.path, number), item) for number, item in enumerate(file.stream.items))

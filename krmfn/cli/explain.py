@@ -38,6 +38,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
     gates = dict.fromkeys(release.gates, True)
     kind, *names = words[0].replace("[]", "").strip(".").split(".")
+    if not kind:
+        raise UsageError("name a kind or a field, such as PodGroup.spec.schedulingPolicy")
     found = list_described(kind, release.name, gates, options["api_version"] or "")
     if not found:
         wanted = f"{kind} of {options['api_version']}" if options["api_version"] else kind

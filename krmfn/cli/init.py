@@ -80,8 +80,7 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
     reading = {**_READING, **options}
     places = [each.folder for each in above] if options["move"] else [folder]
     if options["all"] or options["annotate"]:
-        for place in places:
-            changes += annotate(place, choose(list_offers(place, reading), options), reading)
+        changes += annotate(places, choose(list_offers(places, reading), options), reading)
     if options["diff"]:
         streams.write(channels.lines(spell_diff(changes)))
         return 0
@@ -99,11 +98,11 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
 def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
     """From the kustomization to its first gang: what could be one, the annotations, and the tree of the next build."""
     quiet, chosen = options["quiet"], options["all"] or options["annotate"]
-    offers = [] if quiet and chosen else list_offers(folder, options)
+    offers = [] if quiet and chosen else list_offers([folder], options)
     for line in () if quiet or not offers else spell_offers(offers):
         streams.tell(channels.line(line) + "\n")
     if not chosen and (words := choose(offers, options)):
-        changes = annotate(folder, words, options)
+        changes = annotate([folder], words, options)
         replace(changes)
         _tell_changes(changes)
         chosen = True

@@ -62,6 +62,7 @@ def test_kinds_of_one_name(krmfn: Call) -> None:
 @pytest.mark.parametrize(
     ("words", "error"),
     [
+        ([""], "name a kind or a field, such as"),
         (["rayclster"], "has no rayclster. Did you mean RayCluster?"),
         (["Pod.spec.contaners"], "Pod.spec has no field contaners. Did you mean containers?"),
         (["Pod.spec.hostname.x"], "Pod.spec.hostname has no field x. It has no fields"),

@@ -165,3 +165,17 @@ def test_somebody_at_a_terminal_is_asked(repository: Path, answer: str) -> None:
     assert process.wait() == 0
     assert b'Add krmfn.dev/gang: "true" to this resource? [y/N] ' in shown
     assert ("krmfn.dev/gang" in (repository / "base/job.yaml").read_text()) == (answer == "y\n")
+
+
+def test_resources_of_one_file_that_two_overlays_bring(repository: Path, krmfn: Call) -> None:
+    """Each overlay could make gangs of other resources of the base: the file gets all annotations."""
+    require_kustomize()
+    second = JOB.replace("name: train ", "name: score ")
+    (repository / "base/job.yaml").write_text(f"{JOB}---\n{second}")
+    drop = "$patch: delete\napiVersion: batch/v1\nkind: Job\nmetadata: {name: score}\n"
+    (repository / "overlays/prod/kustomization.yaml").write_text(
+        "resources: [../../base]\npatches: [path: drop.yaml]\n"
+    )
+    (repository / "overlays/prod/drop.yaml").write_text(drop)
+    assert krmfn("init", "--move", "--all", "base").code == 0
+    assert (repository / "base/job.yaml").read_text().count("krmfn.dev/gang") == 2
