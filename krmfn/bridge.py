@@ -4,9 +4,10 @@ For kinds whose CRD drops `schedulingGroup`, and for groups per replica, whose p
 admissionregistration.k8s.io/v1, with their CEL.
 
 A pod asks for its link by the annotation `krmfn.dev/pod-group`; with `krmfn.dev/pod-group-by`, the value of that label
-of the pod is appended to the name. The mutating policy sets the link, and runs once more after webhooks, because some
-operators put their labels on in one. It leaves a pod alone whose label is missing; the validating policy, which runs at
-the end, refuses it. So nothing is refused but pods that ask.
+of the pod is appended to the name, or the number of its slice (model.podnumber). The mutating policy sets the link, and
+runs once more after webhooks, because some operators put their labels on in one. It leaves a pod alone whose label is
+missing, or is no number; the validating policy, which runs at the end, refuses it. So nothing is refused but pods that
+ask.
 
 Every expression can be evaluated for every pod: an error in one would refuse pods that ask for nothing.
 """
@@ -17,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
+from krmfn.model.podnumber import SLICE
 
 #: The name of all four objects.
 NAME: Final = "gang-link.krmfn.dev"
@@ -41,6 +43,11 @@ LABELLED: Final = LinkRule(
     "the pod does not have the label {}, which krmfn.dev/pod-group-by names: its PodGroup is not known",
     ("variables.by",),
 )
+COUNTED: Final = LinkRule(
+    "variables.counted",
+    "krmfn.dev/pod-group-by is {}, but the labels of the pod have no numbers for it: its PodGroup is not known",
+    ("variables.by",),
+)
 LINKED: Final = LinkRule(
     "variables.link == variables.group",
     "the pod should be in the PodGroup {}, but is linked to {}: the MutatingAdmissionPolicy "
@@ -56,11 +63,21 @@ _CONDITIONS: Final = (
 _VARIABLES: Final = {
     "base": f"object.metadata.annotations['{POD_GROUP}']",
     "by": f"object.metadata.annotations[?'{POD_GROUP_BY}'].orValue('')",
-    "labelled": "variables.by == '' || object.metadata.?labels[?variables.by].hasValue()",
-    "suffix": "variables.by == '' ? '' : '-' + object.metadata.?labels[?variables.by].orValue('')",
+    "sliced": "variables.by.contains(' / ')",
+    "terms": "variables.by.split(' / ')[0].replace('(', '').replace(')', '').split(' + ')",
+    "keys": "variables.sliced ? variables.terms.map(term, term.split('*')[0]) "
+    ": variables.by == '' ? [] : [variables.by]",
+    "labelled": "variables.keys.all(key, object.metadata.?labels[?key].hasValue())",
+    "counted": f"!variables.sliced || (variables.by.matches('{SLICE}') && "
+    "variables.keys.all(key, object.metadata.?labels[?key].orValue('').matches('^[0-9]{1,9}$')))",
+    "place": "variables.terms.map(term, int(object.metadata.labels[term.split('*')[0]]) * "
+    "(term.contains('*') ? int(term.split('*')[1]) : 1)).sum() / int(variables.by.split(' / ')[1])",
+    "told": "variables.labelled && variables.counted",
+    "suffix": "variables.by == '' || !variables.told ? '' : '-' + "
+    "(variables.sliced ? string(variables.place) : object.metadata.labels[variables.by])",
     "group": "variables.base + variables.suffix",
 }
-_PATCH: Final = "variables.base == '' || !variables.labelled ? [] : [JSONPatch{op: 'add', path: '/spec/%s', value: %s}]"
+_PATCH: Final = "variables.base == '' || !variables.told ? [] : [JSONPatch{op: 'add', path: '/spec/%s', value: %s}]"
 
 
 def write_policies(namespaces: Mapping[str, Any], link: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
@@ -77,7 +94,7 @@ def write_policies(namespaces: Mapping[str, Any], link: tuple[str, ...]) -> tupl
     }
     validations = [
         {"expression": expression, "messageExpression": _concatenate(text, *values)}
-        for expression, text, values in (NAMED, LABELLED, LINKED)  # the first that does not hold is the answer
+        for expression, text, values in (NAMED, LABELLED, COUNTED, LINKED)  # the first that does not hold is the answer
     ]
     validating = {**_head(), "variables": [*variables, standing], "validations": validations}
     bind = {"policyName": NAME, **scope}

@@ -13,11 +13,13 @@ from conformance.bridge.pods import INDEX, LWS
 
 Value = dict[str, Any]
 
+COMPLETION = "batch.kubernetes.io/job-completion-index"
+
 
 def list_pods(value: Value) -> Iterator[Value]:
     """The pods of a resource, as its operator creates them; of a Workflow those of its first step."""
     name, spec = value["metadata"]["name"], value["spec"]
-    match value["kind"]:
+    match value["kind"]:  # StatefulSet and Job: kubernetes v1.37.0
         case "LeaderWorkerSet":
             whole = spec["leaderWorkerTemplate"]
             worker = whole["workerTemplate"]
@@ -26,15 +28,22 @@ def list_pods(value: Value) -> Iterator[Value]:
                 labels = {f"{LWS}/name": name, f"{LWS}/worker-index": "0"}
                 yield _make(value, f"{name}-{index}", whole.get("leaderTemplate", worker), labels)
                 for number in range(1, whole["size"]):
-                    labels = {f"{LWS}/name": name, INDEX["lws"]: str(index)}
+                    labels = {f"{LWS}/name": name, INDEX["lws"]: str(index), f"{LWS}/worker-index": str(number)}
                     yield _make(value, f"{name}-{index}-{number}", worker, labels)
         case "JobSet":
             for job in spec["replicatedJobs"]:
                 for index in range(job.get("replicas", 1)):
                     for number in range(job["template"]["spec"].get("parallelism", 1)):
                         labels = {"jobset.sigs.k8s.io/jobset-name": name, INDEX["jobset"]: str(index)}
+                        labels[COMPLETION] = str(number)
                         template = job["template"]["spec"]["template"]
                         yield _make(value, f"{name}-{job['name']}-{index}-{number}", template, labels)
+        case "Job":
+            for number in range(spec["parallelism"]):
+                yield _make(value, f"{name}-{number}", spec["template"], {COMPLETION: str(number)})
+        case "StatefulSet":
+            for number in range(spec["replicas"]):
+                yield _make(value, f"{name}-{number}", spec["template"], {"apps.kubernetes.io/pod-index": str(number)})
         case "MPIJob":
             for role, each in spec["mpiReplicaSpecs"].items():
                 for number in range(each.get("replicas", 1 if role == "Launcher" else 0)):
@@ -47,6 +56,7 @@ def list_pods(value: Value) -> Iterator[Value]:
                 hosts = group.get("numOfHosts", 1)
                 for number in range(group["replicas"] * hosts):
                     labels = ray | {"ray.io/node-type": "worker", INDEX["ray"]: str(number // hosts)}
+                    labels |= {"ray.io/replica-host-index": str(number % hosts)} if hosts > 1 else {}
                     yield _make(value, f"{name}-{group['groupName']}-{number}", group["template"], labels)
         case "SparkApplication":
             for number in range(spec["executor"]["instances"]):

@@ -21,6 +21,11 @@ INDEX = {
 SPACES = ("ml", "plain", "kube-system")
 _NAMES = ("train", "rayjob-a", "a.b", "x" * 63, "x" * 253, "Train", "tr_ain", "", "-a", "a\nb", "ä", "0")
 _KEYS = ("", "app", "a/b", INDEX["lws"], INDEX["jobset"], "no such", "a\nb", "-", "x" * 70)
+#: Numbers of slices, as krmfn writes them and as it does not.
+_SLICES = (
+    *("app / 4", "(app*4 + a/b) / 16", "(app + a/b) / 1", "app / 0", "(app*x + a/b) / 2", "app / 9999999999", " / 2"),
+    *("app*3 / 4", "app / 4 / 2", "(app*999999999 + a/b*999999999) / 3", "app*4 + a/b / 16", "(app) / 2", "app /2"),
+)
 
 
 def make_pod(chance: Random, number: int) -> Value:
@@ -51,7 +56,14 @@ def label_leader(metadata: Value) -> str:
 
 def _of_operator(chance: Random) -> tuple[Value, Value]:
     index = str(chance.randrange(12))
-    kind = chance.choice(("mpi", "lws", "lws-leader", "jobset", "ray", "ray-head", "ray-cleanup"))
+    kind = chance.choice(("mpi", "lws", "lws-leader", "jobset", "ray", "ray-head", "ray-cleanup", "job", "multislice"))
+    if kind == "job":
+        completion = "batch.kubernetes.io/job-completion-index"
+        return {completion: index}, {ASK: "job-train-ai-rack", BY: f"{completion} / 4"}
+    if kind == "multislice":
+        host = {"ray.io/replica-host-index": str(chance.randrange(4))}
+        number = f"({INDEX['ray']}*4 + ray.io/replica-host-index) / {chance.choice((2, 8, 16))}"
+        return {INDEX["ray"]: index} | host, {ASK: "raycluster-demo-tpu", BY: number}
     if kind == "mpi":
         labels = {"training.kubeflow.org/job-name": "allreduce", "training.kubeflow.org/replica-index": index}
         return labels, {ASK: "mpijob-allreduce"}
@@ -72,12 +84,11 @@ def _of_operator(chance: Random) -> tuple[Value, Value]:
 
 
 def _of_anybody(chance: Random) -> tuple[Value, Value]:
-    labels = {
-        key: chance.choice(("0", "7", "x", "", "A_b")) for key in chance.sample(("app", "a/b"), chance.randrange(3))
-    }
+    values = ("0", "7", "12", "x", "", "A_b", "123456789", "1234567890")
+    labels = {key: chance.choice(values) for key in chance.sample(("app", "a/b"), chance.randrange(3))}
     annotations = {}
     if chance.random() < 0.8:
         annotations[ASK] = chance.choice(_NAMES)
     if chance.random() < 0.5:
-        annotations[BY] = chance.choice(_KEYS)
+        annotations[BY] = chance.choice((*_KEYS, *_SLICES))
     return labels, annotations

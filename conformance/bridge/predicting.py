@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from krmfn.bridge import ASIDE, LABELLED, LINKED, NAMED, LinkRule
+from krmfn.bridge import ASIDE, COUNTED, LABELLED, LINKED, NAMED, LinkRule
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
+from krmfn.model.podnumber import read_slice
 
 
 class Prediction(NamedTuple):
@@ -25,10 +27,25 @@ def predict(metadata: Mapping[str, Any], link: str = "", groups: bool = True) ->
         return Prediction(link if groups else "")
     if not base:
         return Prediction("", _refuse(NAMED))
-    if by and by not in labels:
+    terms = read_slice(by)
+    keys = [key for key, _ in terms.terms] if terms else _list_keys(by)
+    if any(key not in labels for key in keys):
         return Prediction("", _refuse(LABELLED, by))
-    group = f"{base}-{labels[by]}" if by else base
+    if " / " in by and not (terms and all(re.fullmatch("[0-9]{1,9}", labels[key]) for key in keys)):
+        return Prediction("", _refuse(COUNTED, by))
+    if terms:
+        group = f"{base}-{sum(int(labels[key]) * stride for key, stride in terms.terms) // terms.size}"
+    else:
+        group = f"{base}-{labels[by]}" if by else base
     return Prediction(group) if groups else Prediction("", _refuse(LINKED, group, "none"))
+
+
+def _list_keys(by: str) -> list[str]:
+    """The labels that a text names which is not understood, as the policies take it apart."""
+    if " / " not in by:
+        return [by] if by else []
+    total = by.partition(" / ")[0].replace("(", "").replace(")", "")
+    return [term.partition("*")[0] for term in total.split(" + ")]
 
 
 def _texts(value: Any) -> Mapping[str, str]:

@@ -69,8 +69,8 @@ def options_for(settings: Settings, item: Head) -> Selection:
     for override in settings.overrides:
         if override.selector.matches(item):
             options = options._replace(**override.changes)
-    if "group_topology_keys" in changes:
-        changes["group_topology_keys"] = {**options.group_topology_keys, **changes["group_topology_keys"]}
+    for field in {"group_topology_keys", "group_min_counts"} & changes.keys():
+        changes[field] = {**getattr(options, field), **changes[field]}
     return Selection(options._replace(requested=requested, **changes), why)
 
 
@@ -121,8 +121,8 @@ def _read_annotations(given: Mapping[str, str]) -> tuple[dict[str, Any], list[No
             notes.append(Note("unknown-annotation", _path(key), f"unknown annotation {key}", text, hint=hint))
             continue
         schema = resolve(known[pattern])
-        value = _read_value(str(text), schema)
         element = schema["additionalProperties"] if group else schema
+        value = _read_value(str(text), element)
         problems = list(find_problems(value, element))
         if problems:
             message = f"annotation {key}: {problems[0].message}"
@@ -155,7 +155,7 @@ def _match_annotation(key: str, known: Mapping[str, Schema]) -> tuple[str, str]:
 def _read_value(text: str, schema: Schema) -> Any:
     """Annotations hold text: a number where the schema takes one."""
     number = parse_int(text)
-    takes_integer = any(resolve(branch).get("type") == "integer" for branch in schema.get("anyOf", ()))
+    takes_integer = any(resolve(branch).get("type") == "integer" for branch in schema.get("anyOf", (schema,)))
     return text if number is None or not takes_integer else number
 
 

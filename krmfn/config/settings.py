@@ -24,7 +24,7 @@ class GangOptions(NamedTuple):
     """How the gang of one resource is formed (`spec.gang` of the configuration, overrides and annotations applied).
 
     `requested` says that somebody meant this resource: it carries an opt-in, or a selector names it.
-    It is False when `select: All` swept it in; sources are then more careful.
+    It is False when `select: All` swept it in; sources are then more careful. `levels` reads the text of `slices`.
     """
 
     granularity: Literal["Cluster", "Group", "Replica"]
@@ -35,7 +35,23 @@ class GangOptions(NamedTuple):
     disruption_mode: str
     naming: Literal["Stable", "Revisioned"]
     gang_group: str
+    slices: str
+    min_groups: int | None
+    group_min_counts: Mapping[str, int]
     requested: bool = False
+
+    @property
+    def levels(self) -> tuple[tuple[str, int], ...]:
+        """The slices, each a topology key and a number of pods."""
+        pairs = (part.strip().rpartition("=") for part in self.slices.split(",") if part)
+        return tuple((key, int(size)) for key, _, size in pairs)
+
+    @property
+    def nested(self) -> bool:
+        """Whether the pods of one template are in several groups that wait for each other."""
+        return bool(self.slices) or (
+            self.granularity == "Replica" and (self.min_groups is not None or bool(self.group_min_counts))
+        )
 
 
 class KubeRay(NamedTuple):

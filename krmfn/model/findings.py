@@ -71,7 +71,8 @@ class Member(NamedTuple):
 
     `path` leads to the PodTemplateSpec (empty for a Pod, which is its own), `count_path` to the field that a person
     changes to change `pods`. What the pods link to is read from the item, not from here. The pods are `replicas` sets
-    alike, which the label `by` tells apart (0: not known). `value` is the manifest where `path` leads to the template:
+    alike, which the label `by` tells apart (0: not known); `number` is the sum of labels that is a pod's own number
+    among all `numbered` pods (model.podnumber). `value` is the manifest where `path` leads to the template:
     that of the item, with what it takes from other objects.
     """
 
@@ -81,6 +82,8 @@ class Member(NamedTuple):
     count_path: Path
     replicas: int = 0
     by: str = ""
+    number: str = ""
+    numbered: int = 0
     value: Mapping[str, Any] | None = None
 
 

@@ -44,7 +44,8 @@ class TemplatePath(NamedTuple):
     what its group is called, `name_field` the field of an entry that says it, `noun` what a message calls it. `minimum`
     is the product that at least has to run; with the keys in `elastic`, it always is the quorum. A `head` is a single
     pod that leads the others. `index_label` is the label of a pod with the number of its replica, which the first
-    factor counts. Its pods are created when the others run where it is `late`.
+    factor counts, `number_label` that with the number of the pod in its replica. Its pods are created when the others
+    run where it is `late`.
     """
 
     path: str
@@ -59,6 +60,7 @@ class TemplatePath(NamedTuple):
     late: tuple[Condition, ...] = ()
     head: bool = False
     index_label: str = ""
+    number_label: str = ""
 
     @property
     def counted(self) -> str:
@@ -221,6 +223,7 @@ def _read_role(role: Mapping[str, Any]) -> TemplatePath:
         _read_conditions(role.get("late", [])),
         role.get("head", False),
         role.get("index", ""),
+        role.get("podIndex", ""),
     )
 
 

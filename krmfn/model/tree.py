@@ -41,7 +41,8 @@ class Leaf(NamedTuple):
     pod, which leads the others.
 
     With `by`, the pods are `replicas` sets alike, and the value of that label of a pod is the number of its set, from 0
-    on. `min_count` is that of all sets, until `survey.shape` makes a group of each.
+    on. `min_count` is that of all sets, until `survey.shape` makes a group of each. `number` is the sum of labels that
+    is a pod's own number among all of them (model.podnumber), "" where they have none.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Leaf(NamedTuple):
     head: bool = False
     replicas: int = 1
     by: str = ""
+    number: str = ""
 
     @property
     def pods(self) -> int:
@@ -65,13 +67,22 @@ class Leaf(NamedTuple):
 
 
 class Composite(NamedTuple):
-    """Groups that are scheduled as one. `min_group_count` None means policy basic."""
+    """Groups that are scheduled as one. `min_group_count` None means policy basic.
+
+    It stands for `replicas` groups alike, among which those of its children are shared out.
+    """
 
     name: str
     children: tuple[Group, ...]
     min_group_count: int | None
     topology_key: str = ""
     disruption_mode: DisruptionMode = ""
+    replicas: int = 1
+
+    @property
+    def width(self) -> int:
+        """How many groups each of them has below it."""
+        return sum(child.replicas for child in self.children) // self.replicas
 
 
 Group = Leaf | Composite

@@ -111,6 +111,10 @@ def _read(manifest: Manifest) -> SourceReading:
         manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} creates no pods")
     if group is not None and not manifest.counting:
         _check_bridge(manifest, group)
+        if manifest.options.slices:
+            from krmfn.sources.slices import check_slices
+
+            check_slices(manifest, group)
     return SourceReading(None if manifest.refused else group, tuple(manifest.notes), manifest.value)
 
 
@@ -131,8 +135,8 @@ def read_group(manifest: Manifest) -> Group | None:
     )
     group = source(manifest)
     if group is not None and row.keeper is not None and row.group != "ray.io" and not manifest.counting:
-        every = leaves(group)
-        if manifest.options.granularity != "Replica" or not any(leaf.by for leaf in every):
+        every, options = leaves(group), manifest.options
+        if not options.slices and (options.granularity != "Replica" or not any(leaf.by for leaf in every)):
             last = row.templates[-1].path.rpartition("/")[2]  # that of the most pods
             paths = [template.path for leaf in every for template in leaf.templates]
             manifest.note_link_version(next((path for path in paths if path[-1] == last), paths[0]))
@@ -142,16 +146,18 @@ def read_group(manifest: Manifest) -> Group | None:
 def _check_bridge(manifest: Manifest, group: Group) -> None:
     """Say where pods cannot be linked when they are created, although that is what the configuration says."""
     settings, every = manifest.settings, leaves(group)
-    apart = manifest.options.granularity == "Replica" and any(leaf.by for leaf in every)
+    options = manifest.options
+    apart = bool(options.slices) or (options.granularity == "Replica" and any(leaf.by for leaf in every))
     if not apart and not any(template.bridged for leaf in every for template in leaf.templates):
         return
-    path: tuple[str | int, ...] = ("metadata", "annotations", "krmfn.dev/granularity")
+    path = ("metadata", "annotations", "krmfn.dev/slices" if options.slices else "krmfn.dev/granularity")
     if settings.scheduler != "Kubernetes":
-        message = f"{settings.scheduler} has no groups per replica"
+        message = f"{settings.scheduler} has no groups per {'slice' if options.slices else 'replica'}"
         manifest.note("bridge-not-possible", path, message, "Use granularity Cluster or Group.")
     elif not settings.release.has("pod-groups"):
         message = f"Kubernetes {settings.release} has no PodGroups that a pod could be linked to when it is created"
         manifest.note("bridge-not-possible", path, message, "Use link: Template with granularity Cluster or Group.")
     elif apart and settings.link == "Template":
-        message = "the replicas share one pod template, so its link cannot name a separate group for each of them"
+        what = "slices" if options.slices else "replicas"
+        message = f"the {what} share one pod template, so its link cannot name a separate group for each of them"
         manifest.note("bridge-not-possible", path, message, "Set link: Auto, and apply the output of krmfn bridge.")

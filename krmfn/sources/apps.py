@@ -47,7 +47,7 @@ def read_statefulset(manifest: Manifest) -> Group | None:
             return None
     hint = "Set updateStrategy.type: OnDelete and delete all pods after a change, or naming: Stable."
     note_steps(manifest, leaf.min_count, ("spec", "updateStrategy"), hint)
-    return leaf
+    return leaf._replace(number="") if manifest.count(("spec", "ordinals", "start"), 0) else leaf
 
 
 def note_steps(manifest: Manifest, needed: int | None, path: Path, hint: str) -> None:

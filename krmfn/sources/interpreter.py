@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.kinds import Condition, Factor, TemplatePath
+from krmfn.model.podnumber import add_labels
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
 from krmfn.sources.manifest import Manifest
 
@@ -126,9 +127,10 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
         manifest.note("group-without-pods", _find_zero(manifest, role, entry.stars) if alone else count_path, message)
         return None
     leaf = _find_minimum(manifest, role, entry, template)._replace(head=role.head)
-    if not role.index_label or not role.factors:
-        return leaf
-    return leaf._replace(replicas=_read_factor(manifest, role.factors[0], entry.stars), by=role.index_label)
+    replicas = _read_factor(manifest, role.factors[0], entry.stars) if role.index_label and role.factors else 1
+    if role.number_label:
+        leaf = leaf._replace(number=add_labels(role.number_label, role.index_label, pods // replicas))
+    return leaf._replace(replicas=replicas, by=role.index_label) if role.index_label else leaf
 
 
 def _find_zero(manifest: Manifest, role: TemplatePath, stars: Path) -> Path:

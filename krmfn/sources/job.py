@@ -51,7 +51,15 @@ def _read_leaf(manifest: Manifest) -> Leaf | None:
     leaf = read_roles(manifest)
     if not isinstance(leaf, Leaf):
         return None
-    return manifest.leaf("job", leaf.templates[0], _read_minimum(manifest, leaf.pods))
+    made = manifest.leaf("job", leaf.templates[0], _read_minimum(manifest, leaf.pods))
+    return made._replace(number=leaf.number if is_numbered(manifest, leaf.templates[0].path[:-1]) else "")
+
+
+def is_numbered(manifest: Manifest, spec: Path, default: str = "NonIndexed") -> bool:
+    """Whether the pods of the JobSpec at `spec` have the numbers from 0 to their number, less one, all the time."""
+    completions = manifest.get((*spec, "completions"))
+    mode = manifest.text((*spec, "completionMode"), default)
+    return mode == "Indexed" and completions in (None, manifest.count((*spec, "parallelism"), 1))
 
 
 def _read_minimum(manifest: Manifest, pods: int) -> int:

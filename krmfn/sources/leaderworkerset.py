@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.exclusive import LEADER_WORKER_SET
+from krmfn.model.podnumber import add_labels
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate, leaves
 from krmfn.sources.apps import note_steps
 from krmfn.sources.manifest import Manifest
@@ -21,6 +22,8 @@ _STARTUP: Path = ("spec", "startupPolicy")
 _EXCLUSIVE: Path = ("metadata", "annotations", LEADER_WORKER_SET)
 #: On leaders since v0.3.0 by the webhook, on workers by the controller.
 _INDEX = "leaderworkerset.sigs.k8s.io/group-index"
+#: The leader is number 0.
+_NUMBER = "leaderworkerset.sigs.k8s.io/worker-index"
 
 
 def read_leaderworkerset(manifest: Manifest) -> Group | None:
@@ -31,7 +34,8 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
     if replicas == 0:
         manifest.note("group-without-pods", _REPLICAS, "replicas is 0: no pods, so no group")
         return None
-    apart = manifest.options.granularity == "Replica" and not manifest.counting
+    options = manifest.options
+    apart = (options.granularity == "Replica" or bool(options.slices)) and not manifest.counting
     if replicas > 1 and not apart and not _is_asked_for(manifest, replicas):
         return None
     late = not manifest.counting and (_starts_ready(manifest) or manifest.get(_EXCLUSIVE) is not None)
@@ -44,7 +48,9 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
         note_steps(manifest, pods, ("spec", "rolloutStrategy"), hint)
         return group
     every = leaves(group)  # leader and workers of one replica start together
-    return every[0]._replace(name=group.name, templates=tuple(each for leaf in every for each in leaf.templates))
+    least = sum(leaf.min_count or 0 for leaf in every)
+    templates = tuple(each for leaf in every for each in leaf.templates)
+    return every[0]._replace(name=group.name, templates=templates, min_count=least)
 
 
 def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
@@ -53,10 +59,11 @@ def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
         template = manifest.template(_WORKER, replicas * size, _REPLICAS)
         if template is None:
             return None
-        return manifest.leaf("leaderworkerset", template, template.pods)._replace(replicas=replicas, by=_INDEX)
-    leaves = [_read_leaf(manifest, "leader", _LEADER, replicas)]
+        leaf = manifest.leaf("leaderworkerset", template, template.pods)
+        return leaf._replace(replicas=replicas, by=_INDEX, number=add_labels(_NUMBER, _INDEX, size))
+    leaves = [_read_leaf(manifest, "leader", _LEADER, replicas, size)]
     if size > 1:
-        leaves.append(_read_leaf(manifest, "workers", _WORKER, replicas * (size - 1)))
+        leaves.append(_read_leaf(manifest, "workers", _WORKER, replicas * (size - 1), size))
     found = tuple(leaf for leaf in leaves if leaf)
     return Composite("leaderworkerset", found, len(found)) if len(found) == len(leaves) else None
 
@@ -81,11 +88,13 @@ def _read_late_leader(manifest: Manifest, replicas: int, size: int) -> Group | N
     return _read_leaf(manifest, "workers", _WORKER, replicas * (size - 1))
 
 
-def _read_leaf(manifest: Manifest, name: str, path: Path, pods: int) -> Leaf | None:
+def _read_leaf(manifest: Manifest, name: str, path: Path, pods: int, size: int = 0) -> Leaf | None:
+    """A leaf of a template. Its pods have numbers with those of the other template, among `size` pods of a group."""
     template: PodTemplate | None = manifest.template(path, pods, _REPLICAS)
     if template is None:
         return None
-    return manifest.leaf(name, template, pods)._replace(replicas=manifest.count(_REPLICAS, 1), by=_INDEX)
+    leaf = manifest.leaf(name, template, pods)._replace(replicas=manifest.count(_REPLICAS, 1), by=_INDEX)
+    return leaf._replace(number=add_labels(_NUMBER, _INDEX, size)) if size else leaf
 
 
 def _starts_ready(manifest: Manifest) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from krmfn.krm.paths import Path
+from krmfn.model.podnumber import add_labels
 from krmfn.model.tree import Composite, Group, Leaf
 from krmfn.sources.kuberay import check_name, check_owned_cluster, check_pruned_link, is_operator_job
 from krmfn.sources.manifest import Manifest
@@ -20,6 +21,7 @@ from krmfn.sources.raygroups import WorkerGroup, read_worker_groups
 
 #: The number of a replica of several hosts (utils/constant.go, feature gate RayMultiHostIndexing, on since v1.6.0).
 _INDEX = "ray.io/worker-group-replica-index"
+_HOST = "ray.io/replica-host-index"
 #: The longest names that KubeRay accepts. It adds a dash and five characters for the RayCluster of a RayJob or a
 #: RayService, and a dash and the minutes of Unix time for the RayJob of a RayCronJob.
 _LIMITS: Final = {"RayCluster": 53, "RayJob": 47, "RayService": 47, "RayCronJob": 36}
@@ -85,9 +87,10 @@ def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Lea
     if autoscaling:
         return Leaf(group.name, (template,), group.min_pods)
     leaf = manifest.leaf(group.name, template, group.min_pods)
-    if group.hosts > 1 and manifest.settings.kuberay.version >= (1, 6):
-        return leaf._replace(replicas=group.pods // group.hosts, by=_INDEX)
-    return leaf
+    if manifest.settings.kuberay.version < (1, 6):
+        return leaf
+    leaf = leaf._replace(number=add_labels(_HOST, _INDEX, group.hosts))
+    return leaf._replace(replicas=group.pods // group.hosts, by=_INDEX) if group.hosts > 1 else leaf
 
 
 def read_rayjob(manifest: Manifest) -> Group | None:

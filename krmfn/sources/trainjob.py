@@ -182,7 +182,8 @@ def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group)
                 bridged=True,
                 beside=(((*entry, "manager"), PATCHER), ((*job, "name"), leaf.name)),
             )
-            moved.append(leaf._replace(templates=(template,), replicas=1, by=""))
+            number = leaf.number.rpartition(" + ")[2] if leaf.replicas == 1 else ""
+            moved.append(leaf._replace(templates=(template,), replicas=1, by="", number=number))
     except EditRefused as refused:
         manifest.note("field-type", _PATCHES, str(refused))
         return None

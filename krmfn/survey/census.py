@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from krmfn.krm.item import Item, list_holding
 from krmfn.model.findings import Member
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_previous_names
+from krmfn.model.podnumber import divide, read_slice
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
 from krmfn.model.values import as_mapping, as_text, dig
@@ -312,8 +313,18 @@ def _template(member: Member) -> Template:
     place: Path = ("metadata",) if dig(value, "annotations") is None else ()  # some kinds give pods theirs directly
     metadata = as_mapping(dig(value, *place))
     link = _read_bridged(metadata, (*member.path, *place)) or _link(spec, (*member.path, "spec"))
-    known = member.replicas if link is not None and link.by == member.by else 0
+    known = _count_sets(member, link.by) if link is not None and link.by else 0
     return Template(member.item, member.path, member.pods, member.count_path, metadata, spec, link, known)
+
+
+def _count_sets(member: Member, by: str) -> int:
+    """How many groups the pods are in, by the text that tells them apart; 0: not known."""
+    if by == member.by:
+        return member.replicas
+    told = read_slice(by)
+    if told is None or by != divide(member.number, told.size) or member.numbered % told.size:
+        return 0
+    return member.numbered // told.size
 
 
 def _read_bridged(metadata: Mapping[str, Any], path: Path) -> TemplateLink | None:

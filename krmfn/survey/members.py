@@ -13,6 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.model.findings import Member
 from krmfn.model.kinds import TemplatePath, find_kind
 from krmfn.model.marks import POD_GROUP
+from krmfn.model.podnumber import count_numbered
 from krmfn.model.tree import Group, Path, leaves
 from krmfn.model.values import as_int, dig
 from krmfn.releases.spelling import LINK_FIELDS
@@ -31,6 +32,8 @@ def from_tree(item: Item, value: Mapping[str, Any], group: Group) -> tuple[Membe
             template.count_path,
             leaf.replicas if leaf.by else 0,
             leaf.by,
+            leaf.number,
+            count_numbered(leaf.number, leaf.replicas, leaf.pods),
             value,
         )
         for leaf in leaves(group)

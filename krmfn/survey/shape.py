@@ -11,8 +11,10 @@ from krmfn.config import GangOptions
 from krmfn.config.problems import join_words
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Note
+from krmfn.model.podnumber import divide
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
 from krmfn.model.wording import find_nearest
+from krmfn.sources.slices import list_sliced
 
 
 class Shaped(NamedTuple):
@@ -45,6 +47,11 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     all of them. A root that waits for none (policy basic) stays so: its groups cannot start together. A quorum that is
     more than the pods is left to the target, which refuses it.
     """
+    if options.nested and any(leaf.by or leaf.number for leaf in leaves(group)):
+        names = {leaf.name for leaf in leaves(group)}
+        strange = [pair for pair in options.group_topology_keys.items() if pair[0] not in names]
+        found = [_note_unused(group, name, key, options) for name, key in strange]
+        return Shaped(_nest(group, options), (*found, *_note_minima(group, options)))
     if options.granularity == "Replica" and any(leaf.by for leaf in leaves(group)):
         return Shaped(_split(group, options))
     group = _forget_replicas(group)
@@ -59,14 +66,17 @@ def shape(group: Group, options: GangOptions) -> Shaped:
         if alone in unused:
             key, unused = unused[alone], {name: each for name, each in unused.items() if name != alone}
         notes = [_note_unused(group, name, key, options) for name, key in unused.items()]
+        notes += _note_minima(group, options, merged)
         return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), tuple(notes))
-    notes = [*_check_number(merged, options), *_note_optional(merged)]
+    notes = [*_check_number(merged, options), *_note_optional(merged), *_note_minima(group, options)]
     known = {leaf.name for leaf in leaves(merged)}
     keys = options.group_topology_keys
     notes += [_note_unused(group, name, key, options) for name, key in keys.items() if name not in known]
     if isinstance(options.min_count, int) and len(leaves(merged)) == 1:
         merged = merged._replace(children=(leaves(merged)[0]._replace(min_count=options.min_count),))
     refined = _refine(merged, options)
+    if options.min_groups is not None and isinstance(refined, Composite) and not apart:
+        refined = refined._replace(min_group_count=options.min_groups)
     return Shaped(refined._replace(topology_key=options.topology_key), tuple(notes))
 
 
@@ -83,7 +93,7 @@ def join(name: str, members: Sequence[SharingResource]) -> Joined:
     ]
     naming = "Revisioned" if any(member.options.naming == "Revisioned" for member in members) else "Stable"
     groups = [_own(member.group, index) for index, member in enumerate(members)]
-    apart = any(member.options.granularity == "Group" for member in members)
+    apart = any(member.options.granularity == "Group" or member.options.nested for member in members)
     keys = [group.topology_key for group in groups]
     modes = [group.disruption_mode for group in groups]
     if apart:
@@ -138,6 +148,49 @@ def _split(group: Group, options: GangOptions) -> Group:
     return made[0] if isinstance(group, Leaf) else Composite(group.name, tuple(made), None)
 
 
+def _nest(group: Group, options: GangOptions) -> Group:
+    """Slices, or replicas that wait for each other: below each role its pods in groups that a label tells apart. A
+    single role is the root itself."""
+    every = [leaf for leaf in leaves(group) if leaf.min_count != 0]
+    sliced = list_sliced(group, options.levels[0][1]) if options.slices else [leaf for leaf in every if leaf.by]
+    alone = len(every) == 1
+    children = tuple(_cut(leaf, options, alone) if leaf in sliced else _keep(leaf, options) for leaf in every)
+    if alone:
+        root = children[0]
+    else:
+        apart = isinstance(group, Composite) and group.min_group_count is None
+        quorum = options.min_groups or (None if apart else len(children))
+        root = Composite(group.name, children, quorum, disruption_mode=options.disruption_mode)
+    return root._replace(name=group.name, topology_key=options.topology_key or root.topology_key)
+
+
+def _keep(leaf: Leaf, options: GangOptions) -> Leaf:
+    """A role that is one group."""
+    least, key = options.group_min_counts.get(leaf.name, leaf.min_count), options.group_topology_keys.get(leaf.name, "")
+    return leaf._replace(min_count=least, topology_key=key, disruption_mode=options.disruption_mode, replicas=1, by="")
+
+
+def _cut(leaf: Leaf, options: GangOptions, alone: bool) -> Composite:
+    """The groups of a role: its slices, or its replicas, which have no topology key."""
+    key, mode = options.group_topology_keys.get(leaf.name, ""), options.disruption_mode
+    levels = options.levels or (("", leaf.size),)
+    inner, size = levels[-1]
+    by = divide(leaf.number, size) if options.slices else leaf.by
+    templates = tuple(template._replace(bridged=True) for template in leaf.templates)
+    made: Group = Leaf(_name_level(inner), templates, size, inner, mode, replicas=leaf.pods // size, by=by)
+    for outer, pods in reversed(levels[:-1]):
+        made = Composite(_name_level(outer), (made,), pods // size, outer, mode, leaf.pods // pods)
+        size = pods
+    least = options.min_count if isinstance(options.min_count, int) else leaf.min_count or leaf.pods
+    quorum = options.group_min_counts.get(leaf.name) or (options.min_groups if alone else None) or least // size
+    return Composite(leaf.name, (made,), quorum, key, mode)
+
+
+def _name_level(key: str) -> str:
+    """What the groups of a level are called: the last word of its topology key."""
+    return key.rpartition("/")[2].lower() or "replica"
+
+
 def _forget_replicas(group: Group) -> Group:
     """The tree in which all replicas of a leaf are one group."""
     if isinstance(group, Leaf):
@@ -153,7 +206,8 @@ def _refine(group: Group, options: GangOptions) -> Group:
     if isinstance(group, Leaf):
         key = options.group_topology_keys.get(group.name, "")
         key = "" if key == options.topology_key else key  # the root's key holds for its leaves already
-        return group._replace(topology_key=key, disruption_mode=options.disruption_mode)
+        least = options.group_min_counts.get(group.name, group.min_count)
+        return group._replace(topology_key=key, disruption_mode=options.disruption_mode, min_count=least)
     children = tuple(
         _refine(child, options) for child in group.children if any(leaf.min_count != 0 for leaf in leaves(child))
     )
@@ -192,6 +246,27 @@ def _note_unused(group: Group, name: str, key: str, options: GangOptions) -> Not
         key,
         hint=hint,
     )
+
+
+def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None) -> Iterator[Note]:
+    """Minima of groups that there are not, because nobody has them or all pods are one group (`merged`)."""
+    known = [leaf.name for leaf in leaves(group)]
+    marks = ("metadata", "annotations")
+    wanted = {f"krmfn.dev/min-count.{name}": name for name in options.group_min_counts}
+    if options.min_groups is not None:
+        wanted["krmfn.dev/min-groups"] = ""
+    for mark, name in wanted.items():
+        if name and name not in known:
+            nearest = find_nearest(name, known)
+            hint = (
+                f"Did you mean {nearest}?"
+                if nearest
+                else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
+            )
+            yield Note("minimum-unused", (*marks, mark), f"{mark} has no effect: there is no such group", hint=hint)
+        elif merged is not None:
+            hint = "Set granularity: Group, or Replica if the resource has replicas of several pods."
+            yield Note("minimum-unused", (*marks, mark), f"{mark} has no effect: the gang is one group", hint=hint)
 
 
 def _own(group: Group, owner: int) -> Group:

@@ -86,26 +86,35 @@ def _write_groups(
     composites: list[dict[str, Any]] = []
     groups: list[dict[str, Any]] = []
     nodes = [node for layout in layouts for node in walk(layout)]
-    parents = {child.name: node.name for node in nodes for child in node.children}
+    parents = {child.name: node for node in nodes for child in node.children}
     for node in nodes:
         kind, into = ("PodGroup", groups) if isinstance(node.group, Leaf) else ("CompositePodGroup", composites)
-        spec: dict[str, Any] = {_PARENT: parents[node.name]} if node.name in parents else {}
+        spec: dict[str, Any] = {}
         if "Workload" in release.kinds:
             spec |= _refer_to_template(workload, node.template, release)
         spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
-        spec = spell(spec, release)
-        version = _find_version(settings, kind, spec)
-        into += [describe(version, kind, name, gang, spec, revision) for name in _list_names(node)]
+        for name, parent in zip(_list_names(node), _list_parents(node, parents.get(node.name)), strict=True):
+            whole = spell({**parent, **spec}, release)
+            into.append(describe(_find_version(settings, kind, whole), kind, name, gang, whole, revision))
     if composites:
         groups.sort(key=lambda group: str(group["metadata"]["name"]))  # creation decides before names do
     return (*composites, *groups)
 
 
 def _list_names(node: PlacedGroup) -> list[str]:
-    """The names of the groups of a node: one for each replica where replicas are groups of their own."""
-    if not isinstance(node.group, Leaf) or not node.group.by:
+    """The names of the groups of a node: numbered where replicas or slices are groups of their own."""
+    group = node.group
+    if group.replicas == 1 and not (isinstance(group, Leaf) and group.by):
         return [node.name]
-    return [f"{node.name}-{number}" for number in range(node.group.replicas)]
+    return [f"{node.name}-{number}" for number in range(group.replicas)]
+
+
+def _list_parents(node: PlacedGroup, above: PlacedGroup | None) -> list[dict[str, Any]]:
+    """For each group of a node the field that names its parent; those above have equally many each, in order."""
+    if above is None:
+        return [{}] * node.group.replicas
+    names = _list_names(above)
+    return [{_PARENT: names[number * len(names) // node.group.replicas]} for number in range(node.group.replicas)]
 
 
 def _write_links(layouts: tuple[PlacedGroup, ...], workload: str, release: Release) -> tuple[Link, ...]:
@@ -153,7 +162,7 @@ def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup
         return (), ()
     if isinstance(root, Composite) and root.min_group_count is None and not root.topology_key:
         flat = lay_out_flat(name, root)
-        if len(flat) == len(root.children) <= limits.groups:
+        if len(flat) == len(root.children) <= limits.groups and all(isinstance(each, Leaf) for each in root.children):
             return flat, ()
     return (lay_out(name, root, limits, lambda group: _rank(group, gang)),), ()
 

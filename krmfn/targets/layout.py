@@ -36,10 +36,11 @@ def prune(group: Group) -> Group | None:
     children = tuple(child for child in map(prune, group.children) if child)
     if not children:
         return None
+    left = group._replace(children=children)
     quorum = group.min_group_count
     if quorum is not None:
-        quorum = len(children) if quorum >= len(group.children) else min(quorum, len(children))
-    return group._replace(children=children, min_group_count=quorum)
+        quorum = left.width if quorum == group.width else min(quorum, left.width) if quorum <= group.width else quorum
+    return left._replace(min_group_count=quorum)
 
 
 def lay_out(gang_name: str, root: Group, limits: Limits, rank: Rank | None = None) -> PlacedGroup:

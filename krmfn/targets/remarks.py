@@ -21,7 +21,7 @@ def check_quorums(gang: Gang, *layouts: PlacedGroup) -> Iterator[Note]:
             template = group.templates[0]
             path = template.count_path if template.owner == 0 else ()
         else:
-            quorum, bound, what = group.min_group_count, len(node.children), "groups below"
+            quorum, bound, what = group.min_group_count, group.width, "groups below"
             path = ()
         if quorum is not None and not 1 <= quorum <= bound:
             message = f"{quorum} of the {bound} {what} {group.name!r} must start together, which is impossible"

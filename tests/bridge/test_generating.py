@@ -28,7 +28,7 @@ def find_link(pod: Value) -> str:
     return predict({**pod["metadata"], "labels": labels}).link
 
 
-@pytest.mark.parametrize("name", ["bridge-replicas", "bridge-dropped"])
+@pytest.mark.parametrize("name", ["bridge-replicas", "bridge-dropped", "slices"])
 def test_every_group_gets_as_many_pods_as_it_waits_for(name: str) -> None:
     items = yaml.safe_load(call((FIXTURES / f"{name}.yaml").read_bytes()).out)["items"]
     quorums = {

@@ -158,4 +158,7 @@ def test_known_annotations_cover_the_gang_settings() -> None:
         "krmfn.dev/disruption-mode",
         "krmfn.dev/naming",
         "krmfn.dev/gang-group",
+        "krmfn.dev/slices",
+        "krmfn.dev/min-groups",
+        "krmfn.dev/min-count.<group>",
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_families, list_groups
@@ -33,13 +33,18 @@ def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
             hint = f"Use the policy gang with {composite.counted}: {len(children)}."
             path = (*composite.path, "schedulingPolicy", "basic")
             yield Finding(composite.item, path, message, hint=hint)
-        elif composite.quorum is not None and composite.quorum < len(children):
+        elif composite.quorum is not None and composite.quorum < len(children) and not _are_alike(children):
             message = (
                 f"{composite.counted} is {composite.quorum} of {len(children)} child groups: these may occupy their "
                 "nodes while the others never start"
             )
             hint = f"If the workload needs all of them, set {composite.counted} to {len(children)}."
             yield Finding(composite.item, composite.quorum_path, message, composite.quorum, hint=hint)
+
+
+def _are_alike(children: Sequence[Group]) -> bool:
+    """Whether all are of one template: then so many of them are enough as the quorum says."""
+    return bool(children[0].template) and len({(child.workload, child.template) for child in children}) == 1
 
 
 @rule("groups-without-root", "warning", "The pods of one object are in several groups without a common root.")
