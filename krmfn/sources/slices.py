@@ -68,7 +68,7 @@ def _find_mistakes(manifest: Manifest, group: Group) -> Iterator[tuple[str, str]
             yield message, f"Use {sooner}{_list_multiples(leaf.pods, sizes[0])} pods."
         least = options.min_count if isinstance(options.min_count, int) else leaf.min_count
         if least and least % sizes[0]:
-            message = f"a minimum of {least} {whole} is no whole number of slices of {sizes[0]} pods"
+            message = f"a minimum of {least} {whole} does not fill slices of {sizes[0]} pods"
             yield message, f"Use a multiple of {sizes[0]}."
         if leaf.pods // sizes[-1] > MOST_GROUPS:
             message = f"{leaf.pods} {whole} in slices of {sizes[-1]} are {leaf.pods // sizes[-1]} groups"
