@@ -66,6 +66,16 @@ class Ignore(NamedTuple):
         return f"{self.text} ignores nothing: there is no finding of {rules}", hint
 
 
+class Ignores(NamedTuple):
+    """What a run knows of ignores: those of no use and those of use, and which rules were run, by the names that each
+    configuration selects (none: all) and by stages."""
+
+    unused: tuple[Ignore, ...]
+    used: tuple[Ignore, ...]
+    selects: tuple[tuple[str, ...], ...]
+    stages: tuple[str, ...]
+
+
 class Judging:
     """Judges the findings of a command, world by world, and remembers which ignores were of use."""
 
@@ -113,11 +123,12 @@ class Judging:
         decided: dict[object, _Decision] = {}
         return _join_alike([self._judge(ref, result, rulings, annotated, folder, decided) for ref, result in results])
 
-    def list_unused(self, covers: Callable[[str], bool]) -> list[Ignore]:
-        """What ignores nothing, though its rules were run or do not exist. `covers` says whether all of a folder was
-        checked."""
+    def sum_up(self, covers: Callable[[str], bool]) -> Ignores:
+        """The ignores. `covers` says whether all of a folder was checked."""
         unused = [each for each, folder in self._known.items() if each not in self._used and covers(folder)]
-        return [ignore for ignore in unused if self._is_run(ignore.rules) or any(map(_find_unknown, ignore.rules))]
+        selects = [self._given.select] if self._given.select else [each.select for each in self._checked]
+        names = tuple(tuple(name for each in select for name in each.rules) for select in selects)
+        return Ignores(tuple(unused), tuple(self._used), names, tuple(self._stages))
 
     def _judge(
         self,
@@ -192,19 +203,26 @@ class Judging:
                 self._known.setdefault(ignore, "")
         return found
 
-    def _is_run(self, names: Iterable[str]) -> bool:
-        """Whether a rule of these names was run and selected somewhere."""
-        from krmfn.catalogue import RULES
 
-        selects = [self._given.select] if self._given.select else [each.select for each in self._checked]
-        rules = [rule for rule in RULES.values() if rule.stage in self._stages]
-        return any(
-            _is_either(rule.id, rule.stage, names)
-            and any(
-                not select or any(_is_either(rule.id, rule.stage, each.rules) for each in select) for select in selects
-            )
-            for rule in rules
-        )
+def list_unused(parts: Sequence[Ignores]) -> list[Ignore]:
+    """What ignores nothing in any part of a run, though its rules were run or do not exist."""
+    used = {each for part in parts for each in part.used}
+    selects = {names for part in parts for names in part.selects}
+    stages = {stage for part in parts for stage in part.stages}
+    unused = [each for each in dict.fromkeys(each for part in parts for each in part.unused) if each not in used]
+    return [each for each in unused if _is_run(each.rules, selects, stages) or any(map(_find_unknown, each.rules))]
+
+
+def _is_run(names: Sequence[str], selects: Collection[Sequence[str]], stages: Collection[str]) -> bool:
+    """Whether a rule of these names was run and selected somewhere."""
+    from krmfn.catalogue import RULES
+
+    return any(
+        _is_either(rule.id, rule.stage, names)
+        and any(not select or _is_either(rule.id, rule.stage, select) for select in selects)
+        for rule in RULES.values()
+        if rule.stage in stages
+    )
 
 
 def _doubt(result: Result, unseen: Sequence[str]) -> Result:

@@ -10,6 +10,7 @@ shell offers), and its name in COMMANDS.
 COMMANDS = (
     "generate",
     "validate",
+    "merge",
     "diff",
     "tree",
     "fit",

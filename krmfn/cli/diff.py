@@ -13,6 +13,7 @@ from krmfn.cli.options import (
     CRDS,
     EXCLUDE,
     RENDERING,
+    SHARD,
     SIMULATOR,
     UPDATE,
     VERBOSE,
@@ -20,7 +21,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import miss_state, read_definitions, read_worlds
+from krmfn.cli.reading import miss_state, read_definitions, read_worlds, share
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
@@ -64,6 +65,7 @@ OPTIONS = (
     SIMULATOR,
     *RENDERING,
     EXCLUDE,
+    SHARD,
     VERBOSE,
     *COMMON,
 )
@@ -83,11 +85,10 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     paths = [_path(word) for word in words]
     configurations = Configurations(options)
     done: dict[bytes, bytes] = {}
+    named = [([word], other or ".") for word, other in zip(words, reversed(paths), strict=True)]
     try:
-        states = [
-            read_worlds([word], options, other or ".", done=done)
-            for word, other in zip(words, reversed(paths), strict=True)
-        ]
+        shard = share(named, options)
+        states = [read_worlds(each, options, default, done=done, shard=shard) for each, default in named]
     except RevisionMissing as missing:
         raise miss_state(missing, given) from None
     old, new = states

@@ -75,9 +75,10 @@ def report(
     fail_on: Severity = "error",
     scope: str = "",
     files: Iterable[LoadedFile] = (),
+    part: Mapping[str, Any] = {},
 ) -> None:
     """Findings as the output of a command, in the format of --output. `scope` says what was looked at, and how much;
-    of `files` a terminal shows the lines that findings are about."""
+    of `files` a terminal shows the lines that findings are about; `part` is what the report of a shard adds."""
     form = options["output"]
     results = order(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
@@ -93,7 +94,16 @@ def report(
     color = is_colored(options)
     folded = not options.get("verbose")
     screen = find_screen(options, files) if form == "text" else None
-    text = render(shown, form, color=color, rules=rules, checked=checked, fail_on=fail_on, folded=folded, screen=screen)
+    text = render(
+        *(shown, form),
+        color=color,
+        rules=rules,
+        checked=checked,
+        fail_on=fail_on,
+        folded=folded,
+        screen=screen,
+        part=part,
+    )
     show(text, form)
     if form == "text" and not options.get("quiet"):
         streams.say(_summarize(results, scope))

@@ -16,6 +16,7 @@ from krmfn.cli.options import (
     PATHS,
     PROVE,
     RENDERING,
+    SHARD,
     SIMULATOR,
     VERBOSE,
     Option,
@@ -45,6 +46,7 @@ OPTIONS = (
     AS_IS,
     *RENDERING,
     EXCLUDE,
+    SHARD,
     VERBOSE,
     *COMMON,
 )
@@ -58,7 +60,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     problems = judged.judge_files(found)
     results = [("", problem) for problem in problems]
     views = []
-    for world in found.worlds:
+    for world in found.own:
         settings = configurations.find(world, as_cluster=True)
         items = list(world.items)
         if not options["as_is"]:

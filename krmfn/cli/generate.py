@@ -10,9 +10,9 @@ from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import COMMON, EXCLUDE, PATHS, VERBOSE, Option, UsageError, spell_command, split_list
+from krmfn.cli.options import COMMON, EXCLUDE, PATHS, SHARD, VERBOSE, Option, UsageError, spell_command, split_list
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
-from krmfn.cli.reading import say_if_empty, use_kinds
+from krmfn.cli.reading import read_shard, say_if_empty, use_kinds
 from krmfn.krm import FileRef, Item
 from krmfn.krm.results import Result, Severity
 from krmfn.model.marks import GENERATED_FROM
@@ -45,6 +45,7 @@ OPTIONS = (
     CHECK,
     Option(("--fail-on-change",), "With --write: exit with 1 if a file was changed, for hooks.", False, flag=True),
     EXCLUDE,
+    SHARD,
     VERBOSE,
     *COMMON,
 )
@@ -55,6 +56,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     in_files = is_in_files(words, options)
     if in_files and options["only_generated"]:
         raise UsageError("--only-generated cannot be combined with --write or --check")
+    if options["shard"] and not options["check"]:
+        raise UsageError("--shard needs --check: what is printed or written is a whole")
     with hold(words, options):
         return _run(words, options, in_files)
 
@@ -64,7 +67,10 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
         words = [*words, *_list_companions(path for path in words if os.path.isfile(path))]
     configurations = Configurations(options)
     judged = Judged(configurations, {})
-    found = find_written(words, lambda files: streams.track(files, "reading", options), split_list(options["exclude"]))
+    shard = read_shard(options)
+    found = find_written(
+        words, lambda files: streams.track(files, "reading", options), split_list(options["exclude"]), shard
+    )
     use_kinds(found.items)
     problems = judged.judge_files(found)
     results = list(problems)
@@ -72,7 +78,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> in
     removed: list[Item] = []
     fail_on: Severity = "error"
     left = 0
-    for world in found.worlds:
+    for world in found.own:
         if in_files and world.configurations:
             left += len(world.files)
             continue
@@ -110,7 +116,7 @@ def _tell_affixes(found: Worlds, added: Iterable[Addition]) -> Iterator[Result]:
     gangs = {id(owner) for _, owner in added}
     folders = {
         world.folder
-        for world in found.worlds
+        for world in found.own
         if any(id(item) in gangs or GENERATED_FROM in item.annotations for item in world.items)
     }
     for path, reached in found.affixed.items():

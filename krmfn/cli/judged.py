@@ -11,7 +11,7 @@ from typing import Any
 from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config import Settings
 from krmfn.config.selection import IGNORE
-from krmfn.judging import OF_ABSENCE, Judging
+from krmfn.judging import OF_ABSENCE, Ignores, Judging, list_unused
 from krmfn.krm.paths import Path
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
@@ -63,15 +63,14 @@ class Judged:
         judged = self._judge_world(world, settings, pairs)
         return [(each, result) for each, result in zip(traced, judged, strict=True) if result is not None]
 
-    def tell_unused(self, words: Sequence[str]) -> list[Result]:
-        """The ignores that ignore nothing, of all whose place is in the paths that `words` name."""
+    def sum_up_ignores(self, words: Sequence[str]) -> Ignores:
+        """The ignores, of all whose place is in the paths that `words` name."""
         named = [os.path.abspath(word) for word in words if is_path(word)]
 
         def covers(folder: str) -> bool:
             return not folder or any(is_below(os.path.abspath(folder), path) for path in named)
 
-        unused = [(*ignore.explain(), ignore.place) for ignore in self._judging.list_unused(covers)]
-        return [tell("ignore-unused", message, place, hint=hint) for message, hint, place in unused]
+        return self._judging.sum_up(covers)
 
     def _judge_world(self, world: World, settings: Settings, pairs: Iterable[Any]) -> list[Result | None]:
         folder = world.folder if world.name else ""
@@ -79,6 +78,12 @@ class Judged:
         return self._judging.judge(
             pairs, settings.rules, world.items, lambda item: world.locate(item, annotation), folder, world.unseen
         )
+
+
+def tell_unused(parts: Sequence[Ignores]) -> list[Result]:
+    """The ignores that ignore nothing in any part of a run."""
+    unused = [(*ignore.explain(), ignore.place) for ignore in list_unused(parts)]
+    return [tell("ignore-unused", message, place, hint=hint) for message, hint, place in unused]
 
 
 def leave_out_present(

@@ -121,6 +121,11 @@ EXCLUDE = Option(
     "Skip these files and folders (patterns as in .gitignore), besides those of .gitignore and .krmfnignore.",
     metavar="PATTERN,...",
 )
+SHARD = Option(
+    ("--shard",),
+    "Work on one part of the kustomizations and folders only, such as 3/16; krmfn merge joins the reports.",
+    metavar="NUMBER/OF",
+)
 BASELINE = Option(("--baseline",), "Report only what is not in this file of known findings.", metavar="FILE")
 WRITE_BASELINE = Option(
     ("--write-baseline",),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
 from krmfn.cli.options import UsageError, split_list
@@ -17,6 +17,9 @@ from krmfn.workspace.manifests import Manifests, load
 from krmfn.workspace.trees import InputMissing, RevisionMissing
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
+if TYPE_CHECKING:
+    from krmfn.workspace.sharding import Shard
+
 
 def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
     """The files, read."""
@@ -29,19 +32,48 @@ def read_worlds(
     default: str = ".",
     complete: bool = False,
     done: dict[bytes, bytes] | None = None,
+    shard: Shard | None = None,
 ) -> Worlds:
     """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. States that are compared
-    share `done`. See find_worlds."""
+    share `done`, and `shard` (see share). See find_worlds."""
     rendering = Rendering(
         not options["no_render"],
         tuple(split_list(options["allow_exec"])),
         bool(options["require_render"]),
         tuple(split_list(options.get("exclude"))),
         done,
+        shard=read_shard(options) if shard is None else shard,
     )
     found = find_worlds(words, rendering, default, lambda files: streams.track(files, "reading", options), complete)
     use_kinds(found.items)
     return found
+
+
+def read_shard(options: Mapping[str, Any]) -> Shard | None:
+    """The part that --shard names. Raises UsageError."""
+    if not options.get("shard"):
+        return None
+    from krmfn.workspace.sharding import Shard
+
+    number, _, of = options["shard"].partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise UsageError(f"--shard {options['shard']}: write which of how many parts, such as 3/16")
+    return Shard(int(number), int(of))
+
+
+def share(states: Iterable[tuple[Sequence[str], str]], options: Mapping[str, Any]) -> Shard | None:
+    """The part of two states that --shard names, each with its default path: what both have is dealt out, the rest
+    stays together. Raises UsageError and InputMissing."""
+    shard = read_shard(options)
+    if shard is None:
+        return None
+    keys = []
+    for words, default in states:
+        if "-" in words:
+            raise UsageError("--shard reads two states twice, and stdin can be read only once: name a file")
+        listed = read_worlds(words, options, default, shard=shard._replace(number=0))
+        keys.append(frozenset(world.key for world in listed.worlds if world.name))
+    return shard._replace(common=frozenset.intersection(*keys))
 
 
 def use_kinds(items: Sequence[Item]) -> None:
@@ -80,7 +112,7 @@ def read_definitions(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The definitions that --crds names. Raises UsageError where it names none."""
     if not options["crds"]:
         return []
-    read = read_worlds([options["crds"]], {**options, "no_render": True})
+    read = read_worlds([options["crds"]], {**options, "no_render": True, "shard": None})
     found = [item.value for item in read.items if item.kind == "CustomResourceDefinition"]
     if not found:
         raise UsageError(f"--crds {options['crds']}: no CustomResourceDefinition in it")

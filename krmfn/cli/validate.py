@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.judged import Judged, leave_out_present
+from krmfn.cli.judged import Judged, leave_out_present, tell_unused
 from krmfn.cli.options import (
     BASELINE,
     CLUSTER,
@@ -22,13 +22,14 @@ from krmfn.cli.options import (
     RENDERING,
     SELECT,
     SEVERITY,
+    SHARD,
     UPDATE,
     VERBOSE,
     WRITE_BASELINE,
     Option,
     UsageError,
 )
-from krmfn.cli.reading import miss_state, read_definitions, read_worlds, say_if_empty, say_if_unasked
+from krmfn.cli.reading import miss_state, read_definitions, read_shard, read_worlds, say_if_empty, say_if_unasked, share
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Result, Severity
@@ -46,6 +47,7 @@ from krmfn.workspace.worlds import Worlds
 
 if TYPE_CHECKING:
     from krmfn.cli.fixing import Found
+    from krmfn.workspace.sharding import Shard
 
 SUMMARY = "Checks manifests offline, as the API server, the scheduler and the operators would treat them."
 ARGUMENTS = PATHS
@@ -75,6 +77,7 @@ OPTIONS = (
     IGNORE,
     SEVERITY,
     EXCLUDE,
+    SHARD,
     BASELINE,
     WRITE_BASELINE,
     FAIL_ON,
@@ -86,6 +89,13 @@ OPTIONS = (
     *RENDERING,
     *COMMON,
 )
+
+
+#: Why an option is about the whole.
+_OF_WHOLE = {
+    "baseline": "give it to krmfn merge, which knows all findings",
+    **dict.fromkeys(("fix", "diff"), "shards may have files in common"),
+}
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
@@ -103,15 +113,16 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if options["write_baseline"] and not options["baseline"]:
         raise UsageError("--write-baseline needs --baseline FILE")
+    for whole in ("baseline", "fix", "diff"):
+        if options["shard"] and options[whole]:
+            raise UsageError(f"--shard cannot be combined with --{whole}: {_OF_WHOLE[whole]}")
     if options["baseline"]:
         from krmfn.cli.baseline import handle_baseline, read_baseline
 
         baseline = read_baseline(options)  # before --fix changes files
     configurations = Configurations(options)
     judged = Judged(configurations, options)
-    done: dict[bytes, bytes] | None = {} if options["against"] else None
-    new = read_worlds(words, options, complete=True, done=done).apply(run_functions)
-    old = _read_old(options["against"], words, options, done).apply(run_functions) if options["against"] else None
+    shard, new, old = _read_states(words, options)
     stages = options["stage"].split(",") if options["stage"] else STAGES
     judged.read(new.files, stages)
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
@@ -126,7 +137,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
         pairs = {id(after): before for before, after in pair(old, new)}
     known_definitions = Definitions(new.worlds)
-    for world in new.worlds:
+    for world in new.own:
         settings = configurations.find(world, as_cluster=True)
         settings = settings._replace(
             definitions=definitions, is_base=world.is_base, rivals=known_definitions.near(world)
@@ -145,16 +156,25 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         from krmfn.cli.fixing import fix
 
         found = fix(words, new, found, options)
-    results = [*problems, *_merge(found), *judged.tell_unused(words)]
+    ignores = judged.sum_up_ignores(words)
+    part: Mapping[str, Any] = {}
+    if shard:
+        from krmfn.cli.parts import describe, mark
+
+        results = [*problems, *mark(found)]
+        part = describe(shard, new.digest, fail_on, found, ignores)
+    else:
+        results = [*problems, *_merge(found), *tell_unused([ignores])]
     if options["baseline"]:
         results = handle_baseline(results, baseline, options)
     report(
         results,
         options,
-        ((item.ref, world.place(item)) for world in new.worlds for item in world.items),
+        ((item.ref, world.place(item)) for world in new.own for item in world.items),
         fail_on,
         _spell_scope(new, [item for items, _ in scopes for item in items]),
         new.files,
+        part,
     )
     say_if_empty(new.items, new.problems, words, options)
     say_if_unasked(len(unasked), options)
@@ -169,7 +189,7 @@ def _spell_scope(found: Worlds, objects: Iterable[Item]) -> str:
     """`12 files, 2 kustomizations, 40 objects`, some of which are in several worlds."""
     numbers = {
         "file": len({file.path for file in found.files}),
-        "kustomization": sum(bool(world.name) for world in found.worlds),
+        "kustomization": sum(bool(world.name) for world in found.own),
         "object": len(set(map(id, objects))),
     }
     if not numbers["object"]:
@@ -184,15 +204,25 @@ def _merge(found: Sequence[Found]) -> list[Result]:
     return merge((world.name, result) for world, findings in found for _, result in findings)
 
 
-def _read_old(given: str, words: Sequence[str], options: Mapping[str, Any], done: dict[bytes, bytes] | None) -> Worlds:
-    """The state that --against names; a revision alone has the paths of `words`. Raises UsageError, InputMissing."""
+def _read_states(words: Sequence[str], options: Mapping[str, Any]) -> tuple[Shard | None, Worlds, Worlds | None]:
+    """The part of --shard, the state that is checked, and the one of --against. A revision alone has the paths of
+    `words`. Raises UsageError and InputMissing."""
+    given = options["against"]
+    if not given:
+        return read_shard(options), read_worlds(words, options, complete=True).apply(run_functions), None
     against = name_state(given)
     named = [against]
     if against.startswith(GIT) and ":" not in against.removeprefix(GIT):
         if list(words) == ["-"]:
             raise UsageError(f"--against {given}: name the path in the revision when stdin is checked: {against}:PATH")
         named = [f"{against}:{word}" for word in words if is_path(word)]
+    done: dict[bytes, bytes] = {}
     try:
-        return read_worlds(named, options, complete=True, done=done)
+        shard = share([(words, "."), (named, ".")], options)
+        new, old = (
+            read_worlds(each, options, complete=True, done=done, shard=shard).apply(run_functions)
+            for each in (words, named)
+        )
     except RevisionMissing as missing:
         raise miss_state(missing, [given]) from None
+    return shard, new, old

@@ -87,6 +87,12 @@ class Edit(NamedTuple):
     end_column: int
     text: str
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Edit:
+        """The edit as reports spell it. Raises KeyError and TypeError for anything else."""
+        start, end = value["start"], value["end"]
+        return cls(start["line"], start["column"], end["line"], end["column"], value["text"])
+
     def to_json(self) -> dict[str, Any]:
         """The edit as reports spell it."""
         start, end = {"line": self.line, "column": self.column}, {"line": self.end_line, "column": self.end_column}
@@ -108,6 +114,27 @@ class Result(NamedTuple):
     file: FileRef | None = None
     tags: Mapping[str, str] = {}  # read-only
     edit: Edit | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Result:
+        """A result of a report. Raises KeyError, TypeError and ValueError for what is none."""
+        ref, field, file = (value.get(key) or {} for key in ("resourceRef", "field", "file"))
+        tags = value.get("tags") or {}
+        found = cls(
+            value["message"],
+            SEVERITIES[SEVERITIES.index(value["severity"])],
+            ResourceRef(ref["apiVersion"], ref["kind"], ref["name"], ref.get("namespace", "")) if ref else None,
+            field.get("path", ""),
+            field.get("currentValue", ABSENT),
+            field.get("proposedValue", ABSENT),
+            FileRef(file["path"], file["index"], file.get("line", 0), file.get("column", 0)) if file else None,
+            tags,
+            Edit.from_json(value["edit"]) if value.get("edit") else None,
+        )
+        texts = (found.message, found.path, *(found.ref or ()), *(found.file or ("",))[:1], *tags, *tags.values())
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("a result has something else than a text")
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The result as the specification spells it; keys without a value are left out."""

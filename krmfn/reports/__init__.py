@@ -10,6 +10,7 @@ and a test that reads the output with a program that consumes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.findings import Rule
@@ -38,13 +39,14 @@ def render(
     fail_on: Severity = "error",
     folded: bool = False,
     screen: Screen | None = None,
+    part: Mapping[str, Any] = {},
 ) -> str:
     """Spell `results` in `format`, sorted and without duplicates; the text ends with a newline unless it is empty.
 
     `rules` gives rule rows for help texts (sarif). `checked` lists every object that was looked at, so that a format
     which reports successes too can name them (junit). `fail_on` is the severity from which a finding counts as a
     failure (junit). `color`, `folded` (the same note many times is one) and `screen` (the terminal that it is read at)
-    matter to text alone.
+    matter to text alone, `part` (what a shard says of itself) to json and yaml.
 
     Raises ValueError for a format that is not in `FORMATS`.
     """
@@ -52,4 +54,4 @@ def render(
         raise ValueError(f"unknown report format {format!r}: use one of {', '.join(FORMATS)}")
     module, name = _WRITERS[format]
     write: Callable[[Report], str] = getattr(__import__(f"krmfn.reports.{module}", fromlist=[name]), name)
-    return write(Report(tuple(order(results)), rules or {}, checked, fail_on, color, folded, screen))
+    return write(Report(tuple(order(results)), rules or {}, checked, fail_on, color, folded, screen, part))

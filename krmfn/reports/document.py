@@ -40,7 +40,8 @@ def _document(report: Report) -> dict[str, Any]:
     results = [
         {**result.to_json(), **({"edit": result.edit.to_json()} if result.edit else {})} for result in report.results
     ]
-    return {"results": results, "summary": count(report.results)}
+    part = {"shard": dict(report.part)} if report.part else {}
+    return {"results": results, "summary": count(report.results), **part}
 
 
 class _Dumper(yaml.SafeDumper):

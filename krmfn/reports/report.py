@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.findings import Rule
@@ -47,6 +47,7 @@ class Report(NamedTuple):
     color: bool = False
     folded: bool = False
     screen: Screen | None = None
+    part: Mapping[str, Any] = {}
 
 
 def rule_id(result: Result) -> str:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
@@ -37,6 +37,7 @@ from krmfn.workspace.overlays import (
 )
 from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
+from krmfn.workspace.sharding import Shard, decides, defines
 from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import (
     KUSTOMIZATIONS,
@@ -58,9 +59,22 @@ _OPTION = "--load-restrictor LoadRestrictionsNone"
 _MOST_OBJECTS = 200_000
 
 
+class _Intent(NamedTuple):
+    """A world to be, of the kustomization in a folder or of its files. `is_owned`: judged by this shard; `is_made`:
+    needed for that."""
+
+    name: str
+    key: str
+    folder: str
+    overlay: Overlay | None
+    deployment: Deployment | None
+    is_owned: bool
+    is_made: bool
+
+
 class Gathering:
     """The worlds below a folder of a tree. `programs` are those that a kustomization may run; for `done` see render_all
-    (rendering)."""
+    (rendering). Of the worlds of other shards, those that decide nothing here have no objects. `ranks` counts all."""
 
     def __init__(
         self,
@@ -69,6 +83,7 @@ class Gathering:
         programs: Sequence[str],
         severity: Severity,
         done: dict[bytes, bytes] | None = None,
+        shard: Shard | None = None,
     ) -> None:
         """Finds them all. `severity` is that of a kustomization that cannot be rendered."""
         self.worlds: list[World] = []
@@ -78,12 +93,14 @@ class Gathering:
         self._tree = tree
         self._path = path
         self._severity = severity
+        self._programs = programs
+        self._shard = shard
         self._deployed = 0  # objects, those that are deployed to several places each time
         self._rendered: dict[str, Rendered | NotRendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
-        self._files = read_tree(tree, path).files
+        self.files = read_tree(tree, path).files
         self._kustomizations: dict[str, list[str]] = {}  # by folder
-        for file in self._files:
+        for file in self.files:
             if posixpath.basename(file.path) in KUSTOMIZATIONS:
                 self._kustomizations.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
         overlays = self._find_overlays()
@@ -97,23 +114,29 @@ class Gathering:
         for overlay in overlays.values():
             self._covered |= list_files(tree, overlay)
         roots = _find_roots(tree, overlays, {tree.resolve(each.folder) for each in deployments})
-        steps: list[tuple[str, str, Deployment | None]] = [(folder, folder, None) for folder in roots]
-        steps += [(name, each.folder, each) for name, each in self._name(deployments)]
+        loose = {tree.resolve(file.path) for file in self.files if shard} - self._covered
+        named: list[tuple[str, str, Deployment | None]] = [(folder, folder, None) for folder in roots]
+        named += [(name, each.folder, each) for name, each in self._name(deployments)]
+        steps = [
+            self._plan(name, folder, overlays.get(folder), deployment, loose) for name, folder, deployment in named
+        ]
+        self.ranks = len(steps)
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
-        found = (overlays[folder] for folder in dict.fromkeys(folder for _, folder, _ in steps) if folder in overlays)
-        wanted = [overlay.folder for overlay in found if self._needs_kustomize(overlay)]
+        found = {step.overlay.folder: step.overlay for step in steps if step.overlay and step.is_made}
+        wanted = [folder for folder, overlay in found.items() if self._needs_kustomize(overlay)]
         self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added, done)
         try:
-            for name, folder, deployment in steps:
+            for rank, step in enumerate(steps):
                 known = len(self.worlds)
-                if folder in overlays:
-                    self._add(name, overlays[folder], deployment.placing if deployment else Placing())
-                elif deployment is not None:
-                    self._add_folder(name, deployment)
-                seen = {f"the component {each}" for each in added.get(folder, ())}
+                self._take(step)
+                deployment = step.deployment
+                seen = {f"the component {each}" for each in added.get(step.folder, ())}
                 beside = tuple(each for each in deployment.beside if each not in seen) if deployment else ()
-                is_base = deployment is None and not overlays[folder].value.get("namespace")
-                self.worlds[known:] = [each._replace(beside=beside, is_base=is_base) for each in self.worlds[known:]]
+                is_base = deployment is None and not overlays[step.folder].value.get("namespace")
+                self.worlds[known:] = [
+                    each._replace(beside=beside, is_base=is_base, rank=rank, elsewhere=not step.is_owned)
+                    for each in self.worlds[known:]
+                ]
         finally:
             self._queue.close()
 
@@ -121,13 +144,40 @@ class Gathering:
     def rest(self) -> Inputs:
         """The manifests that are in no world."""
         tree = self._tree
-        files = tuple(file for file in self._files if tree.resolve(file.path) not in self._covered)
+        files = tuple(file for file in self.files if tree.resolve(file.path) not in self._covered)
         return Inputs(files, tuple(tree.left_out))
 
     @property
     def folders(self) -> set[str]:
         """Those with a kustomization."""
         return set(self._kustomizations)
+
+    def _plan(
+        self, name: str, folder: str, overlay: Overlay | None, deployment: Deployment | None, loose: set[str]
+    ) -> _Intent:
+        key = posixpath.relpath(folder, self._path) + name.removeprefix(folder)
+        shard = self._shard
+        is_owned = shard is None or shard.owns(key)
+        is_made = is_owned or (
+            shard is not None
+            and shard.number > 0
+            and overlay is not None
+            and decides(self._tree, overlay, loose, bool(self._programs))
+        )
+        return _Intent(name, key, folder, overlay, deployment, is_owned, is_made)
+
+    def _take(self, step: _Intent) -> None:
+        """The world of a step, without objects where it is not made."""
+        overlay, deployment = step.overlay, step.deployment
+        if overlay is None and deployment is not None:
+            self._add_folder(step, deployment)
+        elif overlay is not None and step.is_made:
+            self._add(step, overlay, deployment.placing if deployment else Placing())
+        elif overlay is not None:
+            self._leave(step, overlay.path)
+
+    def _leave(self, step: _Intent, path: str) -> None:
+        self.worlds.append(World(step.name, step.key, (), self._tree, step.folder, (), path))
 
     def _find_overlays(self) -> dict[str, Overlay]:
         found = {}
@@ -170,9 +220,9 @@ class Gathering:
         """Those of folders below the one that was named."""
         items: list[Item] = []
         marks = _DEPLOYERS
-        if any(b"substituteFrom" in data for _, data in self._files):
+        if any(b"substituteFrom" in data for _, data in self.files):
             marks = (*marks, b"ConfigMap")
-        for path, data in self._files:
+        for path, data in self.files:
             if any(mark in data for mark in marks):
                 try:
                     items += self.sources.read(path).stream.items
@@ -185,10 +235,9 @@ class Gathering:
             if is_below(os.path.abspath(self._tree.resolve(each.folder)), here)
         ]
 
-    def _add(self, name: str, overlay: Overlay, placing: Placing) -> None:
+    def _add(self, step: _Intent, overlay: Overlay, placing: Placing) -> None:
         """The world of a kustomization."""
-        folder = overlay.folder
-        key = posixpath.relpath(folder, self._path) + name.removeprefix(folder)
+        name, key, folder = step.name, step.key, overlay.folder
         try:
             plain = self._read_plain(overlay)
             if plain is None:
@@ -207,16 +256,16 @@ class Gathering:
             # A manifest that is no YAML is perhaps the reason.
             self.problems += [problem for problem in load(sorted(files)).problems if problem.severity == "error"]
 
-    def _add_folder(self, name: str, deployment: Deployment) -> None:
+    def _add_folder(self, step: _Intent, deployment: Deployment) -> None:
         """The world of a folder without kustomization. What cannot be read in it is told with the rest."""
         start = "" if deployment.folder == "." else deployment.folder + "/"
         files = []
         built = _find_topmost(deployment.folder, self.folders) if deployment.builds else ()
-        for path, _ in self._files:
+        for path, _ in self.files:
             if any(path.startswith(folder + "/") for folder in built):
                 continue
-            name_in = path[len(start) :]
-            if path.startswith(start) and (deployment.recurses or "/" not in name_in) and deployment.takes(name_in):
+            name = path[len(start) :]
+            if path.startswith(start) and (deployment.recurses or "/" not in name) and deployment.takes(name):
                 try:
                     self.sources.read(path)
                 except NotRendered:
@@ -225,13 +274,15 @@ class Gathering:
         if deployment.builds and has_copies([self.sources.read(path) for path in files]):
             return  # Flux refuses an object that is there twice: the path is one in another repository
         self._covered |= set(map(self._tree.resolve, files))
-        key = posixpath.relpath(deployment.folder, self._path) + name.removeprefix(deployment.folder)
+        if not step.is_owned and not any(defines(self.sources.read(path).data) for path in files):
+            self._leave(step, step.folder)
+            return
         folder = Overlay(deployment.folder, deployment.folder, {})
         try:
-            self._list(name, key, folder, files, deployment.placing, ())
+            self._list(step.name, step.key, folder, files, deployment.placing, ())
         except NotRendered as reason:
             self._tell(deployment.folder, reason)
-            self.missing.add(key)
+            self.missing.add(step.key)
 
     def _list(
         self,

@@ -30,9 +30,10 @@ def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
     """Each world of the new state with what it was before, and then those that are gone with what they are now: a world
     without items. What cannot be compared is in neither."""
     missing = find_missing(old, new)
-    before = [world for world in old.worlds if world.key not in missing]
-    after = [world for world in new.worlds if world.key not in missing]
-    if len(old.worlds) == len(new.worlds) == 1 == len(before) == len(after):  # whatever they are called
+    before = [world for world in old.own if world.key not in missing]
+    after = [world for world in new.own if world.key not in missing]
+    numbers = (len(state.worlds) + len(state.missing) for state in (old, new))
+    if [*numbers] == [1, 1] == [len(before), len(after)]:  # whatever they are called
         yield before[0], after[0]
         return
     named = {world.key: world for world in before if world.name}

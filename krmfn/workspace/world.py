@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.paths import Path
@@ -26,6 +26,10 @@ _LONGEST = 253
 #: What Flux fills in after kustomize has written the text anew.
 _VARIABLE = "${"
 _QUOTES = "kustomize drops quotes around a variable: write them in its value, as in '\"true\"'."
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Place = TypeVar("_Place")
 _Names: TypeAlias = "tuple[dict[str, list[Item]], set[int]]"
 
 
@@ -110,6 +114,7 @@ class World(NamedTuple):
     with, `left_out` names what could not be rendered, `beside` what is deployed with it or before it. What `is_base`
     has no namespace unless somebody who builds on it gives one. `ran_in` are the folders of the kustomizations whose
     turn it was to run our function when it was rendered. Worlds of two states with the same `key` are the same world.
+    `rank` is its place among all; what is judged `elsewhere`, by another shard, may lack its objects.
     """
 
     name: str
@@ -125,6 +130,8 @@ class World(NamedTuple):
     beside: tuple[str, ...] = ()
     is_base: bool = False
     ran_in: tuple[str, ...] = ()
+    rank: int = 0
+    elsewhere: bool = False
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -223,15 +230,20 @@ def merge(results: Iterable[tuple[str, Result]]) -> list[Result]:
 
     The tag `world` names the worlds, unless there is only one and the place of the result says as much.
     """
-    worlds: dict[str, tuple[Result, list[str]]] = {}
-    for world, result in results:
-        _, names = worlds.setdefault(repr(result), (result, []))
-        if world and world not in names:
-            names.append(world)
-    return [_name(result, names) for result, names in worlds.values()]
+    return [name_worlds(result, list(filter(None, names))) for result, names in collect(results)]
 
 
-def _name(result: Result, names: Sequence[str]) -> Result:
+def collect(results: Iterable[tuple[_Place, Result]]) -> Iterable[tuple[Result, list[_Place]]]:
+    """What is the same in several places once, each with its places."""
+    found: dict[str, tuple[Result, list[_Place]]] = {}
+    for place, result in results:
+        _, places = found.setdefault(repr(result), (result, []))
+        if place not in places:
+            places.append(place)
+    return found.values()
+
+
+def name_worlds(result: Result, names: Sequence[str]) -> Result:
     place = result.file.path if result.file else ""
     if not names or (len(names) == 1 and (posixpath.dirname(place) or ".") == names[0]):
         return result

@@ -22,6 +22,7 @@ from krmfn.workspace.world import World
 
 if TYPE_CHECKING:
     from krmfn.workspace.gathering import Gathering
+    from krmfn.workspace.sharding import Shard
     from krmfn.workspace.world import Sources
 
 
@@ -40,6 +41,7 @@ class Worlds(NamedTuple):
     affixed: Mapping[str, set[str]] = {}
     missing: frozenset[str] = frozenset()  # the keys of worlds that could not be rendered
     start: str = "."  # the folder that keys are seen from
+    digest: str = ""  # of everything that was read, where it is shared among several
 
     @property
     def files(self) -> list[LoadedFile]:
@@ -50,6 +52,11 @@ class Worlds(NamedTuple):
     def items(self) -> list[Item]:
         """All objects."""
         return [item for world in self.worlds for item in world.items]
+
+    @property
+    def own(self) -> list[World]:
+        """The worlds that are judged here, and not by another shard."""
+        return [world for world in self.worlds if not world.elsewhere]
 
     def apply(self, run: Callable[[Sequence[Item], Sequence[Mapping[str, Any]], FileRef], Sequence[Item]]) -> Worlds:
         """The worlds as they are applied: `run` is our function, for those whose kustomization lists it."""
@@ -88,6 +95,7 @@ class Rendering(NamedTuple):
     excluded: tuple[str, ...] = ()  # patterns of files in folders that are passed over
     done: dict[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
     unsaved: Mapping[str, bytes] = {}  # what an editor has instead of files, by their real paths
+    shard: Shard | None = None  # the part of the worlds that is judged
 
 
 def find_worlds(
@@ -107,7 +115,11 @@ def find_worlds(
     find_here()  # paths are spelled from here, so that it has to be there
     parts = [_read_argument(argument, rendering, default, watch) for argument in arguments]
     gathered = [part.found for part in parts if part.found]
-    worlds = [world for found in gathered for world in found.worlds]
+    worlds: list[World] = []
+    ranks = 0
+    for found in gathered:
+        worlds += [world._replace(rank=ranks + world.rank) for world in found.worlds]
+        ranks += found.ranks
     problems = [each for part in parts for each in (*(part.found.problems if part.found else ()), *part.read.problems)]
     kustomized = {folder for found in gathered for folder in found.folders}
     missing = frozenset(key for found in gathered for key in found.missing)
@@ -116,18 +128,33 @@ def find_worlds(
     start = posixpath.commonpath([posixpath.normpath(each or ".") for each in starts]) if len(starts) == 1 else "."
     read_files = list({file.path: file for part in parts for file in part.read.files}.values())
     if not any(part.is_folder for part in parts):  # files that are named one by one belong together
-        worlds += [make_world(read_files, tree, start)] if read_files else []
+        loose = [("", read_files)] if read_files else []
     else:
         from krmfn.workspace.fragments import leave_out_fragments
         from krmfn.workspace.splitting import split, split_completely, tell_alternatives
 
         read_files, told = leave_out_fragments(read_files, kustomized, tree)
-        for label, files in split_completely(read_files) if complete else split(read_files):
-            world = make_world(files, tree, start)
-            worlds.append(world._replace(key=f"{world.key} {label}".rstrip()))
+        loose = [*(split_completely(read_files) if complete else split(read_files))]
         problems += [*told, *tell_alternatives(read_files)]
+    shard, unit = rendering.shard, ""
+    for rank, (label, files) in enumerate(loose, ranks):
+        world = make_world(files, tree, start)
+        unit = unit if label else f"\0{world.key}"  # alternatives stay together; no kustomization has such a key
+        key, elsewhere = f"{world.key} {label}".rstrip(), shard is not None and not shard.owns(unit)
+        worlds.append(world._replace(key=key, rank=rank, elsewhere=elsewhere))
     edited = tuple(found.sources for found in gathered)
-    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), edited, missing=missing, start=start)
+    digest = _summarize(parts, rendering) if shard else ""
+    return Worlds(
+        tuple(worlds), tuple(problems), tuple(read_files), edited, missing=missing, start=start, digest=digest
+    )
+
+
+def _summarize(parts: Iterable[_Named], rendering: Rendering) -> str:
+    """The digest of all that was read."""
+    from krmfn.workspace.sharding import digest
+
+    read = (part.found.files if part.found else part.read.files for part in parts)
+    return digest([repr(rendering[:4]), *(file[1] for files in read for file in files)])
 
 
 class _Named(NamedTuple):
@@ -157,7 +184,7 @@ def _read_argument(
         from krmfn.workspace.gathering import Gathering
 
         severity: Severity = "error" if rendering.required else "warning"
-        found = Gathering(tree, path, rendering.allowed, severity, rendering.done)
+        found = Gathering(tree, path, rendering.allowed, severity, rendering.done, rendering.shard)
     inputs = found.rest if found else read_paths([argument], rendering.excluded, rendering.unsaved)
     read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)

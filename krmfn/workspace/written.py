@@ -28,6 +28,7 @@ from krmfn.workspace.overlays import (
     reach,
     read_objects,
 )
+from krmfn.workspace.sharding import Shard
 from krmfn.workspace.splitting import split
 from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, NotRendered, Tree, find_around
 from krmfn.workspace.worlds import Worlds, make_world
@@ -37,6 +38,7 @@ def find_written(
     arguments: Sequence[str],
     watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]] = iter,
     excluded: Sequence[str] = (),
+    shard: Shard | None = None,
 ) -> Worlds:
     """The worlds of the files that arguments name.
 
@@ -49,7 +51,8 @@ def find_written(
     trees = [tree for tree, path in map(open_tree, filter(is_path, arguments)) if tree.kind(path) == "folder"]
     if not trees:
         read = load(watch(inputs.files), inputs.left_out, set(arguments))
-        worlds = [make_world(read.files, None, ".")] if read.files else []
+        elsewhere = shard is not None and not shard.owns("")
+        worlds = [make_world(read.files, None, ".")._replace(elsewhere=elsewhere)] if read.files else []
         return Worlds(tuple(worlds), read.problems, read.files)
     tree = trees[0]
     folders = [posixpath.dirname(file.path) or "." for file in inputs.files if _is_kustomization(file)]
@@ -69,6 +72,8 @@ def find_written(
         if folder is not None
     ]
     worlds += [make_world(own, tree, ".") for _, own in split(rest)]
+    if shard:
+        worlds = [world._replace(elsewhere=not shard.owns(world.files[0].path)) for world in worlds]
     outside = frozenset(file.path for file in borrowed)
     affixed = _list_affixed(tree, overlays)
     return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside, affixed=affixed)

@@ -33,6 +33,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "generate": ("plain",),
     "init": ("apps/overlay",),
     "kinds": (),
+    "merge": ("report.json", "a=report.json"),
     "rules": (),
     "schema": ("podgroup",),
     "tree": ("apps",),
@@ -58,6 +59,7 @@ VALUES: Mapping[str, str] = {
     "--namespace-selector": "team=ml",
     "--select": "server",
     "--severity": "group-unused=error",
+    "--shard": "1/2",
     "--simulator": "./simulator",
     "--to-kubernetes": "1.37",
     "--to": "1.36",
@@ -66,6 +68,7 @@ VALUES: Mapping[str, str] = {
 VALUES_OF: Mapping[tuple[str, str], str] = {
     ("bridge", "--kubernetes"): "1.36",
     ("convert", "--config"): "pinned.yaml",
+    ("generate", "--shard"): "2/2",
     ("why", "--cluster"): "events.yaml",
 }
 _NEVER = ("--simulator", "./never", "--cluster")
@@ -79,7 +82,9 @@ WORDS_FOR: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("fit", "--simulator"): (*_NEVER, "cluster.yaml", "apps"),
     ("generate", "--fail-on-change"): ("--write", "plain"),
     ("explain", "--api-version"): ("PodGroup",),
+    ("generate", "--shard"): ("--check", "plain"),
     ("init", "--move"): ("apps/overlay/base",),
+    ("merge", "--write-baseline"): ("--baseline", "known.txt", "report.json"),
     ("upgrade", "--config"): ("--to", "1.37", "apps"),
     ("validate", "--fail-on"): ("plain",),
     ("validate", "--update"): ("--against", "old", "new"),
@@ -87,9 +92,13 @@ WORDS_FOR: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("why", "--prove"): (*_NEVER, "dump.yaml", "job/ml/fits"),
     ("why", "--simulator"): (*_NEVER, "dump.yaml", "job/ml/fits"),
 }
-_WRITTEN = ("--baseline", "known.txt", "--write-baseline", "apps")
+_WRITTEN = ("--baseline", "known.txt", "--write-baseline")
 #: What is called first in both folders.
-FIRST = {("validate", "--baseline"): _WRITTEN, ("validate", "--write-baseline"): _WRITTEN}
+FIRST = {
+    (command, name): (command, path, *_WRITTEN)
+    for command, path in (("validate", "apps"), ("merge", "report.json"))
+    for name in ("--baseline", "--write-baseline")
+}
 #: What prints nothing that this option could take away, or does not differ in the releases that have it.
 INERT = {("why", "--quiet"), ("bridge", "--kubernetes"), ("convert", "--verbose")}
 
@@ -129,7 +138,7 @@ def test_every_option_changes_something(row: Row, tmp_path: Path, krmfn: Call) -
     for folder, given in ((tmp_path / "without", words), (tmp_path / "with", more)):
         make_folder(folder)
         if (row.command, name) in FIRST:
-            krmfn(row.command, *FIRST[row.command, name], folder=folder)
+            krmfn(*FIRST[row.command, name], folder=folder)
         there = read(folder)
         done = krmfn(row.command, *given, folder=folder)
         assert "Traceback" not in done.err
@@ -235,6 +244,10 @@ def make_folder(folder: Path) -> None:
     spec = {"group": "a.io", "scope": "Namespaced", "names": names, "versions": [version]}
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
     write(folder / "crds/toys.yaml", {**crd, "metadata": {"name": "toys.a.io"}})
+    notes = [{"message": f"note {number}", "severity": "info", "tags": {"rule": "group-unused"}} for number in range(5)]
+    warning = {"message": "no pods", "severity": "warning", "file": {"path": "a.yaml", "index": 0}}
+    found = [*notes, {**warning, "tags": {"rule": "group-unused"}}]
+    (folder / "report.json").write_text(json.dumps({"results": found, "summary": {}}))
     config = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "metadata": {"name": "gangs"}}
     write(folder / "other.yaml", {**config, "spec": {"kubernetes": {"version": "1.35"}}})
     pins = {"PodGroup": "v1alpha3"}
