@@ -42,9 +42,10 @@ class Configurations:
             find_release(options["kubernetes"])
         self._named = self._read_named(options["config"]) if options.get("config") else None
         if options.get("cluster"):
+            from krmfn.survey.cutting import Cutter
             from krmfn.workspace.clusters import read_clusters
 
-            self._given = merge_facts(read_clusters(options["cluster"]))
+            self._given = merge_facts(read_clusters(options["cluster"], Cutter()))
 
     def find(self, world: World, as_cluster: bool = False, kubernetes: str = "") -> Settings:
         """The settings of a world, with `kubernetes` (--kubernetes) and --feature-gates on top.
@@ -142,11 +143,12 @@ class Configurations:
         paths = settings.cluster.get("from")
         if not paths:
             return settings
+        from krmfn.survey.cutting import Cutter
         from krmfn.workspace.clusters import merge, read_cluster_in
 
         place = tree, tuple(posixpath.normpath(posixpath.join(folder, path)) for path in paths)
         if place not in self._facts:
-            self._facts[place] = merge_facts(read_cluster_in(*place))
+            self._facts[place] = merge_facts(read_cluster_in(*place, Cutter()))
         own = {key: entry for key, entry in settings.cluster.items() if key != "from"}
         return settings._replace(cluster=merge([self._facts[place], own]))
 

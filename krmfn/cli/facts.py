@@ -13,6 +13,7 @@ from krmfn.model.marks import FACTS_KIND
 from krmfn.reports import channels
 from krmfn.reports.document import write_yaml
 from krmfn.survey.condensing import condense
+from krmfn.survey.cutting import Cutter
 from krmfn.workspace.clusters import read_clusters
 
 SUMMARY = "Reduces the output of kubectl to the facts that krmfn reads, without private data."
@@ -31,7 +32,8 @@ OPTIONS = (
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Prints one object, of kind ClusterFacts, for --cluster and `spec.cluster.from`. Raises InputMissing."""
-    facts = condense(merge_facts(read_clusters(words)), pods=not options["no_pods"])
+    cutter = Cutter()
+    facts = condense(merge_facts(read_clusters(words, cutter)), not options["no_pods"], cutter)
     if not facts:
         streams.say(f"no facts in {' '.join(words)}: pass the output of kubectl get nodes -o yaml, and of other kinds")
     document = {"apiVersion": "krmfn.dev/v1alpha1", "kind": FACTS_KIND, "metadata": {"name": "cluster"}, "spec": facts}

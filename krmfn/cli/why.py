@@ -18,8 +18,11 @@ from krmfn.krm import Item
 from krmfn.pipeline import explain
 from krmfn.reports import channels
 from krmfn.reports.paint import BOLD, paint
-from krmfn.workspace.files import read_paths
-from krmfn.workspace.trees import InputMissing
+from krmfn.survey.control_plane import PROGRAMS
+from krmfn.survey.cutting import Cutter
+from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, read_live
+from krmfn.workspace.files import Inputs, read_paths
+from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing
 from krmfn.workspace.world import World
 
 SUMMARY = "Explains why a pod, a group or a workload does not run, and what to change."
@@ -46,24 +49,40 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """0 when all is well, 1 when there is something in the way. Raises UsageError for an object that is not there."""
     if not options["cluster"]:
         raise UsageError("--cluster is missing: pass the output of kubectl get all,podgroups,nodes,events -A -o yaml")
-    dump = read(read_paths(options["cluster"]), options)
-    use_kinds(dump.items)
-    if dump.unreadable:
-        problem = dump.problems[0]
-        raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)
-    items = dump.items
     settings = Configurations({**options, "cluster": ()}).find(World("", "", (), None, "."))
-    facts = [item.value for item in items if item.kind in _FACTS]
+    asker = find_asker(settings, options)
+    # The scheduler has to know of every pod, proofs have not.
+    items, nodes = _read(options, words[0], asker is not None)
+    use_kinds(items)
+    facts = [*nodes, *(item.value for item in items if item.kind in _FACTS)]
     # What a dump has of a kind is all that there is.
-    given = {"items": facts, "listed": sorted({item.kind for item in items})}
+    given = {"items": facts, "listed": sorted({*(item.kind for item in items), *(["Node"] if nodes else ())})}
     settings = settings._replace(cluster={**settings.cluster, **given})
-    diagnosis = explain(items, settings, _choose(items, words[0]), find_asker(settings, options))
+    diagnosis = explain(items, settings, _choose(items, words[0]), asker)
     form = options["output"]
     if form == "json":
         show(_to_json(diagnosis), form)
     else:
         show("".join(f"{line}\n" for line in _spell(diagnosis, is_colored(options))), form)
     return 1 if diagnosis.cause else 0
+
+
+def _read(options: Mapping[str, Any], word: str, whole: bool) -> tuple[list[Item], list[Any]]:
+    """The objects of the data, and nodes apart; `whole` or without the pods of other namespaces than that of the
+    object. Raises InputMissing."""
+    inputs = read_paths(options["cluster"], most=MOST_OF_CLUSTERS)
+    cut = Cutter()
+    space, _, name = word.partition("/")[2].rpartition("/")
+    spaces = {space} if space else set[str]()
+    if not whole and not space:
+        named = read_live(inputs.files, cut, leave_out_lacking(name)).items
+        spaces = {item.space for item in find_object(named, word)}
+    live = read_live(inputs.files, cut, leave_out_pods((*spaces, PROGRAMS)) if spaces and not whole else None)
+    dump = read(Inputs(tuple(live.others), inputs.left_out), options)
+    if dump.unreadable:
+        problem = dump.problems[0]
+        raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)
+    return [*live.items, *dump.items], live.nodes
 
 
 def _choose(items: Sequence[Item], word: str) -> Item:

@@ -161,7 +161,9 @@ class Reading:
         self._root = _NOTHING
 
     def forget(self) -> None:
-        """Drop what can be read again."""
+        """Drop what can be read again; the value of a new object stays, until its text is written."""
+        if self._text is None:
+            return
         self._replace(self.text)
         self._value = _NOTHING
 

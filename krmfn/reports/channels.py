@@ -42,8 +42,8 @@ def json(value: Any, *, indent: int | None = 2) -> str:
 
 
 def yaml(text: str) -> str:
-    """YAML of double-quoted texts, as PyYAML writes it: the same."""
-    return re.sub(_JSON, _spell_json, text)
+    """YAML of double-quoted texts: the same. Its escapes are those of JSON but for large numbers."""
+    return re.sub(_JSON, lambda found: f"\\U{ord(found[0]):08x}" if found[0] > "\uffff" else _spell_json(found), text)
 
 
 def xml(text: str) -> str:

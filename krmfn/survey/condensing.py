@@ -15,21 +15,10 @@ from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of, name_of
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import merge_gates, read_programs
+from krmfn.survey.cutting import CONTAINERS, Cutter, list_ports
 from krmfn.survey.facts import is_daemon, list_running, read_resources
 
 Value = Mapping[str, Any]
-#: Fields of a pod's spec that the scheduler reads of a pod that runs, and of one that waits.
-_POD: Final = (
-    *("nodeName", "schedulerName", "priorityClassName", *sorted(LINK_FIELDS), "affinity", "resources"),
-    *("runtimeClassName", "overhead", "schedulingGates", "nodeSelector", "tolerations", "topologySpreadConstraints"),
-    *("resourceClaims", "preemptionPolicy", "restartPolicy"),
-)
-#: What the server gives every pod, and what a pod without it gets.
-_DEFAULTS: Final[Mapping[str, Any]] = {
-    "schedulerName": "default-scheduler",
-    "preemptionPolicy": "PreemptLowerPriority",
-    "restartPolicy": "Always",
-}
 #: Labels that have a value of its own on every node.
 _PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
 _OTHERS: Final = (
@@ -43,16 +32,16 @@ _OTHERS: Final = (
 _NAMED: Final = ("ServiceAccount", "Namespace", "ConfigMap", "Secret")
 #: Of these the state matters, too.
 _STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "Queue")
-_CONTAINERS: Final = ("containers", "initContainers")
 _PROGRAM: Final = ("command", "args", "image", "lifecycle")
 _FIELDS: Final = (
     *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "spec"),
 )
 
 
-def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
+def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | None = None) -> dict[str, Any]:
     """The facts of a dump. Without `pods`, those that run are left out: the cluster as if it were empty, but for
-    DaemonSets."""
+    DaemonSets. `cutter` is the one that has cut what is in it."""
+    cutter = cutter or Cutter()
     items: list[Value] = [as_mapping(item) for item in as_list(cluster.get("items"))]
     by_kind: dict[str, list[Value]] = {}
     for item in items:
@@ -83,7 +72,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True) -> dict[str, Any]:
     shrunk = [
         *(_shrink(item, pods) for kind in _OTHERS for item in by_kind.get(kind, ())),
         *(_shrink_schema(item) for item in by_kind.get("CustomResourceDefinition", ())),
-        *(_shrink_pod(pod) for pod in kept),
+        *map(cutter.cut_pod, kept),
     ]
     if shrunk:
         found["items"] = shrunk
@@ -113,7 +102,7 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
             taken["pods"] += 10**9
             occupied = ports.setdefault(as_text(dig(pod, "spec", "nodeName")), [])
             for box in list_running(as_mapping(pod.get("spec"))):
-                occupied += _list_ports(as_mapping(box))
+                occupied += list_ports(as_mapping(box))
                 add(taken, read_resources(dig(box, "resources", "requests")))
     found: list[dict[str, Any]] = []
     places: dict[str, int] = {}
@@ -179,7 +168,7 @@ def _drop_private(value: Any, name: str = "") -> Any:
     """The same without what containers run, and without the values in their environment."""
     if isinstance(value, Mapping):
         kept = {key: _drop_private(child, key) for key, child in value.items()}
-        if name in _CONTAINERS:
+        if name in CONTAINERS:
             kept = {key: child for key, child in kept.items() if key not in _PROGRAM}
         return kept
     if isinstance(value, list):
@@ -188,49 +177,6 @@ def _drop_private(value: Any, name: str = "") -> Any:
             return [{"valueFrom": {k: v for k, v in each.items() if isinstance(v, dict)}} for each in sources if each]
         return [_drop_private(child, name) for child in value]
     return value
-
-
-def _shrink_pod(pod: Value) -> Value:
-    spec = as_mapping(pod.get("spec"))
-    space, name = key_of(pod)
-    metadata: dict[str, Any] = {"name": name, "namespace": space}
-    if as_mapping(dig(pod, "metadata", "labels")):
-        metadata["labels"] = dig(pod, "metadata", "labels")
-    owners = [
-        {key: owner[key] for key in ("apiVersion", "kind", "name", "controller") if key in owner}
-        for owner in map(as_mapping, as_list(dig(pod, "metadata", "ownerReferences")))
-    ]
-    if owners:
-        metadata["ownerReferences"] = owners
-    kept = {key: spec[key] for key in _POD if key in spec and spec[key] != _DEFAULTS.get(key)}
-    for field in _CONTAINERS:
-        boxes = [_shrink_container(as_mapping(box)) for box in as_list(spec.get(field))]
-        kept |= {field: boxes} if boxes else {}
-    volumes = [
-        {key: entry[key] for key in ("name", "persistentVolumeClaim", "ephemeral") if key in entry}
-        for entry in map(as_mapping, as_list(spec.get("volumes")))
-        if "persistentVolumeClaim" in entry or "ephemeral" in entry
-    ]
-    kept |= {"volumes": volumes} if volumes else {}
-    shrunk: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": kept}
-    if dig(pod, "status", "phase"):
-        shrunk["status"] = {"phase": dig(pod, "status", "phase")}
-    return shrunk
-
-
-def _list_ports(box: Value) -> list[Value]:
-    """The ports that a container takes of its node."""
-    return [
-        {key: port[key] for key in ("containerPort", "hostPort", "hostIP", "protocol") if key in port}
-        for port in map(as_mapping, as_list(box.get("ports")))
-        if "hostPort" in port
-    ]
-
-
-def _shrink_container(box: Value) -> Value:
-    ports = _list_ports(box)
-    kept = {key: box[key] for key in ("name", "resources", "restartPolicy") if box.get(key)}
-    return {**kept, "ports": ports} if ports else kept
 
 
 def _shrink_schema(crd: Value) -> Value:

@@ -14,7 +14,8 @@ from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.release import Gate, UnknownRelease, find_release
 
 _COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
-_NAMESPACE: Final = "kube-system"
+#: The namespace of these programs.
+PROGRAMS: Final = "kube-system"
 _FLAG: Final = re.compile(r"--feature-gates[= ]\s*[\"']?([\w=,]+)")
 _PLUGINS: Final = re.compile(r"--enable-admission-plugins[= ]\s*[\"']?([\w,]+)")
 _TAG: Final = re.compile(r":v?(1\.\d+)\.")
@@ -34,10 +35,15 @@ class Program(NamedTuple):
     plugins: frozenset[str] = frozenset()
 
 
+def is_program(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod may be one of the control plane."""
+    return as_text(dig(pod, "metadata", "namespace")) == PROGRAMS
+
+
 def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
     """The programs of the control plane that are among these pods."""
     for pod in pods:
-        if dig(pod, "metadata", "namespace") != _NAMESPACE:
+        if not is_program(pod):
             continue
         labels = (dig(pod, "metadata", "labels", "component"), dig(pod, "metadata", "labels", "k8s-app"))
         for box in as_list(dig(pod, "spec", "containers")):
@@ -52,7 +58,7 @@ def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
                     if component in row.components
                 }
                 named = {name: on for name, on in given.items() if name not in _STAGES.values()}
-                pod_name = f"{_NAMESPACE}/{as_text(dig(pod, 'metadata', 'name'))}"
+                pod_name = f"{PROGRAMS}/{as_text(dig(pod, 'metadata', 'name'))}"
                 plugins = frozenset(name for text in _PLUGINS.findall(words) for name in text.split(","))
                 yield Program(component, pod_name, {**stages, **named}, frozenset(named), plugins)
 

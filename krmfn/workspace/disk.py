@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from krmfn.workspace.trees import MOST_BYTES, TOO_LARGE, FolderEntry, InputMissing, LeftOut, Tree
+from krmfn.workspace.trees import FolderEntry, InputMissing, LeftOut, Tree
 
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
@@ -108,8 +108,7 @@ class Disk(Tree):
             status = os.fstat(number)
             if not stat.S_ISREG(status.st_mode):
                 raise LeftOut(path, f"is {_KINDS.get(stat.S_IFMT(status.st_mode), 'not a file')}")
-            if status.st_size > MOST_BYTES:
-                raise LeftOut(path, TOO_LARGE, severe=True)
+            self.refuse_large(path, status.st_size)
             with open(number, "rb", closefd=False) as stream:
                 return stream.read()
         except OSError as error:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from krmfn.workspace.disk import Disk, read_stream
-from krmfn.workspace.trees import GIT, InputMissing, LeftOut, ManifestFile, Tree
+from krmfn.workspace.trees import GIT, MOST_BYTES, InputMissing, LeftOut, ManifestFile, Tree
 
 __all__ = ["GIT", "InputMissing", "Inputs", "is_path", "name_state", "open_tree", "read_paths"]
 
@@ -23,12 +23,14 @@ class Inputs(NamedTuple):
     left_out: tuple[LeftOut, ...]
 
 
-def read_paths(paths: Sequence[str], excluded: Sequence[str] = (), unsaved: Mapping[str, bytes] = {}) -> Inputs:
+def read_paths(
+    paths: Sequence[str], excluded: Sequence[str] = (), unsaved: Mapping[str, bytes] = {}, most: int = MOST_BYTES
+) -> Inputs:
     """Every manifest that `paths` name, in sorted order within a folder; a file named twice is read once.
 
     A path is a file (any suffix), a folder (searched for *.yaml, *.yml, *.json; what is hidden is passed over), `-` for
-    stdin, or `git:REV[:PATH]`. Of folders, what `excluded` patterns match is passed over. `unsaved` is as in Tree.
-    Raises InputMissing.
+    stdin, or `git:REV[:PATH]`. Of folders, what `excluded` patterns match is passed over. `unsaved` and `most` are
+    as in Tree. Raises InputMissing.
     """
     files: list[ManifestFile] = []
     left_out: list[LeftOut] = []
@@ -42,7 +44,7 @@ def read_paths(paths: Sequence[str], excluded: Sequence[str] = (), unsaved: Mapp
             files.append(ManifestFile(path, streamed))
             continue
         tree, place = open_tree(path)
-        tree.excluded, tree.unsaved = tuple(excluded), unsaved
+        tree.excluded, tree.unsaved, tree.most_bytes = tuple(excluded), unsaved, most
         read = read_tree(tree, place)
         if not read.files and not read.left_out and path.startswith(GIT):
             raise InputMissing(f"{path}: no manifests in {place}")

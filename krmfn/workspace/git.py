@@ -16,10 +16,8 @@ from krmfn.workspace.disk import find_here, find_top, is_below
 from krmfn.workspace.processes import Failed, has_output, run, start
 from krmfn.workspace.trees import (
     GIT,
-    MOST_BYTES,
     MOST_CHARACTERS,
     SUBMODULE,
-    TOO_LARGE,
     FolderEntry,
     InputMissing,
     LeftOut,
@@ -243,8 +241,7 @@ class Revision(Tree):
             if len(head) != 3 or head[1] != kind:
                 raise BrokenPipeError
             size = int(head[2])
-            if size > MOST_BYTES:
-                raise LeftOut(path, TOO_LARGE, severe=True)
+            self.refuse_large(path, size)
             data = answers.read(size + 1)
             if len(data) <= size:  # git came upon something that is broken
                 raise BrokenPipeError

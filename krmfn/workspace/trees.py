@@ -26,7 +26,8 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 #: Dumps of clusters with thousands of nodes are smaller. Reading takes five times as much memory, and a commit needs
 #: next to nothing to bring a file of one byte that is repeated.
 MOST_BYTES = 256 * 2**20
-TOO_LARGE = f"is larger than {MOST_BYTES // 2**20} MiB"
+#: Of data about a cluster that the user names: kubectl prints 8 kB for a pod, of which little is kept.
+MOST_OF_CLUSTERS = 4 * 2**30
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
 #: Folders with the data of tests: `testdata` (the go command passes it over, too), `tests/data`, `test-data`, and
@@ -133,6 +134,13 @@ class Tree:
         self.matched: set[str] = set()
         #: What an editor has instead of files, by their real paths.
         self.unsaved: Mapping[str, bytes] = {}
+        #: The size of the largest file that is read.
+        self.most_bytes = MOST_BYTES
+
+    def refuse_large(self, path: str, size: int) -> None:
+        """Raises LeftOut for a file of that size that is not read."""
+        if size > self.most_bytes:
+            raise LeftOut(path, f"is larger than {self.most_bytes // 2**20} MiB", severe=True)
 
     def kind(self, path: str) -> str:
         """What a path leads to: "file", "folder", or "" for nothing that is read. Links within the boundary count."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from benchmarks.dumps import write_dump
 from krmfn.krm.paths import dig
 from krmfn.survey.condensing import condense
 from tests.cli.conftest import Call
@@ -115,3 +116,33 @@ def test_facts_in_a_list_are_the_same_in_json(krmfn: Call) -> None:
     texts = [krmfn("facts", "-", stdin=spell(document)).out for spell in (json.dumps, yaml.safe_dump)]
     assert yaml.safe_load(texts[0]) == yaml.safe_load(texts[1])
     assert "count: 2" in texts[0]
+
+
+def test_a_dump_of_many_pods_says_the_same_in_every_spelling(tmp_path: Path, krmfn: Call) -> None:
+    """As kubectl prints it, on one line, as YAML: facts, fit and why read each in another way."""
+    write_dump(tmp_path / "indented.json", 12, 120, 3)
+    value = json.loads((tmp_path / "indented.json").read_text())
+    pod = next(each for each in value["items"] if each["kind"] == "Pod")
+    value["items"] += [{**pod, "metadata": {**pod["metadata"], "name": f"p{n}", "namespace": "ml"}} for n in range(3)]
+    (tmp_path / "indented.json").write_text(json.dumps(value, indent=4, sort_keys=True))
+    (tmp_path / "flat.json").write_text(json.dumps(value))
+    (tmp_path / "dump.yaml").write_text(yaml.safe_dump(value))
+    jobs = [each for each in value["items"] if each["kind"] in ("Job", "PodGroup")]
+    (tmp_path / "jobs.yaml").write_text(yaml.safe_dump_all(jobs))
+    asked = (
+        ("facts",),
+        ("fit", "jobs.yaml", "--prove", "--cluster"),
+        *(
+            ("why", word, "--prove", "--cluster")
+            for word in ("job/ml/g0", "job/g1", "pod/p1", "po/team-1/app-1-000001")
+        ),
+        ("why", "job/team-1/g0", "--prove", "--cluster"),
+    )
+    for words in asked:
+        told = {(done.code, done.out, done.err) for name in SPELLINGS for done in [krmfn(*words, name)]}
+        assert len(told) == 1, told
+    facts = krmfn("facts", "dump.yaml").out
+    assert yaml.safe_load(facts)["spec"] == condense({"items": value["items"]})
+
+
+SPELLINGS = ("indented.json", "flat.json", "dump.yaml")
