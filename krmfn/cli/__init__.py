@@ -11,6 +11,7 @@ COMMANDS = (
     "generate",
     "validate",
     "merge",
+    "fleet",
     "diff",
     "tree",
     "fit",

@@ -44,10 +44,10 @@ def hold_signals() -> Iterator[None]:
 class Failed(Exception):
     """A program ended with another status than 0. `lines` is what it said, without empty lines."""
 
-    def __init__(self, lines: Sequence[str], status: int = -1) -> None:
-        """The message is the last line."""
+    def __init__(self, lines: Sequence[str], status: int = -1, out: bytes = b"") -> None:
+        """The message is the last line; `out` is what was printed all the same."""
         super().__init__(lines[-1] if lines else f"exit status {status}")
-        self.lines = lines
+        self.lines, self.status, self.out = lines, status, out
 
 
 def run(
@@ -76,7 +76,7 @@ def run(
         raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
     lines = _split(done.stderr)
     if done.returncode:
-        raise Failed(lines, done.returncode)
+        raise Failed(lines, done.returncode, done.stdout)
     return done.stdout, lines
 
 

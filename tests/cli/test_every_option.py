@@ -30,6 +30,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "explain": ("Workload.spec",),
     "facts": ("cluster.yaml",),
     "fit": ("--cluster", "cluster.yaml", "apps"),
+    "fleet": ("fleet.yml",),
     "generate": ("plain",),
     "init": ("apps/overlay",),
     "kinds": (),
@@ -55,6 +56,8 @@ VALUES: Mapping[str, str] = {
     "--from": "drones.yaml",
     "--feature-gates": "GenericWorkload=false",
     "--ignore": "group-unused",
+    "--into": "other",
+    "--jobs": "1",
     "--kubernetes": "1.35",
     "--namespace-selector": "team=ml",
     "--select": "server",
@@ -223,6 +226,7 @@ def make_folder(folder: Path) -> None:
     write(folder / "apps/overlay/base/kustomization.yaml", {"resources": ["unasked.yaml"]})
     write(folder / "apps/overlay/kustomization.yaml", {"resources": ["over.yaml", "base"], "namePrefix": "my-"})
     make_overlay(folder / "apps/odd", "stranger", program=True)
+    write(folder / "fleet.yml", {"repositories": [{"folder": "plain"}, {"folder": "apps"}]})
     for name, text in (("simulator", SIMULATOR), ("never", SIMULATOR.replace('"fits": True', '"fits": False'))):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)

@@ -31,6 +31,7 @@ def repository(tmp_path: Path) -> Path:
     for path in ("job.yaml", "old.yaml", "new.yaml", "overlays/prod/job.yaml"):
         (folder / path).write_text(json.dumps(job))
     (folder / "krmfn.yaml").write_text(yaml.safe_dump({**FUNCTION, "spec": {"kubernetes": {"version": "1.36"}}}))
+    (folder / "repositories.yml").write_text("repositories: [{folder: overlays, owner: ml}]")
     commit(folder)
     (folder / "job.yaml").write_text(json.dumps(make_job("train", 4, 1)))
     programs.mkdir()

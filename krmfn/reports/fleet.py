@@ -1,0 +1,180 @@
+"""What became of many repositories: JSON, Markdown, and one HTML page that sorts and filters itself."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+from krmfn.krm.results import SEVERITIES, Result
+from krmfn.reports import channels
+from krmfn.reports.ordering import count, summarize
+from krmfn.reports.report import describe, rule_id
+
+_STYLE = """:root{color-scheme:light dark;background:#ffffff}
+body{font:14px/1.5 system-ui,'Segoe UI',sans-serif;max-width:1280px;margin:2em auto;padding:0 1em}
+table{border-collapse:collapse;width:100%;margin:1em 0}
+td,th{border-bottom:1px solid #8884;padding:.3em .6em;text-align:left;vertical-align:top}
+th{cursor:pointer} .n{text-align:right;font-variant-numeric:tabular-nums} input,select{font:inherit;margin-right:1em}
+.failed td:nth-child(3),.error td:nth-child(4){color:#cf222e;font-weight:bold}
+@media (prefers-color-scheme:dark){:root{background:#0d1117}
+.failed td:nth-child(3),.error td:nth-child(4){color:#ff7b72}}"""
+#: A click on a head sorts by its column, another one the other way round; rows show that agree with all filters.
+_SCRIPT = """for (const head of document.querySelectorAll('th')) head.onclick = () => {
+  const at = head.cellIndex, body = head.closest('table').tBodies[0];
+  const sign = head.dataset.sign = -(head.dataset.sign || -1);
+  const key = row => row.cells[at].dataset.key ?? row.cells[at].textContent;
+  const compare = new Intl.Collator('en', {numeric: true}).compare;
+  body.append(...[...body.rows].sort((a, b) => sign * compare(key(a), key(b))));
+};
+const filters = [...document.querySelectorAll('[data-filter]')];
+const agrees = (row, filter) => !filter.value || row.dataset[filter.dataset.filter] === undefined ||
+  (filter.tagName === 'SELECT' ? row.dataset[filter.dataset.filter] === filter.value
+    : row.textContent.includes(filter.value));
+for (const filter of filters) filter.oninput = () => {
+  for (const row of document.querySelectorAll('tbody tr')) row.hidden = !filters.every(each => agrees(row, each));
+};"""
+
+
+class FleetRow(NamedTuple):
+    """A repository and what was found in it. `failure` says why it could not be checked, or not all of it; `before` has
+    the counts by severity of the last run, None where there was none."""
+
+    name: str
+    owner: str
+    results: Sequence[Result]
+    failure: str
+    seconds: float
+    before: Mapping[str, int] | None
+
+    @property
+    def status(self) -> str:
+        """`failed`, the worst severity that was found, or `clean`."""
+        found = count(self.results)
+        return "failed" if self.failure else next((each for each in SEVERITIES if found[each]), "clean")
+
+    def spell_trend(self, severity: str) -> str:
+        """`+2` where two more were found than in the last run; empty where nothing has changed."""
+        change = count(self.results)[severity] - self.before.get(severity, 0) if self.before is not None else 0
+        return f"{change:+}" if change else ""
+
+
+def render_json(checked: Sequence[FleetRow]) -> str:
+    """The repositories, each with its counts and rules; the next run compares itself with that."""
+    repositories = [
+        {
+            "name": each.name,
+            "owner": each.owner,
+            "status": each.status,
+            "summary": count(each.results),
+            "before": dict(each.before) if each.before is not None else None,
+            "seconds": round(each.seconds, 2),
+            "failure": each.failure,
+            "rules": [
+                {"rule": rule, "severity": severity, "count": number, "first": first}
+                for rule, severity, number, first in list_rules(each.results)
+            ],
+        }
+        for each in checked
+    ]
+    whole = count(result for each in checked for result in each.results)
+    failed = sum(bool(each.failure) for each in checked)
+    return channels.json({"repositories": repositories, "summary": {**whole, "failed": failed}})
+
+
+def render_markdown(checked: Sequence[FleetRow]) -> str:
+    """A table: those that failed first, then by how much was found."""
+    lines = [channels.markdown(sum_up(checked)), "", "| repository | owner | status | errors | warnings | rules |"]
+    lines.append("|---|---|---|---:|---:|---|")
+    for each in sorted(checked, key=_rank):
+        numbers = [_spell_number(each, severity) for severity in ("error", "warning")]
+        rules = ", ".join(
+            dict.fromkeys(rule for rule, severity, _, _ in list_rules(each.results) if severity != "info")
+        )
+        words = [
+            channels.markdown(text) for text in (each.name, each.owner, each.failure or each.status, *numbers, rules)
+        ]
+        lines.append(f"| {' | '.join(words)} |")
+    return "\n".join([*lines, ""])
+
+
+def render_html(checked: Sequence[FleetRow]) -> str:
+    """The page. It loads nothing, and runs no script but its own."""
+    script = base64.b64encode(sha256(_SCRIPT.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'"
+    rows = [(each, *row) for each in checked for row in list_rules(each.results)]
+    lines = [
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{_text(sum_up(checked))}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{_text(sum_up(checked))}</h1><p>",
+        *_list_filters("owner", (each.owner for each in checked)),
+        *_list_filters("severity", SEVERITIES),
+        *_list_filters("rule", (row[1] for row in rows)),
+        '<label>text <input data-filter="text"></label></p>',
+        *_head("repository", "owner", "status", "errors", "warnings", "seconds"),
+    ]
+    for each in sorted(checked, key=_rank):
+        lines.append(f'<tr class="{each.status}" data-text data-owner="{_text(each.owner)}">')
+        lines.append(f"<td>{_text(each.name)}</td><td>{_text(each.owner)}</td>")
+        lines.append(f"<td>{_text(each.failure or each.status)}</td>")
+        for severity in ("error", "warning"):
+            number = count(each.results)[severity]
+            lines.append(f'<td class="n" data-key="{number}">{_text(_spell_number(each, severity))}</td>')
+        lines.append(f'<td class="n">{each.seconds:.1f}</td></tr>')
+    lines += ["</tbody></table>", *_head("repository", "owner", "rule", "severity", "findings", "the first of them")]
+    for each, rule, severity, number, first in rows:
+        data = {"owner": each.owner, "severity": severity, "rule": rule}
+        marks = "".join(f' data-{key}="{_text(value)}"' for key, value in data.items())
+        lines.append(f'<tr class="{severity}" data-text{marks}>')
+        lines += [f"<td>{_text(text)}</td>" for text in (each.name, each.owner, rule, severity)]
+        lines.append(f'<td class="n">{number}</td><td>{_text(first)}</td></tr>')
+    return "\n".join([*lines, f"</tbody></table><script>{_SCRIPT}</script></body></html>", ""])
+
+
+def sum_up(checked: Sequence[FleetRow]) -> str:
+    """`3 repositories, 1 of them failed: 2 errors`."""
+    failed = sum(bool(each.failure) for each in checked)
+    number = (
+        f"{len(checked)} repositor{'y' if len(checked) == 1 else 'ies'}{f', {failed} of them failed' if failed else ''}"
+    )
+    return f"{number}: {summarize(result for each in checked for result in each.results)}"
+
+
+def list_rules(results: Iterable[Result]) -> list[tuple[str, str, int, str]]:
+    """The rules of results, each with a severity, how many there are, and the first of them; the worst come first."""
+    results = [result for result in results if "sort" not in result.tags]
+    numbers = Counter((SEVERITIES.index(result.severity), rule_id(result)) for result in results)
+    first: dict[tuple[int, str], str] = {}
+    for result in results:
+        place = f"{result.file.spell()}: " if result.file else ""
+        first.setdefault((SEVERITIES.index(result.severity), rule_id(result)), place + describe(result))
+    return [(rule, SEVERITIES[at], number, first[at, rule]) for (at, rule), number in sorted(numbers.items())]
+
+
+def _rank(checked: FleetRow) -> tuple[object, ...]:
+    found = count(checked.results)
+    return not checked.failure, *(-found[severity] for severity in SEVERITIES[:2]), checked.name
+
+
+def _spell_number(checked: FleetRow, severity: str) -> str:
+    """`3`, or `3 (+2)`."""
+    trend = checked.spell_trend(severity)
+    return f"{count(checked.results)[severity]}{f' ({trend})' if trend else ''}"
+
+
+def _list_filters(key: str, values: Iterable[str]) -> Iterator[str]:
+    yield f'<label>{key} <select data-filter="{key}"><option value="">all</option>'
+    yield from (f"<option>{_text(value)}</option>" for value in dict.fromkeys(sorted(filter(None, values))))
+    yield "</select></label>"
+
+
+def _head(*names: str) -> Iterator[str]:
+    yield f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>"
+
+
+def _text(text: str) -> str:
+    return channels.xml(channels.line(text))
