@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from krmfn.releases.release import find_release, list_releases
@@ -27,8 +27,8 @@ SOURCES = HERE / "src"
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
 #: The examples of the page: their title, their files, and what else is open.
 EXAMPLES: tuple[tuple[str, list[str], dict[str, str]], ...] = (
+    ("A RayCluster as a tree", ["playground/examples/train.yaml"], {}),
     ("A Job", ["examples/job/job.yaml"], {}),
-    ("A RayCluster as a tree", ["examples/raycluster/raycluster.yaml"], {}),
     ("Accepted, and never scheduled", ["examples/troubleshooting/silent.yaml"], {}),
     ("Does it fit?", ["examples/fit/jobs.yaml"], {"tab": "fit", "cluster": "examples/fit/cluster.yaml"}),
 )
@@ -110,13 +110,30 @@ def _find_summary(page: Path) -> str:
 
 
 def list_examples() -> dict[str, object]:
-    """What the page offers: examples of the repository, and the releases: the newest first, previews last."""
+    """What the page offers: examples with the answers, and the releases: the newest first, previews last."""
     examples = {}
     for title, names, rest in EXAMPLES:
         state = {key: (ROOT / value).read_text() if key == "cluster" else value for key, value in rest.items()}
-        examples[title] = {"files": {Path(name).name: (ROOT / name).read_text() for name in names}, **state}
+        example = {"files": {Path(name).name: (ROOT / name).read_text() for name in names}, **state}
+        examples[title] = {**example, "told": answer(example)}
     releases = sorted(map(find_release, reversed(list_releases())), key=lambda release: release.preview)
     return {"examples": examples, "releases": [release.name for release in releases]}
+
+
+def answer(example: Mapping[str, object]) -> object:
+    """What the page will say of an example, so that it says so before Python is loaded."""
+    request = {"tab": "tree", "old": {}, "cluster": "", "kubernetes": "", "gates": "", **example}
+    code = "import sys, host; print(host.answer(sys.stdin.read()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=SOURCES,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
 
 
 def write_archive(path: Path) -> None:

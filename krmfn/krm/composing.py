@@ -1,4 +1,4 @@
-"""Reads YAML text into nodes, through the events of libyaml and an anchor table of our own.
+"""Reads YAML text into nodes, through events of libyaml (or of PyYAML, without it) and an anchor table of our own.
 
 PyYAML's own composer is not used: it refuses anchors that are defined twice, which kpt produces when it puts several
 files into one ResourceList, and it resolves scalars by another dialect. Knows nothing about Kubernetes.
@@ -20,12 +20,11 @@ FindAnchor = Callable[[str], tuple[Node, int] | None]
 def compose(text: str, find_anchor: FindAnchor | None = None) -> Node | None:
     """Read the only document in `text`; None when there is none that has content. Raises Unreadable."""
     import yaml
-    from yaml._yaml import CParser
 
     if not text.isascii() and (mark := ("\n" + text).find("\n\ufeff")) >= 0:
         raise Unreadable("a byte order mark inside the text", *position(text, mark))
     try:
-        documents = list(_compose_documents(CParser(text), find_anchor, text))
+        documents = list(_compose_documents(_make_parser(text), find_anchor, text))
     except yaml.YAMLError as error:
         raise explain_error(error, text) from None
     except UnicodeEncodeError as error:
@@ -34,6 +33,17 @@ def compose(text: str, find_anchor: FindAnchor | None = None) -> Node | None:
         place = position(text, documents[1].start)
         raise Unreadable("a second document begins where one was expected", *place)
     return documents[0] if documents else None
+
+
+def _make_parser(text: str) -> Any:
+    """The parser of libyaml, or the slower one of PyYAML where there is no libyaml, as in a browser: same events."""
+    try:
+        from yaml._yaml import CParser
+    except ImportError:
+        from krmfn.krm.pure import PureParser
+
+        return PureParser(text)
+    return CParser(text)
 
 
 def _compose_documents(parser: Any, find_anchor: FindAnchor | None, text: str) -> Iterator[Node]:

@@ -1,12 +1,13 @@
 // The page: files on the left, what krmfn makes of them on the right, findings below. Knows the page, not krmfn.
 import { makeEditor } from "./editor.js";
 import { pack, unpack } from "./share.js";
-import { drawTrees, element } from "./tree.js";
+import { drawTrees, element, joinTree } from "./tree.js";
 
 const $ = (id) => document.getElementById(id);
 const TABS = { tree: "Tree", generated: "Generated", fit: "Fit", diff: "Compare" };
 const PAUSE = 30; // milliseconds without a keystroke before the files are checked
 // The page itself generates, and has no cluster to ask.
+const SEVERITIES = ["error", "warning", "info"];
 const BESIDE_THE_POINT = ["function-skipped", "facts-missing"];
 
 const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
@@ -14,6 +15,7 @@ const { examples, releases } = await fetch("examples.json").then((reply) => repl
 let state = { files: {}, old: {}, cluster: "", kubernetes: "", gates: "", tab: "tree" };
 let current = ""; // the file in the editor
 let told = null; // the last answer
+let drawn = ""; // the tree in the view, as it was printed
 let asked = 0;
 let waiting = false; // the worker has a question
 let changed = false; // since then
@@ -36,15 +38,17 @@ worker.onmessage = ({ data }) => {
     $("status").textContent = `krmfn could not run: ${data.error}`;
     return;
   }
-  told = data.told;
-  const found = read(told.findings);
-  const results = listResults();
-  $("status").textContent = summarise(results, data.milliseconds);
+  showAnswer(data.told);
+  $("status").textContent = summarise(listResults(), data.milliseconds);
   document.body.dataset.answered = String(data.id);
-  listFindings(results, found ? "" : told.findings.err);
+};
+
+function showAnswer(answer) {
+  told = answer;
+  listFindings(listResults(), read(told.findings) ? "" : told.findings.err);
   markCurrent();
   showView();
-};
+}
 
 function checkSoon() {
   clearTimeout(timer);
@@ -61,7 +65,8 @@ function check() {
 
 function listResults() {
   const results = (told && read(told.findings)?.results) ?? [];
-  return results.filter((result) => !BESIDE_THE_POINT.includes(result.tags?.rule));
+  const weight = ({ severity }) => SEVERITIES.indexOf(severity);
+  return results.filter((result) => !BESIDE_THE_POINT.includes(result.tags?.rule)).sort((one, other) => weight(one) - weight(other));
 }
 
 function markCurrent() {
@@ -80,7 +85,7 @@ function read(printed) {
 const fileOf = (result) => (result.file?.path ?? "").replace(/^\.\//, "");
 
 function summarise(results, milliseconds) {
-  const counts = ["error", "warning", "info"].map((severity) => {
+  const counts = SEVERITIES.map((severity) => {
     const number = results.filter((result) => result.severity === severity).length;
     return `${number} ${severity}${number === 1 ? "" : "s"}`;
   });
@@ -111,8 +116,12 @@ function listFindings(results, wrong) {
 
 function showView() {
   const view = $("view");
+  const tree = state.tab === "tree" ? told?.tree?.out : "";
+  if (tree && tree === drawn && view.querySelector("[role=tree]")) return; // the focus stays where it is
+  drawn = tree;
   const shown = { tree: showTree, generated: () => showText(told?.generated), fit: showFit, diff: () => showText(told?.diff) };
   view.replaceChildren(...[shown[state.tab]()].flat());
+  joinTree(view);
 }
 
 function showTree() {
@@ -194,6 +203,15 @@ function load(given) {
   chooseTab(state.tab, false);
 }
 
+/** An example comes with its answer, which is there before Python is. */
+function loadExample(name) {
+  const { told: answer, ...given } = structuredClone(examples[name]);
+  for (const button of $("examples").children) button.setAttribute("aria-pressed", String(button.textContent === name));
+  const usual = !state.kubernetes || state.kubernetes === releases[0];
+  load({ old: {}, cluster: "", gates: "", tab: "tree", ...given });
+  if (usual) showAnswer(answer);
+}
+
 function freeName(wanted) {
   for (let number = 2, name = wanted; ; number += 1) {
     if (state.files[name] === undefined) return name;
@@ -223,9 +241,12 @@ function build() {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
     if (step) chooseTab(names[(names.indexOf(state.tab) + step + names.length) % names.length], true);
   };
-  for (const name of Object.keys(examples)) $("example").append(element("option", { textContent: name }));
+  for (const [at, name] of Object.keys(examples).entries()) {
+    const button = element("button", { type: "button", id: `example-${at}`, textContent: name, "aria-pressed": "false" });
+    button.onclick = () => loadExample(name);
+    $("examples").append(button);
+  }
   for (const name of releases) $("kubernetes").append(element("option", { textContent: name }));
-  $("example").onchange = () => load({ old: {}, cluster: "", gates: "", tab: "tree", ...structuredClone(examples[$("example").value]) });
   $("kubernetes").onchange = () => { state.kubernetes = $("kubernetes").value; check(); };
   $("gates").oninput = () => { state.gates = $("gates").value.trim(); checkSoon(); };
   $("add").onclick = () => {
@@ -266,9 +287,11 @@ function build() {
 
 async function loadFragment() {
   const given = window.location.hash.length > 1 ? await unpack(window.location.hash.slice(1)) : null;
-  load(given ?? structuredClone(Object.values(examples)[0]));
+  if (given) load(given);
+  else loadExample(Object.keys(examples)[0]);
 }
 
 build();
 window.addEventListener("hashchange", loadFragment);
+new ResizeObserver(() => joinTree($("view"))).observe($("view"));
 await loadFragment();

@@ -8,22 +8,36 @@ export function drawTrees(forest) {
   return drawn;
 }
 
-/** The box of a node, and those of all below it. */
-function drawNode(node, level) {
-  const box = element("div", { role: "treeitem", "aria-level": String(level), tabIndex: -1, className: `node ${node.shape}` });
+/** The box of a node, and those of all below it; pods below what never starts wait. */
+function drawNode(node, level, waits = false) {
+  const [kind, ...name] = (node.object ?? node.name).split(" ");
+  const looks = ["node", node.shape, node.neverStarts ? "never" : "", waits ? "waits" : ""].filter(Boolean).join(" ");
+  const box = element("div", { role: "treeitem", "aria-level": String(level), tabIndex: -1, className: looks });
+  const title = element("strong");
+  title.append(element("em", { textContent: kind }), ` ${name.join(" ")}`);
   box.style.setProperty("--level", level - 1);
-  box.append(element("strong", { textContent: node.name }), " ", element("span", { textContent: node.words ?? "" }));
+  box.append(title, " ", element("span", { textContent: node.words ?? "" }));
   if (node.shape === "pods") box.append(dots(node.pods ?? 0));
-  return [box, ...(node.below ?? []).flatMap((each) => drawNode(each, level + 1))];
+  const below = (node.below ?? []).map((each) => drawNode(each, level + 1, waits || node.neverStarts));
+  for (let at = 1; at < below.length; at += 1) below[at][0].dataset.after = String(below[at - 1].length - 1);
+  return [box, ...below.flat()];
 }
 
 /** A dot for each pod, as far as they can be counted at a glance. */
 function dots(pods) {
   const shown = Math.min(pods, 32);
-  const text = "●".repeat(shown) + (pods > shown ? ` +${pods - shown}` : "");
-  const row = element("span", { className: "pods", textContent: text });
-  row.setAttribute("aria-hidden", "true");
+  const row = element("span", { className: "dots", "aria-hidden": "true" });
+  row.append(...Array.from({ length: shown }, () => element("i")), pods > shown ? `+${pods - shown}` : "");
   return row;
+}
+
+/** Draws each line up to the parent: as long as what is between. Called when the boxes have their places. */
+export function joinTree(drawn) {
+  for (const box of drawn.querySelectorAll("[data-after]")) {
+    let before = box.previousElementSibling;
+    for (let skip = Number(box.dataset.after); skip > 0; skip -= 1) before = before.previousElementSibling;
+    box.style.setProperty("--above", `${box.offsetTop - before.offsetTop - 20}px`);
+  }
 }
 
 function walk(event) {

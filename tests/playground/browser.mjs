@@ -63,7 +63,7 @@ const scenarios = {
     const { page, seen } = await open();
     const verdict = Date.now() - begun;
     await page.screenshot({ path: `${folder}/desktop.png`, fullPage: true });
-    return { verdict, items: await page.locator("[role=treeitem]").count(), status: await page.textContent("#status"), ...seen };
+    return { verdict, wrong: await page.locator(".wrong:not(noscript *)").count(), items: await page.locator("[role=treeitem]").count(), status: await page.textContent("#status"), ...seen };
   },
   async typing() {
     const { page } = await open();
@@ -86,14 +86,33 @@ const scenarios = {
     const line = await page.evaluate(() => document.querySelector(".cm-activeLine")?.textContent);
     return { text, line, marks: await page.locator(".cm-lint-marker-error").count() };
   },
+  async early() {
+    const page = await desktop.newPage();
+    await page.route("**/worker.js", (route) => route.abort());
+    await page.goto(address);
+    await page.waitForSelector("[role=treeitem]");
+    return { items: await page.locator("[role=treeitem]").count(), dots: await page.locator(".dots i").count() };
+  },
+  async silent() {
+    const { page } = await open("", { viewport: { width: 390, height: 844 }, bypassCSP: true });
+    const before = await answered(page);
+    await page.getByRole("button", { name: "Accepted, and never scheduled" }).click();
+    await next(page, before);
+    await page.waitForTimeout(500);
+    await page.screenshot({ path: `${folder}/silent.png`, fullPage: true });
+    await page.addScriptTag({ content: axe });
+    const { violations } = await page.evaluate(() => window.axe.run());
+    const found = violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id }) => id);
+    return { never: await page.locator(".never").count(), first: await page.locator("#findings li").first().textContent(), found };
+  },
   async views() {
     const { page } = await open();
-    await page.selectOption("#example", "Does it fit?");
+    await page.getByRole("button", { name: "Does it fit?" }).click();
     await page.waitForSelector("#view img", { timeout: 30_000 });
     const loaded = await page.evaluate(async () => { await document.querySelector("#view img").decode(); return true; });
     const fit = await page.textContent("#view pre");
     await page.screenshot({ path: `${folder}/fit.png`, fullPage: true });
-    await page.selectOption("#example", "A Job");
+    await page.getByRole("button", { name: "A Job" }).click();
     await page.click("#tab-generated");
     await page.waitForFunction(() => document.querySelector("#view pre")?.textContent.includes("kind: PodGroup"));
     await page.click("#tab-diff");
@@ -190,7 +209,7 @@ const scenarios = {
     const images = await page.locator("#view img, #findings img").count();
     await write(page, "a: &a [x, x]\n".concat(..."bcdefghijklmnop".split("").map((key, at) => `${key}: &${key} [${Array(9).fill(`*${"abcdefghijklmno"[at]}`)}]\n`)));
     await write(page, job("again"));
-    return { hacked, images, status: await page.textContent("#status"), ...seen };
+    return { hacked, images, wrong: await page.locator(".wrong:not(noscript *)").count(), status: await page.textContent("#status"), ...seen };
   },
 };
 

@@ -76,7 +76,8 @@ def take(seen: Seen, scenario: str) -> dict[str, Any]:
 
 def test_the_first_verdict_comes_soon_and_from_our_files_alone(address: str, seen: Seen) -> None:
     told = take(seen, "desktop")
-    assert told["items"] == 3  # a Workload, a PodGroup, pods
+    assert told["items"] == 8  # a Workload, a CompositePodGroup, three PodGroups with pods
+    assert told["wrong"] == 0
     assert told["errors"] == []
     assert all(request.startswith((address, "data:")) for request in told["requests"]), told["requests"]
     assert told["verdict"] < 15_000  # 5 s on a quiet machine
@@ -95,6 +96,19 @@ def test_a_finding_leads_to_its_line(seen: Seen) -> None:
     assert told["marks"] == 1
 
 
+def test_an_example_is_drawn_before_python_is_there(seen: Seen) -> None:
+    told = take(seen, "early")
+    assert told["items"] == 8
+    assert told["dots"] == 12  # one for each pod
+
+
+def test_what_never_starts_is_drawn_so(seen: Seen) -> None:
+    told = take(seen, "silent")
+    assert told["never"] == 6  # of the groups and pods of four Jobs
+    assert told["first"].startswith("error")
+    assert told["found"] == []
+
+
 def test_every_view_shows_what_its_command_prints(seen: Seen) -> None:
     told = take(seen, "views")
     assert told["loaded"]
@@ -103,14 +117,14 @@ def test_every_view_shows_what_its_command_prints(seen: Seen) -> None:
 
 
 def test_several_files_are_opened_and_removed(seen: Seen) -> None:
-    assert take(seen, "files")["names"] == ["job.yaml", "one.yaml", "two.yaml"]
+    assert take(seen, "files")["names"] == ["train.yaml", "one.yaml", "two.yaml"]
 
 
 def test_a_link_carries_the_state_and_a_broken_one_is_none(seen: Seen) -> None:
     told = take(seen, "link")
     assert "name: shared" in told["text"]
     assert told["kubernetes"] == "1.36"
-    assert (told["broken"], told["errors"]) == (3, [])
+    assert (told["broken"], told["errors"]) == (8, [])
 
 
 def test_a_phone_needs_no_scrolling_sideways(seen: Seen) -> None:
@@ -119,9 +133,9 @@ def test_a_phone_needs_no_scrolling_sideways(seen: Seen) -> None:
 
 def test_a_keyboard_alone_gets_everywhere(seen: Seen) -> None:
     told = take(seen, "keyboard")
-    assert {"example", "kubernetes", "gates", "share", "open", "tab-tree", "tab-generated"} <= set(told["stops"])
+    assert {"example-0", "kubernetes", "gates", "share", "open", "tab-tree", "tab-generated"} <= set(told["stops"])
     assert told["first"] == "# typed"
-    assert told["item"].startswith("PodGroup job-allreduce")
+    assert told["item"].startswith("CompositePodGroup raycluster-llama")
 
 
 def test_screen_readers_find_nothing_wrong(seen: Seen) -> None:
@@ -134,6 +148,7 @@ def test_a_manifest_cannot_run_script(address: str, seen: Seen) -> None:
     assert (told["hacked"], told["images"], told["dialogs"], told["errors"]) == (None, 0, 0, [])
     assert all(request.startswith((address, "data:", f"blob:{address}")) for request in told["requests"])
     assert "0 errors" in told["status"]  # it still answers
+    assert told["wrong"] == 0
 
 
 def test_links_of_the_page_lead_to_pages_of_the_documentation() -> None:
