@@ -153,6 +153,7 @@ def test_a_list_of_words_is_written_down_once() -> None:
 GATES = {
     "files": {
         *("workspace/disk.py", "workspace/replacing.py", "workspace/staging.py", "workspace/rendering.py"),
+        *("workspace/witness.py", "workspace/storing.py"),
         *("releases/schemastore.py", "reports/pages.py", "cli/streams.py", "krm/running.py"),
         "workspace/fleet.py",
         "model/schedules.py",  # the time zones of the system

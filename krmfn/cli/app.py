@@ -16,6 +16,7 @@ import click
 from krmfn import __version__
 from krmfn.cli import COMMANDS, streams
 from krmfn.cli.options import Argument, Option
+from krmfn.cli.starting import begin
 from krmfn.config.problems import ask_about
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import list_releases
@@ -112,7 +113,7 @@ def build(module: ModuleType, name: str) -> click.Command:
         if [*words, *values.values(), *several].count("-") > 1:
             raise click.UsageError("Stdin can be read only once, but - is given twice.")
         try:
-            code: int = module.run(words, values)
+            code = begin(module.run, words, values)
         except KeyboardInterrupt:  # click would print an empty line
             raise Interrupted from None
         return code

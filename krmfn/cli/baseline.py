@@ -5,7 +5,6 @@ A line is one finding, without its line number and its message: `path: rule: Kin
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -18,6 +17,7 @@ from krmfn.reports import order
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.replacing import FileChange, replace
 from krmfn.workspace.trees import LeftOut
+from krmfn.workspace.witness import lexists
 
 _HEAD: Final = "# Findings that krmfn validate --baseline does not report. --write-baseline writes this file again.\n"
 
@@ -69,7 +69,7 @@ def leave_out_known(results: Sequence[Result], lines: Sequence[str]) -> tuple[li
     known = Counter(line for line in lines if line.strip() and not line.startswith("#"))
     kept = [result for result in results if not _take(known, _spell(result))]
     moved = Counter(  # of files that were renamed: the same object may have the finding elsewhere
-        line.partition(": ")[2] for line in known.elements() if not os.path.lexists(line.partition(": ")[0])
+        line.partition(": ")[2] for line in known.elements() if not lexists(line.partition(": ")[0])
     )
     new = [result for result in kept if not (moved and _take(moved, _spell(result).partition(": ")[2]))]
     return new, len(results) - len(new), known.total() - (len(kept) - len(new))

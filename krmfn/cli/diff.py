@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import is_colored, report, report_aside, show
 from krmfn.cli.options import (
+    CACHE,
     CLUSTER,
     COMMON,
     CRDS,
@@ -21,7 +22,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import miss_state, read_definitions, read_worlds, share
+from krmfn.cli.reading import find_rendered, miss_state, read_definitions, read_worlds, share
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
@@ -67,6 +68,7 @@ OPTIONS = (
     EXCLUDE,
     SHARD,
     VERBOSE,
+    CACHE,
     *COMMON,
 )
 
@@ -84,7 +86,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     given, words = words, (_name_one if options["to_kubernetes"] else _name_both)(words)
     paths = [_path(word) for word in words]
     configurations = Configurations(options)
-    done: dict[bytes, bytes] = {}
+    done = find_rendered(options)
     named = [([word], other or ".") for word, other in zip(words, reversed(paths), strict=True)]
     try:
         shard = share(named, options)

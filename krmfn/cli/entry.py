@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from krmfn.cli import streams
 from krmfn.cli.options import UsageError, parse
+from krmfn.cli.starting import begin
 from krmfn.config.problems import ConfigError, ask_about
 from krmfn.krm import Unreadable
 from krmfn.krm.running import FRAMELESS
@@ -93,7 +94,7 @@ def _run(words: Sequence[str]) -> int:
 
         read = parse(validate.ARGUMENTS, validate.OPTIONS, words[1:])
         if read is not None:
-            return validate.run(*read)
+            return begin(validate.run, *read)
     from krmfn.cli.app import main as click_main
 
     return click_main(words)

@@ -10,6 +10,7 @@ from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import (
     AS_IS,
+    CACHE,
     CLUSTER,
     COMMON,
     EXCLUDE,
@@ -48,6 +49,7 @@ OPTIONS = (
     EXCLUDE,
     SHARD,
     VERBOSE,
+    CACHE,
     *COMMON,
 )
 

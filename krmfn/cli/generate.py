@@ -10,7 +10,18 @@ from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import COMMON, EXCLUDE, PATHS, SHARD, VERBOSE, Option, UsageError, spell_command, split_list
+from krmfn.cli.options import (
+    CACHE,
+    COMMON,
+    EXCLUDE,
+    PATHS,
+    SHARD,
+    VERBOSE,
+    Option,
+    UsageError,
+    spell_command,
+    split_list,
+)
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read_shard, say_if_empty, use_kinds
 from krmfn.krm import FileRef, Item
@@ -22,6 +33,7 @@ from krmfn.reconcile import Addition
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.manifests import Manifests, hides
 from krmfn.workspace.manifests import join as join_streams
+from krmfn.workspace.witness import isdir, isfile
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Worlds
 from krmfn.workspace.written import find_written
@@ -47,6 +59,7 @@ OPTIONS = (
     EXCLUDE,
     SHARD,
     VERBOSE,
+    CACHE,
     *COMMON,
 )
 
@@ -64,7 +77,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
     if in_files:
-        words = [*words, *_list_companions(path for path in words if os.path.isfile(path))]
+        words = [*words, *_list_companions(path for path in words if isfile(path))]
     configurations = Configurations(options)
     judged = Judged(configurations, {})
     shard = read_shard(options)
@@ -138,7 +151,7 @@ def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Seque
     folders = sorted({os.path.dirname(item.file.path) for item in made if item.file.path in found.borrowed})
     if not folders:
         return
-    named = list(filter(os.path.isdir, words))
+    named = list(filter(isdir, words))
     build = named if len(named) == 1 else ["FOLDER"]
     message = f"the gangs of {join(named)} are in files of {join(folders)}: run "
     if world.configurations:
@@ -163,7 +176,7 @@ def _say_if_nothing_opts_in(items: Iterable[Item]) -> None:
 
 def _list_companions(paths: Iterable[str]) -> list[str]:
     """The files of generated objects beside `paths`: a source named alone must not get its groups a second time."""
-    return [path for path in map(beside, paths) if os.path.isfile(path)]
+    return [path for path in map(beside, paths) if isfile(path)]
 
 
 def _print_generated(manifests: Manifests, added: Sequence[Addition], removed: Sequence[Item]) -> None:

@@ -152,6 +152,12 @@ SIMULATOR = Option(
     metavar="PATH",
 )
 
+CACHE = Option(
+    ("--cache",),
+    "A folder in which runs are kept: if nothing has changed, the same is printed again. [default: $KRMFN_CACHE]",
+    metavar="DIR",
+)
+
 RENDERING = (NO_RENDER, REQUIRE_RENDER, ALLOW_EXEC)
 COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
@@ -31,11 +31,13 @@ def read_worlds(
     options: Mapping[str, Any],
     default: str = ".",
     complete: bool = False,
-    done: dict[bytes, bytes] | None = None,
+    done: MutableMapping[bytes, bytes] | None = None,
     shard: Shard | None = None,
 ) -> Worlds:
     """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. States that are compared
     share `done`, and `shard` (see share). See find_worlds."""
+    if done is None and options.get("cache"):
+        done = find_rendered(options)
     rendering = Rendering(
         not options["no_render"],
         tuple(split_list(options["allow_exec"])),
@@ -47,6 +49,16 @@ def read_worlds(
     found = find_worlds(words, rendering, default, lambda files: streams.track(files, "reading", options), complete)
     use_kinds(found.items)
     return found
+
+
+def find_rendered(options: Mapping[str, Any]) -> MutableMapping[bytes, bytes]:
+    """Where what kustomize makes is kept, for states that are compared, and with --cache for later runs."""
+    if options.get("cache"):
+        from krmfn.cli.caching import open_store  # few runs have one
+
+        if store := open_store(options["cache"]):
+            return store.rendered
+    return {}
 
 
 def read_shard(options: Mapping[str, Any]) -> Shard | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from krmfn.krm import running
@@ -22,8 +23,39 @@ if TYPE_CHECKING:
 _LONG = 200
 
 
+#: What is said while somebody keeps it: the name of a function of this module, and its argument.
+_kept: list[list[tuple[str, str | bytes]]] = []
+
+
 class StreamLost(Exception):
     """What a command has to say cannot be written. The message says why."""
+
+
+@contextmanager
+def keep() -> Iterator[list[tuple[str, str | bytes]]]:
+    """A block of which everything that is said is kept, in order, for `say_again`."""
+    said: list[tuple[str, str | bytes]] = []
+    _kept.append(said)
+    try:
+        yield said
+    finally:
+        _kept.remove(said)
+
+
+def say_again(said: Iterable[tuple[str, str | bytes]]) -> None:
+    """What a block has said, to the same streams. Raises StreamLost."""
+    for name, text in said:
+        if isinstance(text, bytes):
+            write_bytes(text)
+        elif name == "tell":
+            tell(text)
+        else:
+            write(text)
+
+
+def _keep(name: str, text: str | bytes) -> None:
+    for said in _kept:
+        said.append((name, text))
 
 
 def prepare() -> None:
@@ -36,6 +68,7 @@ def prepare() -> None:
 def write(text: str) -> None:
     """Text for people on stdout. Raises StreamLost."""
     stream = expect()
+    _keep("write", text)
     try:
         stream.write(text)
     except BrokenPipeError:
@@ -47,6 +80,7 @@ def write(text: str) -> None:
 def write_bytes(data: bytes) -> None:
     """Manifests, or a document for programs, on stdout: always UTF-8, as it is. Raises StreamLost."""
     stream = expect()
+    _keep("write_bytes", data)
     try:
         stream.flush()
         stream.buffer.write(data)
@@ -70,6 +104,7 @@ def flush() -> None:
 
 def tell(text: str) -> None:
     """Lines about what is going on, on stderr. When nobody can read them, nothing happens."""
+    _keep("tell", text)
     if sys.stderr is None:
         return
     try:
@@ -109,6 +144,12 @@ def _show(things: Sequence[_Thing], label: str) -> Iterator[_Thing]:
 
     with click.progressbar(things, label=label, file=sys.stderr) as bar:
         yield from bar
+
+
+def describe() -> tuple[object, ...]:
+    """What the streams are, as far as it shows in what is written to them."""
+    found = [each for each in (sys.stdout, sys.stderr) if each is not None]
+    return tuple((each.isatty(), each.encoding) for each in found)
 
 
 def expect() -> TextIO:

@@ -9,7 +9,7 @@ from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import AS_IS, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
+from krmfn.cli.options import AS_IS, CACHE, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
 from krmfn.cli.reading import read_worlds, say_if_empty, say_if_unasked
 from krmfn.krm.results import Result, Severity
 from krmfn.model.wording import count
@@ -32,6 +32,7 @@ OPTIONS = (
     *RENDERING,
     EXCLUDE,
     VERBOSE,
+    CACHE,
     *COMMON,
 )
 

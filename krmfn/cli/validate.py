@@ -11,6 +11,7 @@ from krmfn.cli.findings import exit_status, report
 from krmfn.cli.judged import Judged, leave_out_present, tell_unused
 from krmfn.cli.options import (
     BASELINE,
+    CACHE,
     CLUSTER,
     COMMON,
     CRDS,
@@ -29,7 +30,16 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import miss_state, read_definitions, read_shard, read_worlds, say_if_empty, say_if_unasked, share
+from krmfn.cli.reading import (
+    find_rendered,
+    miss_state,
+    read_definitions,
+    read_shard,
+    read_worlds,
+    say_if_empty,
+    say_if_unasked,
+    share,
+)
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Result, Severity
@@ -86,6 +96,7 @@ OPTIONS = (
     OUTPUT,
     CLUSTER,
     VERBOSE,
+    CACHE,
     *RENDERING,
     *COMMON,
 )
@@ -216,7 +227,7 @@ def _read_states(words: Sequence[str], options: Mapping[str, Any]) -> tuple[Shar
         if list(words) == ["-"]:
             raise UsageError(f"--against {given}: name the path in the revision when stdin is checked: {against}:PATH")
         named = [f"{against}:{word}" for word in words if is_path(word)]
-    done: dict[bytes, bytes] = {}
+    done = find_rendered(options)
     try:
         shard = share([(words, "."), (named, ".")], options)
         new, old = (

@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
+from krmfn.workspace import witness
 from krmfn.workspace.trees import FolderEntry, InputMissing, LeftOut, Tree
 
 _KINDS = {
@@ -26,15 +27,15 @@ _STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 def find_here() -> str:
     """The working directory without links. Raises InputMissing when somebody has deleted it."""
     try:
-        return os.path.realpath(os.getcwd())
+        return witness.realpath(os.getcwd())
     except FileNotFoundError:
         raise InputMissing("the working directory was deleted; change to another one") from None
 
 
 def find_top(folder: str) -> str:
     """The nearest folder, `folder` or above it, that holds `.git`; empty when there is none. Without links."""
-    here = os.path.realpath(folder)
-    while not os.path.lexists(os.path.join(here, ".git")):
+    here = witness.realpath(folder)
+    while not witness.lexists(os.path.join(here, ".git")):
         above = os.path.dirname(here)
         if above == here:
             return ""
@@ -55,35 +56,39 @@ class Disk(Tree):
         for part in os.path.normpath(os.path.join(here, start)).split(os.sep)[1:]:
             below = os.path.join(folder, part)
             # A link that the user's system has is followed; one that a repository has brought decides nothing.
-            if not os.path.isdir(below) or (os.path.islink(below) and (is_below(folder, here) or find_top(folder))):
+            if not witness.isdir(below) or (witness.islink(below) and (is_below(folder, here) or find_top(folder))):
                 break
-            folder = os.path.realpath(below)
+            folder = witness.realpath(below)
         self.repository = find_top(folder)
         self.boundary = self.repository or (here if is_below(folder, here) else folder)
         super().__init__(here, self.boundary)
 
     def resolve(self, path: str) -> str:
-        real = os.path.realpath(path)
+        real = witness.realpath(path)
         if not is_below(real, self.boundary):
             named = os.path.normpath(os.path.join(self.here, path))
             if is_below(named, self.boundary):
                 raise LeftOut(path, f"is a link that leaves {self.boundary}")
             way = "" if self.repository else "; without a git repository, run krmfn from a folder that contains both"
             raise LeftOut(path, f"is outside of {self.boundary}{way}")
-        if not os.path.lexists(real):
+        if not witness.lexists(real):
             raise FileNotFoundError(path)
         return real
 
     def kind(self, path: str) -> str:
         try:
-            mode = os.lstat(self.resolve(path)).st_mode
+            real = self.resolve(path)
+            witness.note("kind", real)
+            mode = os.lstat(real).st_mode
         except (LeftOut, OSError, ValueError):
             return ""
         return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
 
     def entries(self, folder: str) -> Iterator[FolderEntry]:
         try:
-            with os.scandir(self.resolve(folder)) as found:
+            real = self.resolve(folder)
+            witness.note("entries", real)
+            with os.scandir(real) as found:
                 for entry in found:
                     yield FolderEntry(entry.name, _spell_kind(entry))
         except (LeftOut, FileNotFoundError, NotADirectoryError):
@@ -97,6 +102,7 @@ class Disk(Tree):
             if real in self.unsaved:
                 return self.unsaved[real]
             # Not following: what resolve() has seen is no link. Not blocking: a pipe is refused and not waited for.
+            witness.note("data", real)
             number = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
             raise
@@ -138,6 +144,7 @@ def is_below(path: str, folder: str) -> bool:
 def list_names(folder: str) -> Iterable[str]:
     """The names in a folder, sorted; none where it cannot be read."""
     try:
+        witness.note("entries", folder)
         return sorted(os.listdir(folder))
     except OSError:
         return ()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import GIT, MOST_BYTES, InputMissing, LeftOut, ManifestFile, Tree
+from krmfn.workspace.witness import lexists, realpath
 
 __all__ = ["GIT", "InputMissing", "Inputs", "is_path", "name_state", "open_tree", "read_paths"]
 
@@ -49,7 +50,7 @@ def read_paths(
         if not read.files and not read.left_out and path.startswith(GIT):
             raise InputMissing(f"{path}: no manifests in {place}")
         for file in read.files:
-            identity = file.path if path.startswith(GIT) else os.path.realpath(file.path)
+            identity = file.path if path.startswith(GIT) else realpath(file.path)
             if identity not in seen:
                 seen.add(identity)
                 files.append(file)
@@ -64,7 +65,7 @@ def is_path(word: str) -> bool:
 
 def name_state(word: str) -> str:
     """An argument that names a state: `main` is `git:main` where no file or folder is called so."""
-    return word if word == "-" or word.startswith(GIT) or os.path.lexists(word) else GIT + word
+    return word if word == "-" or word.startswith(GIT) or lexists(word) else GIT + word
 
 
 def open_tree(argument: str, default: str = ".") -> tuple[Tree, str]:

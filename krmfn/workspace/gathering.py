@@ -9,7 +9,7 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -82,7 +82,7 @@ class Gathering:
         path: str,
         programs: Sequence[str],
         severity: Severity,
-        done: dict[bytes, bytes] | None = None,
+        done: MutableMapping[bytes, bytes] | None = None,
         shard: Shard | None = None,
     ) -> None:
         """Finds them all. `severity` is that of a kustomization that cannot be rendered."""

@@ -24,6 +24,7 @@ from krmfn.workspace.trees import (
     RevisionMissing,
     Tree,
 )
+from krmfn.workspace.witness import isdir, lexists, note, realpath
 
 _SETTINGS = {
     "safe.bareRepository": "explicit",
@@ -76,7 +77,7 @@ class Revision(Tree):
         self.where = f" in {GIT}{revision}"
         here = find_here()
         folder = os.path.join(here, path)
-        while not os.path.isdir(folder):
+        while not isdir(folder):
             folder = os.path.dirname(folder)
         self.repository = self.boundary = find_top(folder)
         if not self.repository:
@@ -85,6 +86,7 @@ class Revision(Tree):
         super().__init__(here, self.repository)
         self._reader: Popen[bytes] | None = None
         self._top = _Listed("folder", self._find_tree(revision))
+        note("revision", f"{self.repository}\n{revision}", self._top.name)
         self._folders: dict[str, dict[str, _Listed]] = {}  # by the names of their objects
         self._listed = 0
         self._list(self._top, "")  # a clone without it is told at once
@@ -145,8 +147,7 @@ class Revision(Tree):
             raise InputMissing(f"{self.argument}: no such revision") from None
 
     def _ask(self, *words: str) -> str:
-        out, _ = run(self._command("rev-parse", *words), self._environment(), seconds=_MOST_SECONDS)
-        return out.decode("utf-8", "replace")
+        return _parse(self.repository, *words)
 
     def _finds(self, name: str) -> bool:
         """Whether something of that name is here."""
@@ -188,9 +189,9 @@ class Revision(Tree):
         whole = os.path.normpath(os.path.join(self.here, path))
         if not is_below(whole, self.repository):
             start = whole
-            while not os.path.lexists(start):
+            while not lexists(start):
                 start = os.path.dirname(start)
-            whole = os.path.normpath(os.path.realpath(start) + whole[len(start) :])
+            whole = os.path.normpath(realpath(start) + whole[len(start) :])
         if not is_below(whole, self.repository):
             raise LeftOut(path, f"is outside of the repository {self.repository}")
         place = os.path.relpath(whole, self.repository).replace(os.sep, "/")
@@ -227,7 +228,8 @@ class Revision(Tree):
 
     def _read_object(self, path: str, name: str, kind: bytes = b"blob") -> bytes:
         if self._reader is None:
-            self._reader = start(self._command("cat-file", "--batch"), self._environment())
+            command = _spell_command(self.repository, "cat-file", "--batch")
+            self._reader = start(command, _spell_environment(self.repository))
         asked, answers = self._reader.stdin, self._reader.stdout
         assert asked is not None
         assert answers is not None
@@ -261,12 +263,30 @@ class Revision(Tree):
             self._reader.communicate()
             self._reader = None
 
-    def _command(self, *words: str) -> list[str]:
-        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        return ["git", "--no-pager", *settings, "-C", self.repository, *words]
 
-    def _environment(self) -> dict[str, str]:
-        """The caller's, without what would point git to another repository."""
-        own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        kept = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
-        return {**own, **kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": os.path.dirname(self.repository)}
+def name_tree(text: str) -> str:
+    """The name of the tree of a revision, "" where there is none. `text` is the repository, and in the next line the
+    revision."""
+    repository, _, revision = text.partition("\n")
+    try:
+        return _parse(repository, "--verify", "--end-of-options", f"{revision}^{{tree}}").strip()
+    except (Failed, InputMissing, ValueError):
+        return ""
+
+
+def _parse(repository: str, *words: str) -> str:
+    """What git makes of the names of revisions. Raises Failed."""
+    command, environment = _spell_command(repository, "rev-parse", *words), _spell_environment(repository)
+    return run(command, environment, seconds=_MOST_SECONDS)[0].decode("utf-8", "replace")
+
+
+def _spell_command(repository: str, *words: str) -> list[str]:
+    settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+    return ["git", "--no-pager", *settings, "-C", repository, *words]
+
+
+def _spell_environment(repository: str) -> dict[str, str]:
+    """The caller's, without what would point git to another repository."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
+    return {**own, **kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": os.path.dirname(repository)}

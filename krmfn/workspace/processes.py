@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from krmfn.krm.sharing import prepare_start
 from krmfn.workspace.trees import MOST_BYTES, InputMissing
+from krmfn.workspace.witness import isdir, note
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -176,6 +177,7 @@ def find_program(name: str) -> str:
     """The path of a program on the PATH, empty when there is none."""
     import shutil
 
+    note("program", name)
     return os.path.abspath(found) if (found := shutil.which(name)) else ""
 
 
@@ -184,7 +186,8 @@ def find_simulator(release: str, given: str = "") -> str:
     when there is none. Raises InputMissing when `given` leads nowhere."""
     if not given:
         return find_program(SIMULATORS + release)
-    place = os.path.join(given, SIMULATORS + release) if os.path.isdir(given) else given
+    place = os.path.join(given, SIMULATORS + release) if isdir(given) else given
+    note("file of a program", place)
     if not os.access(place, os.X_OK):
         raise InputMissing(f"--simulator {given}: no program {place}")
     return os.path.abspath(place)

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
@@ -72,7 +72,7 @@ def render_all(
     free: Collection[str] = (),
     partly: bool = False,
     added: Mapping[str, Sequence[str]] = {},
-    done: dict[bytes, bytes] | None = None,
+    done: MutableMapping[bytes, bytes] | None = None,
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
     processors. `allowed` are the programs, besides krmfn, that they may run. The `free` ones may use files that are not
@@ -129,7 +129,7 @@ class _Workshop(NamedTuple):
     root: str
     partly: bool
     added: Mapping[str, Sequence[str]]
-    done: dict[bytes, bytes]
+    done: MutableMapping[bytes, bytes]
     running: list[Background]
 
 

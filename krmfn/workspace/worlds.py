@@ -8,7 +8,7 @@ together.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
@@ -93,7 +93,7 @@ class Rendering(NamedTuple):
     allowed: tuple[str, ...] = ()
     required: bool = False
     excluded: tuple[str, ...] = ()  # patterns of files in folders that are passed over
-    done: dict[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
+    done: MutableMapping[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
     unsaved: Mapping[str, bytes] = {}  # what an editor has instead of files, by their real paths
     shard: Shard | None = None  # the part of the worlds that is judged
 

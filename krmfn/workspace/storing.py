@@ -1,0 +1,135 @@
+"""A folder with results of earlier runs, by name. Nothing in it is believed that this folder's owner did not write.
+
+Each entry is signed with a secret that only the owner of the folder can read, together with its name. What is damaged,
+foreign or of another version is as if it were not there; what cannot be written is not kept. Entries are written whole,
+so that any number of processes can use the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+#: Of all entries together. The oldest go when there is more.
+MOST_BYTES: Final = 512 * 2**20
+_SECRET: Final = "secret"
+_ENTRIES: Final = "entries"
+_SIGNATURE: Final = 32
+
+
+class NotTrusted(Exception):
+    """A folder in which others could write what this program would believe. The message says why."""
+
+
+class Store:
+    """Entries by name. A name says everything that the entry depends on and that the entry does not say itself."""
+
+    def __init__(self, folder: str) -> None:
+        """Makes the folder and its secret where they are missing. Raises NotTrusted, and OSError where it cannot."""
+        self._folder = folder
+        self._secret = _find_secret(folder)
+        self._size = -1
+
+    def load(self, name: str) -> bytes | None:
+        """An entry; None where there is none that can be believed."""
+        path = self._place(name)
+        try:
+            with open(path, "rb") as stream:
+                data = stream.read()
+            os.utime(path)
+        except OSError:
+            return None
+        signature, text = data[:_SIGNATURE], data[_SIGNATURE:]
+        return text if hmac.compare_digest(signature, self._sign(name, text)) else None
+
+    def save(self, name: str, text: bytes) -> None:
+        """Keeps an entry, if the disk lets it."""
+        path = self._place(name)
+        beside = ""
+        try:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            number, beside = tempfile.mkstemp(dir=os.path.dirname(path))
+            with open(number, "wb") as stream:
+                stream.write(self._sign(name, text) + text)
+            os.replace(beside, path)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(beside)
+            return
+        self._prune(_SIGNATURE + len(text))
+
+    def _place(self, name: str) -> str:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        return os.path.join(self._folder, _ENTRIES, digest[:2], digest)
+
+    def _sign(self, name: str, text: bytes) -> bytes:
+        return hmac.digest(self._secret, repr(name).encode() + b"\0" + text, "sha256")
+
+    def _prune(self, added: int) -> None:
+        """Removes the entries that nobody has used for longest, where all together have become too large."""
+        if self._size < 0:
+            self._size = sum(size for _, size, _ in self._list())
+        else:
+            self._size += added
+        if self._size <= MOST_BYTES:
+            return
+        for _, size, path in sorted(self._list()):
+            if self._size <= MOST_BYTES * 3 // 4:
+                break
+            with suppress(OSError):
+                os.unlink(path)
+            self._size -= size
+
+    def _list(self) -> Iterator[tuple[float, int, str]]:
+        """Time, size and path of all entries."""
+        for folder, _, names in os.walk(os.path.join(self._folder, _ENTRIES)):
+            for path in (os.path.join(folder, name) for name in names):
+                with suppress(OSError):
+                    status = os.lstat(path)
+                    yield status.st_mtime, status.st_size, path
+
+
+def _find_secret(folder: str) -> bytes:
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    _check_owner(os.lstat(folder), folder, stat.S_IWGRP | stat.S_IWOTH)
+    path = os.path.join(folder, _SECRET)
+    for _ in range(2):
+        try:
+            number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            _make_secret(folder, path)
+            continue
+        except OSError as error:
+            raise NotTrusted(f"{path} cannot be read: {error.strerror}") from None
+        with open(number, "rb") as stream:
+            _check_owner(os.fstat(number), path, stat.S_IRWXG | stat.S_IRWXO)
+            secret = stream.read(64)
+        if len(secret) != 32:
+            raise NotTrusted(f"{path} is not a secret of krmfn; remove it")
+        return secret
+    raise NotTrusted(f"{path} cannot be made")
+
+
+def _make_secret(folder: str, path: str) -> None:
+    """The first of several processes makes it; it is whole from the beginning."""
+    number, beside = tempfile.mkstemp(dir=folder)
+    with open(number, "wb") as stream:
+        stream.write(os.urandom(32))
+    try:
+        with suppress(FileExistsError):
+            os.link(beside, path)
+    finally:
+        os.unlink(beside)
+
+
+def _check_owner(status: os.stat_result, path: str, too_open: int) -> None:
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        raise NotTrusted(f"{path} belongs to another user")
+    if status.st_mode & too_open:
+        raise NotTrusted(f"others can change {path}, or read it; run chmod go-rwx")

@@ -1,0 +1,145 @@
+"""What a run has asked the file system, and the answers: who gets the same answers again does the same again.
+
+Whatever `disk`, `git` and `processes` learn from outside is noted here, before they look. Only while somebody watches
+is it written down.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+
+class Question(NamedTuple):
+    """What was asked of a path, or of something else that `text` names."""
+
+    kind: str
+    text: str
+
+
+#: Those of the run that is watched, each with its answer.
+_watched: list[dict[Question, str]] = []
+
+
+@contextmanager
+def watch() -> Iterator[dict[Question, str]]:
+    """A block whose questions are written down."""
+    answers: dict[Question, str] = {}
+    _watched.append(answers)
+    try:
+        yield answers
+    finally:
+        _watched.remove(answers)
+
+
+def note(kind: str, text: str, answer: str | None = None) -> None:
+    """Write down what the answer to a question is now, which is looked for unless it is given. What changes between
+    that and a second look is found out by `holds`: the answer is the older one."""
+    for answers in _watched:
+        question = Question(kind, text)
+        if question not in answers:
+            answers[question] = _ANSWERS[kind](text) if answer is None else answer
+
+
+def holds(answers: Mapping[Question, str], others: Mapping[str, Callable[[str], str]]) -> bool:
+    """Whether all answers would be the same now. `others` are who answers kinds that are none of files."""
+    known = {**_ANSWERS, **others}
+    return all(known[kind](text) == answer for (kind, text), answer in answers.items())
+
+
+def realpath(path: str) -> str:
+    """The path without links."""
+    note("real", path)
+    return os.path.realpath(path)
+
+
+def lexists(path: str) -> bool:
+    """Whether something is there, a link to nothing included."""
+    note("there", path)
+    return os.path.lexists(path)
+
+
+def isdir(path: str) -> bool:
+    """Whether a folder is there, or a link to one."""
+    note("leads to", path)
+    return os.path.isdir(path)
+
+
+def isfile(path: str) -> bool:
+    """Whether an ordinary file is there, or a link to one."""
+    note("leads to", path)
+    return os.path.isfile(path)
+
+
+def islink(path: str) -> bool:
+    """Whether a link is there."""
+    note("kind", path)
+    return os.path.islink(path)
+
+
+def spell_program(path: str) -> str:
+    """Which program is at a path: another one has another size or time."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ""
+    return f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
+
+
+def _spell_kind(status: os.stat_result) -> str:
+    return oct(stat.S_IFMT(status.st_mode))
+
+
+def _ask_kind(path: str) -> str:
+    try:
+        return _spell_kind(os.lstat(path))
+    except (OSError, ValueError):
+        return ""
+
+
+def _ask_target(path: str) -> str:
+    try:
+        return _spell_kind(os.stat(path))
+    except (OSError, ValueError):
+        return ""
+
+
+def _ask_entries(path: str) -> str:
+    """The names in a folder, with their kinds."""
+    try:
+        with os.scandir(path) as found:
+            return repr(sorted((each.name, _spell_kind(each.stat(follow_symlinks=False))) for each in found))
+    except OSError:
+        return ""
+
+
+def _ask_data(path: str) -> str:
+    """The digest of a file that is neither a link nor a pipe, as `Disk.read` opens it."""
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with open(number, "rb") as stream:
+            return hashlib.sha256(stream.read()).hexdigest() if stat.S_ISREG(os.fstat(number).st_mode) else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _ask_program(name: str) -> str:
+    import shutil
+
+    return spell_program(shutil.which(name) or "")
+
+
+_ANSWERS: Final[Mapping[str, Callable[[str], str]]] = {
+    "real": os.path.realpath,
+    "there": lambda path: str(os.path.lexists(path)),
+    "leads to": _ask_target,
+    "kind": _ask_kind,
+    "entries": _ask_entries,
+    "data": _ask_data,
+    "program": _ask_program,
+    "file of a program": spell_program,
+}

@@ -1,0 +1,331 @@
+"""--cache: the same output as without it, whatever changes between runs, and whatever somebody does to the folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from krmfn.cli import caching, validate
+from krmfn.workspace import storing
+from tests.front_door import Done, call
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: %s
+  namespace: ml
+spec:
+  parallelism: %d
+  template:
+    spec:
+      restartPolicy: %s
+      containers: [{name: a, image: "registry.example.com/a:1"}]
+"""
+KUSTOMIZATION = "resources: [%s]\n"
+CONFIG = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: a}\nspec: %s\n"
+#: krmfn where no file can be longer than some bytes.
+NO_ROOM = """
+import resource, runpy, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40))
+sys.argv = ["krmfn", *sys.argv[1:]]
+runpy.run_module("krmfn", run_name="__main__")
+"""
+#: The fuzzer of a night: KRMFN_STEPS=10000.
+STEPS = int(os.environ.get("KRMFN_STEPS", "120"))
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    """What a process remembers of a folder is that of one test."""
+    caching.open_store.cache_clear()
+    yield
+    caching.open_store.cache_clear()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two folders of manifests, a kustomization over both, and a configuration."""
+    folder = tmp_path / "repository"
+    for name in ("base", "overlay", "loose"):
+        (folder / name).mkdir(parents=True)
+    (folder / "base" / "job.yaml").write_text(JOB % ("train", 2, "Always"))
+    (folder / "base" / "kustomization.yaml").write_text(KUSTOMIZATION % "job.yaml")
+    (folder / "overlay" / "kustomization.yaml").write_text(KUSTOMIZATION % "../base")
+    (folder / "loose" / "job.yaml").write_text(JOB % ("other", 1, "Never"))
+    (folder / "krmfn.yaml").write_text(CONFIG % "{}")
+    (folder / ".git").mkdir()
+    return folder
+
+
+def run(folder: Path, *words: str, cache: Path | None = None) -> Done:
+    """A command in a folder, in this process."""
+    caching.open_store.cache_clear()
+    return call(b"", [*words, *(["--cache", str(cache)] if cache else [])], folder)
+
+
+def is_repeated(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> bool:
+    """Whether a command is said again, and not carried out."""
+
+    def carry_out(*_: object) -> int:
+        raise AssertionError("carried out")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(validate, "run", carry_out)
+        carry_out.__module__ = validate.__name__
+        return b"carried out" not in run(folder, *words, cache=cache).err
+
+
+def test_a_second_run_says_the_same_without_reading_anything_anew(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = run(repository, "validate")
+    assert b"error" in plain.out  # restartPolicy Always
+    assert run(repository, "validate", cache=tmp_path / "c") == plain
+    assert run(repository, "validate", cache=tmp_path / "c") == plain
+    assert is_repeated(repository, tmp_path / "c", monkeypatch, "validate")
+    (repository / "loose" / "job.yaml").write_text(JOB % ("other", 1, "Always"))
+    assert not is_repeated(repository, tmp_path / "c", monkeypatch, "validate")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["validate", "-o", "json"],
+        ["validate", "base", "loose"],
+        ["generate", "--check"],
+        ["tree", "base"],
+        ["fit", "base", "--prove"],
+        ["diff", "base", "loose"],
+    ],
+    ids=" ".join,
+)
+def test_commands_say_the_same(words: list[str], repository: Path, tmp_path: Path) -> None:
+    (repository / "base" / "job.yaml").write_text(
+        (JOB % ("train", 2, "Never")).replace("namespace: ml", 'namespace: ml\n  annotations: {krmfn.dev/gang: "true"}')
+    )
+    plain = run(repository, *words)
+    for _ in range(2):
+        assert run(repository, *words, cache=tmp_path / "c") == plain
+    assert list((tmp_path / "c" / "entries").rglob("*"))
+
+
+@pytest.mark.parametrize("words", [["validate", "--fix"], ["validate", "-"], ["generate", "--write"]], ids=" ".join)
+def test_what_changes_files_or_reads_a_stream_is_never_kept(words: list[str], repository: Path, tmp_path: Path) -> None:
+    run(repository, *words, cache=tmp_path / "c")
+    assert not [path for path in (tmp_path / "c").rglob("*") if path.is_file() and path.name != "secret"]
+
+
+def test_the_environment_names_a_folder(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KRMFN_CACHE", str(tmp_path / "c"))
+    run(repository, "validate")
+    assert (tmp_path / "c" / "secret").stat().st_mode & 0o777 == 0o600
+
+
+Change = Callable[[Path, Random], None]
+
+
+def _write_job(folder: Path, chance: Random) -> None:
+    place = chance.choice(("base", "loose", "overlay", "new"))
+    (folder / place).mkdir(exist_ok=True)
+    name, policy = chance.choice(("train", "other", "third")), chance.choice(("Never", "Always", "OnFailure"))
+    (folder / place / chance.choice(("job.yaml", "b.yaml"))).write_text(JOB % (name, chance.randrange(3), policy))
+
+
+def _remove(folder: Path, chance: Random) -> None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+    if len(files) > 3:
+        chance.choice(files).unlink()
+
+
+def _configure(folder: Path, chance: Random) -> None:
+    place = chance.choice((".", "base", "overlay", "loose"))
+    text = chance.choice(
+        ("{}", '{kubernetes: {version: "1.36"}}', "{failOn: warning}", "{rules: {ignore: [{rules: [pod-*]}]}}")
+    )
+    (folder / place / "krmfn.yaml").write_text(CONFIG % text)
+
+
+def _kustomize(folder: Path, chance: Random) -> None:
+    place = chance.choice(("base", "overlay", "loose"))
+    entries = chance.sample(("job.yaml", "b.yaml", "../base", "../loose", "../missing"), chance.randint(1, 2))
+    more = chance.choice(("", "namespace: other\n", "nameSuffix: -x\n"))
+    (folder / place / "kustomization.yaml").write_text(KUSTOMIZATION % ", ".join(entries) + more)
+
+
+def _link(folder: Path, chance: Random) -> None:
+    path = folder / chance.choice(("base", "loose")) / "b.yaml"
+    path.unlink(missing_ok=True)
+    path.symlink_to(chance.choice(("job.yaml", "../loose/job.yaml", "../../outside.yaml", "nowhere.yaml")))
+    (folder.parent / "outside.yaml").write_text(JOB % ("outside", 1, "Always"))
+
+
+def _ignore(folder: Path, chance: Random) -> None:
+    (folder / chance.choice((".gitignore", ".krmfnignore"))).write_text(chance.choice(("loose\n", "b.yaml\n", "\n")))
+
+
+def _move(folder: Path, chance: Random) -> None:
+    """A folder becomes another one, with all that is in it."""
+    if (folder / "new").exists():
+        shutil.rmtree(folder / "new")
+    (folder / "loose").mkdir(exist_ok=True)
+    (folder / "loose").rename(folder / "new")
+    (folder / "loose").mkdir()
+
+
+def _touch(folder: Path, chance: Random) -> None:
+    """Other times and permissions, the same text."""
+    for path in folder.rglob("*.yaml"):
+        if path.is_file() and not path.is_symlink():
+            os.utime(path, (chance.randrange(10**9), chance.randrange(10**9)))
+
+
+def _do_nothing(folder: Path, chance: Random) -> None:
+    pass
+
+
+CHANGES: tuple[Change, ...] = (
+    _write_job,
+    _write_job,
+    _remove,
+    _configure,
+    _kustomize,
+    _link,
+    _ignore,
+    _move,
+    _touch,
+    _do_nothing,
+)
+
+
+def test_whatever_changes_the_output_is_that_of_a_run_without_cache(repository: Path, tmp_path: Path) -> None:
+    chance, cache = Random(33), tmp_path / "c"
+    commands = (["validate"], ["validate", "."], ["validate", "-o", "json"], ["tree"], ["validate", "loose", "base"])
+    for step in range(STEPS):
+        change = chance.choice(CHANGES)
+        change(repository, chance)
+        words = chance.choice(commands)
+        plain = run(repository, *words)
+        assert run(repository, *words, cache=cache) == plain, (step, change.__name__, words)
+
+
+def test_git_states_are_told_apart(repository: Path, tmp_path: Path) -> None:
+    shutil.rmtree(repository / ".git")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(repository)]
+
+    def commit(text: str) -> None:
+        (repository / "loose" / "job.yaml").write_text(text)
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-qm", "a"], check=True)
+
+    subprocess.run([*git[:-2], "init", "-q", "-b", "main", str(repository)], check=True)
+    for parallelism in (1, 2, 1):
+        commit(JOB % ("other", parallelism, "Never"))
+        (repository / "loose" / "job.yaml").write_text((JOB % ("other", 1, "Never")).replace("image: ", "image: x"))
+        words = ["validate", "--against", "main", "-o", "json"]
+        plain = run(repository, *words)
+        assert [run(repository, *words, cache=tmp_path / "c") for _ in range(2)] == [plain, plain]
+
+
+def _list_entries(cache: Path) -> list[Path]:
+    return sorted(path for path in (cache / "entries").rglob("*") if path.is_file())
+
+
+def test_entries_that_are_damaged_foreign_or_elsewhere_are_as_if_they_were_not_there(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance, cache = Random(7), tmp_path / "c"
+    plain = run(repository, "validate")
+    clean = (repository / "base" / "job.yaml").read_text()
+    (repository / "base" / "job.yaml").write_text(clean.replace("Always", "Never"))
+    harmless = run(repository, "validate", cache=cache)
+    (good,) = _list_entries(cache)
+    says_nothing = good.read_bytes()
+    (repository / "base" / "job.yaml").write_text(clean)
+    assert harmless != plain
+    for number in range(60):
+        assert run(repository, "validate", cache=cache) == plain
+        (entry,) = _list_entries(cache)
+        data = bytearray(entry.read_bytes())
+        match number % 4:
+            case 0:
+                data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            case 1:
+                data = bytearray(chance.randbytes(chance.randrange(200)))
+            case 2:
+                data = data[: chance.randrange(len(data))]
+            case _:
+                data = bytearray(chance.randbytes(32) + says_nothing[32:])  # as somebody without the secret signs it
+        entry.write_bytes(data)
+        assert not is_repeated(repository, cache, monkeypatch, "validate")
+        assert run(repository, "validate", cache=cache) == plain
+
+
+def test_a_folder_in_which_others_can_write_is_not_used(repository: Path, tmp_path: Path) -> None:
+    plain = run(repository, "validate")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    done = run(repository, "validate", cache=tmp_path / "open")
+    assert (done.out, done.code) == (plain.out, plain.code)
+    assert b"is not used" in done.err
+    run(repository, "validate", cache=tmp_path / "c")
+    (tmp_path / "c" / "secret").chmod(0o644)
+    assert b"is not used" in run(repository, "validate", cache=tmp_path / "c").err
+    (tmp_path / "c" / "secret").unlink()
+    (tmp_path / "c" / "secret").symlink_to(tmp_path / "elsewhere")
+    assert b"is not used" in run(repository, "validate", cache=tmp_path / "c").err
+
+
+def test_a_file_in_place_of_the_folder_or_a_full_disk_changes_nothing(repository: Path, tmp_path: Path) -> None:
+    plain = run(repository, "validate")
+    (tmp_path / "file").write_text("")
+    done = run(repository, "validate", cache=tmp_path / "file")
+    assert (done.out, done.code) == (plain.out, plain.code)
+    run(repository, "validate", cache=tmp_path / "c")
+    shutil.rmtree(tmp_path / "c" / "entries")
+    words = [sys.executable, "-c", NO_ROOM, "validate", "--cache", str(tmp_path / "c")]
+    full = subprocess.run(words, cwd=repository, capture_output=True, check=False)
+    assert (full.stdout, full.stderr, full.returncode) == (plain.out, plain.err, plain.code)
+    assert not _list_entries(tmp_path / "c")
+
+
+def test_another_version_of_the_program_starts_again(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(repository, "validate", cache=tmp_path / "c")
+    monkeypatch.setattr(caching, "__version__", "99")
+    assert not is_repeated(repository, tmp_path / "c", monkeypatch, "validate")
+
+
+def test_many_processes_share_a_folder(repository: Path, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "krmfn", "validate", "--cache", str(tmp_path / "c")]
+    plain = run(repository, "validate")
+    for _ in range(2):
+        started = [
+            subprocess.Popen(words, cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(6)
+        ]
+        assert [process.communicate() for process in started] == [(plain.out, plain.err)] * 6
+    assert len(_list_entries(tmp_path / "c")) == 1
+
+
+def test_the_folder_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storing, "MOST_BYTES", 10_000)
+    store = storing.Store(str(tmp_path / "c"))
+    for number in range(100):
+        store.save(str(number), bytes(500))
+        os.utime(_newest(tmp_path / "c"), (number, number))
+    assert sum(path.stat().st_size for path in _list_entries(tmp_path / "c")) <= 10_000
+    assert store.load("99") == bytes(500)
+    assert store.load("0") is None
+
+
+def _newest(cache: Path) -> Path:
+    return max(_list_entries(cache), key=lambda path: path.stat().st_mtime_ns)
