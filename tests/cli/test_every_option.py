@@ -49,6 +49,7 @@ VALUES: Mapping[str, str] = {
     "--allow-exec": "apps/odd/stranger.sh,new/odd/stranger.sh",
     "--against": "old",
     "--baseline": "known.txt",
+    "--cache": "cluster.yaml",  # no folder, which it says; tests/cli/test_cache.py has the rest
     "--cluster": "cluster.yaml",
     "--config": "other.yaml",
     "--crds": "crds",
