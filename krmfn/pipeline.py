@@ -260,11 +260,13 @@ def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = N
     of the release; without one only what is proved is said."""
     from krmfn.checks import server
     from krmfn.checks.rule import run
+    from krmfn.checks.scheduler.gating import list_gates_off
     from krmfn.survey.counting import count_all
 
     census = count_all(items, settings)
     operators = [*run("operator", census, settings)]
     found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
+    found += list_gates_off(census, settings)
     return _forecast(census, settings, found, operators, simulator)
 
 
@@ -272,11 +274,13 @@ def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: As
     """Why an object does not run. `items` are all objects that a cluster has, `item` is one of them. What the server
     took is not judged again."""
     from krmfn.checks.rule import run
+    from krmfn.checks.scheduler.gating import list_gates_off
     from krmfn.forecast.diagnosis import diagnose
     from krmfn.survey.counting import count_all
 
     census = count_all(items, settings)
     scheduling, operators = ([*run(stage, census, settings)] for stage in ("scheduler", "operator"))
+    scheduling += list_gates_off(census, settings)
     rated = [finding._replace(severity=_rate(finding)) for finding in (*scheduling, *operators)]
     return diagnose(item, items, census, _forecast(census, settings, scheduling, operators, simulator), rated)
 
@@ -291,13 +295,14 @@ def _forecast(
     """What the server and the scheduler (`found`), and the operators, would make of the gangs."""
     from krmfn.checks.rule import is_obeyed
     from krmfn.forecast import forecast
+    from krmfn.forecast.standing import ELSEWHERE
 
     # A missing group may be in the cluster, and is only a warning then; if it is not, its pods never start.
     errors = [finding for finding in found if _rate(finding) == "error" or finding.rule == "group-missing"]
     unmade = [
         finding
         for finding in operators
-        if finding.rule in _DEADLOCKS or (finding.rule in _UNMADE and _rate(finding) == "error")
+        if finding.rule in (*_DEADLOCKS, ELSEWHERE) or (finding.rule in _UNMADE and _rate(finding) == "error")
     ]
     doubts = [each for each in (*found, *operators) if _is_doubt(each, simulator) and _rate(each) == "warning"]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
@@ -400,7 +405,7 @@ _DEADLOCKS = (
 #: Rules about gangs that wait for somebody to change something.
 _HINDERING = (
     *("kueue-queue-stopped", "kueue-resource-not-covered", "configuration-missing", "gated-member", "suspended-member"),
-    *("volcano-queue-missing", "kai-queue-unusable", "scheduler-group-missing"),
+    *("cluster-gate-off", "volcano-queue-missing", "kai-queue-unusable", "scheduler-group-missing"),
 )
 #: What the server says of a group, and the rule that says it of its pods.
 _OF_PODS = {"priority-class": "priority-class-missing", "preemption-policy-of-class": "pod-refused"}
@@ -413,6 +418,6 @@ _OF_RENAMED = ("group-missing", "template-missing", "parent-missing")
 _UNMADE = (
     *("kueue-queue-too-small", "kueue-queue-missing", "kueue-namespace-not-selected"),
     *("kueue-reference-missing", "kueue-flavor-unsuitable"),
-    *("ray-head-ports", "job-name-too-long", "job-class-never"),
+    *("ray-head-ports", "job-name-too-long", "job-class-never", "ray-cluster-unused"),
 )
 GENERATED_GROUPS = ("scheduling.k8s.io", *(row.group for row in SCHEDULERS.values()))

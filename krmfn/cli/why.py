@@ -18,7 +18,7 @@ from krmfn.krm import Item
 from krmfn.pipeline import explain
 from krmfn.reports import channels
 from krmfn.reports.paint import BOLD, paint
-from krmfn.survey.control_plane import PROGRAMS
+from krmfn.survey.control_plane import PROGRAMS, is_program
 from krmfn.survey.cutting import Cutter
 from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, read_live
 from krmfn.workspace.files import Inputs, read_paths
@@ -54,7 +54,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     # The scheduler has to know of every pod, proofs have not.
     items, nodes = _read(options, words[0], asker is not None)
     use_kinds(items)
-    facts = [*nodes, *(item.value for item in items if item.kind in _FACTS)]
+    facts = [*nodes, *(item.value for item in items if _tells_of_cluster(item))]
     # What a dump has of a kind is all that there is.
     given = {"items": facts, "listed": sorted({*(item.kind for item in items), *(["Node"] if nodes else ())})}
     settings = settings._replace(cluster={**settings.cluster, **given})
@@ -65,6 +65,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     else:
         show("".join(f"{line}\n" for line in _spell(diagnosis, is_colored(options))), form)
     return 1 if diagnosis.cause else 0
+
+
+def _tells_of_cluster(item: Item) -> bool:
+    """Whether an object is a fact: also the programs of the control plane are, by their flags."""
+    return item.kind in _FACTS or (item.kind == "Pod" and is_program(item.value))
 
 
 def _read(options: Mapping[str, Any], word: str, whole: bool) -> tuple[list[Item], list[Any]]:

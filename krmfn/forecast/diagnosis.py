@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
-from krmfn.forecast.standing import Outlook, Standing
+from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
-from krmfn.model.values import as_list, as_text, dig
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, NAMED
@@ -180,6 +180,7 @@ def _find_cause(
     own = [finding for finding in findings if id(finding.item) in here]
     untold = not any(text for pod in pods.mine for text in _read_conditions(pod))
     causes = (
+        _find_elsewhere(top, own, wanted),
         _find_suspended(top, own, about),
         _find_torn(own, pods, untold),
         _find_broken(own, "error"),
@@ -201,6 +202,19 @@ def _find_cause(
             f"{top.kind} {top.name} has no pods in the data", "Add the pods and events of the namespace to the data."
         )
     return found or _Explanation("the data does not show why", "Check the log of the scheduler that the pods name.")
+
+
+def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> _Explanation | None:
+    """Pods that are in another cluster, or those of a Ray cluster that a job of it only uses."""
+    found = next((found for found in own if found.rule == ELSEWHERE), None)
+    if found:
+        return _Explanation(found.message, found.hint, found.rule)
+    selector = as_mapping(dig(top.value, "spec", "clusterSelector"))
+    if wanted or top.kind != "RayJob" or not selector:
+        return None
+    words = ", ".join(f"{key}: {value}" for key, value in selector.items())
+    text = f"RayJob {top.name} creates no pods of a cluster: it uses the RayCluster with {words}"
+    return _Explanation(text, "Ask why that RayCluster, or the RayJob's submitter, does not run.")
 
 
 def _find_suspended(top: Item, own: Sequence[Finding], about: Iterable[Item]) -> _Explanation | None:

@@ -14,7 +14,7 @@ from krmfn.forecast.granted import list_untold
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
-from krmfn.forecast.standing import Ask, Outlook, Place, Standing, Verdict
+from krmfn.forecast.standing import ELSEWHERE, Ask, Outlook, Place, Standing, Verdict
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
@@ -321,7 +321,8 @@ def _judge(
     placed = {pod.name: Place(pod, pod.node) for pod in _pods_of(tree, roster, bound=True)}
     places = (*placed.values(), *(_place(pod, first, refused) for pod in _pods_of(tree, roster)))
     if error is not None:
-        return Standing(name, tree.root, groups, "never", places, error.message, error.hint, error.rule)
+        verdict: Verdict = "open" if error.rule == ELSEWHERE else "never"
+        return Standing(name, tree.root, groups, verdict, places, error.message, error.hint, error.rule)
     if not results:
         return Standing(name, tree.root, groups, "open", places)
     schedulers = (template.scheduler for gang in tree.gangs for template in gang.templates)
@@ -331,7 +332,6 @@ def _judge(
     if not all(result.get("settled", True) for result in results.values()):
         return Standing(name, tree.root, groups, "open", places, _LATE)
     together = [id(tree) in names for names in started.values()]
-    verdict: Verdict
     if all(together):
         verdict = "runs"
     elif any(together):

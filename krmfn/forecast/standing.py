@@ -13,6 +13,8 @@ from krmfn.survey.groups import Group
 #: on the order in which gangs, pods or child groups come; "open": no rule excludes it, and no scheduler was run.
 Verdict = Literal["runs", "never", "waits", "depends", "open"]
 
+#: The rule of gangs whose pods are in another cluster: no proof about this one says anything of them.
+ELSEWHERE = "gang-elsewhere"
 #: Answers a question with the trials' results. Raises what the caller's program raises.
 Ask = Callable[[Mapping[str, Any]], list[dict[str, Any]]]
 

@@ -9,6 +9,7 @@ TOPICS = (
     "bridge",
     "kuberay",
     "ray",
+    "elsewhere",
     "jobs",
     "delegation",
     "ordering",

@@ -29,7 +29,16 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
 
 @rule("cluster-gate-off", "warning", "A feature gate that the objects need is off.")
 def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
-    groups = _list_groups(census)
+    """Once for each gate, at the first group."""
+    yield from _find_off(_list_groups(census), census, settings)
+
+
+def list_gates_off(census: Census, settings: Settings) -> list[Finding]:
+    """The same, at every group that needs the gate."""
+    return [found for group in _list_groups(census) for found in _find_off([group], census, settings)]
+
+
+def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterator[Finding]:
     places = (settings.feature_gates, *census.facts.gates.values())
     is_any_off = any(on is False for gates in places for on in gates.values())
     for gate in list_needed(settings.release, _values(groups)) if groups and is_any_off else ():
@@ -47,7 +56,7 @@ def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
                 "nothing reports it"
             )
             hint = f"Turn {gate} on for {join(list(components))}, or remove the objects and fields that need it."
-            yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
+            yield Finding(groups[0].item, ("apiVersion",), message, hint=hint, rule="cluster-gate-off")
 
 
 def _blame(component: str, gate: str, facts: Facts) -> str:
