@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from krmfn.releases.release import find_release, list_releases
+from playground import rules
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -40,6 +41,9 @@ def build(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("index.html", "style.css", "worker.js", "host.py"):
         shutil.copyfile(SOURCES / name, folder / name)
+    (folder / "rules").mkdir(exist_ok=True)
+    shutil.copyfile(SOURCES / "rules.js", folder / "rules" / "rules.js")
+    (folder / "rules" / "index.html").write_text(rules.render())
     (folder / "examples.json").write_text(json.dumps(list_examples()))
     (folder / "llms.txt").write_text(render_index())
     (folder / "pyodide").mkdir(exist_ok=True)

@@ -105,6 +105,50 @@ const scenarios = {
     const found = violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id }) => id);
     return { never: await page.locator(".never").count(), first: await page.locator("#findings li").first().textContent(), found };
   },
+  async rules() {
+    const found = [];
+    const told = {};
+    for (const [name, options] of Object.entries({
+      desktop: { viewport: { width: 1280, height: 900 }, colorScheme: "light" },
+      phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, colorScheme: "dark" },
+    })) {
+      const page = await (await browser.newContext({ ...options, bypassCSP: true })).newPage();
+      await page.goto(`${address}/rules/#symptom=pending&release=1.36`);
+      await page.screenshot({ path: `${folder}/rules-${name}.png` });
+      told[name] = { wide: await page.evaluate(() => document.documentElement.scrollWidth), status: await page.textContent("#status") };
+      await page.addScriptTag({ content: axe });
+      const { violations } = await page.evaluate(() => window.axe.run());
+      found.push(...violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => [id, nodes[0].html]));
+    }
+    const page = await desktop.newPage();
+    const errors = [];
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    await page.goto(`${address}/rules/`);
+    const all = await page.locator("#rules li:visible").count();
+    const focused = () => page.evaluate(() => document.activeElement.value ?? document.activeElement.textContent);
+    const shown = async () => (await page.locator("#rules li:visible a").allTextContents());
+    await page.keyboard.press("Tab"); // to the rules
+    for (let press = 0; press < 7; press += 1) await page.keyboard.press("Tab"); // the brand, five links, the symptoms
+    const symptom = await page.evaluate(() => document.activeElement.name);
+    await page.keyboard.press("ArrowRight");
+    const pending = await shown();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    const scheduler = await shown();
+    await page.keyboard.press("/");
+    await page.keyboard.type("minCount is");
+    const words = await shown();
+    await page.keyboard.press("ArrowDown");
+    const first = await focused();
+    const hash = await page.evaluate(() => window.location.hash);
+    await page.keyboard.press("Escape");
+    await page.waitForFunction((wanted) => document.querySelectorAll("#rules li:not([hidden])").length === wanted, all);
+    await page.goto(`${address}/rules/#stage=%3Cimg%20src=x%3E`);
+    await page.reload();
+    const broken = await page.locator("#rules li:visible").count();
+    return { found, told, all, symptom, pending: pending.length, scheduler: scheduler.length, words, first, hash, broken, errors };
+  },
   async views() {
     const { page } = await open();
     await page.getByRole("button", { name: "Does it fit?" }).click();

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from krmfn.catalogue import RULES
+from playground.rules import find_symptoms
 from tests.e2e.tools import CACHE, ROOT, require
 
 Seen = dict[str, dict[str, Any]]
@@ -109,6 +111,36 @@ def test_what_never_starts_is_drawn_so(seen: Seen) -> None:
     assert told["found"] == []
 
 
+def test_rules_are_found_by_what_people_see_and_by_keyboard(seen: Seen) -> None:
+    told = take(seen, "rules")
+    assert told["all"] == told["broken"] == len(RULES)
+    assert told["symptom"] == "symptom"
+    assert told["all"] > told["pending"] > told["scheduler"] > len(told["words"]) > 0
+    assert "min-count-above-pods" in told["words"]
+    assert told["first"] == told["words"][0]
+    assert told["hash"] == "#symptom=pending&stage=scheduler&words=minCount+is"
+    assert (told["found"], told["errors"]) == ([], [])
+    assert told["told"]["phone"]["wide"] == 390
+
+
+def test_symptoms_find_the_rules_that_the_page_for_them_names() -> None:
+    """The oracle is docs/troubleshooting.md, whose headings are symptoms and whose links are rules."""
+    sections = re.split(r"^## ", (ROOT / "docs" / "troubleshooting.md").read_text(), flags=re.MULTILINE)
+    expected = {
+        "A pod is Pending and has no event": "pending",
+        "The pods start one by one": "apart",
+        "A replacement pod is never scheduled": "pending",
+        "The API server refuses an object": "refused",
+    }
+    for section in sections:
+        if symptom := expected.pop(section.splitlines()[0], ""):
+            named = {name for name in re.findall(r"\(rules/([a-z-]+)\.md\)", section) if name in RULES}
+            found = {name for name in named if symptom in set(find_symptoms(RULES[name]))}
+            assert len(found) >= 0.8 * len(named), named - found
+    assert expected == {}
+    assert sum(1 for rule in RULES.values() if any(find_symptoms(rule))) > 0.85 * len(RULES)
+
+
 def test_every_view_shows_what_its_command_prints(seen: Seen) -> None:
     told = take(seen, "views")
     assert told["loaded"]
@@ -152,8 +184,9 @@ def test_a_manifest_cannot_run_script(address: str, seen: Seen) -> None:
 
 
 def test_links_of_the_page_lead_to_pages_of_the_documentation() -> None:
-    links = re.findall(r'href="docs/([^"]*)/"', (ROOT / "playground/src/index.html").read_text())
-    assert len(links) > 5
+    pages = [(ROOT / "playground/src" / name).read_text() for name in ("index.html", "rules.html")]
+    links = [link for page in pages for link in re.findall(r'href="(?:\.\./)?docs/([^"]*)/"', page)]
+    assert len(links) > 10
     missing = [
         link for link in links if not any((ROOT / "docs" / f"{link}{end}").exists() for end in (".md", "/index.md"))
     ]
