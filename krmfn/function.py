@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from krmfn.krm import Item, Misconfigured, ResourceList, Result, format_path, run
 from krmfn.krm.results import SEVERITIES
-from krmfn.model.marks import KIND_KIND, LOCAL_CONFIG
+from krmfn.model.marks import KIND_WORDS, LOCAL_CONFIG
 
 TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def process(resources: ResourceList) -> Iterable[Result]:
 
 def _use_kinds(items: list[Item], config: Item | None) -> None:
     """Know the kinds of the user that are among the items."""
-    if items and KIND_KIND.encode() in items[0].source.data:  # all are cut from one text
+    if items and any(word in items[0].source.data for word in KIND_WORDS):  # all are cut from one text
         from krmfn.config import ConfigError
         from krmfn.config.kinds import use_objects
 

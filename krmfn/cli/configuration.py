@@ -12,7 +12,7 @@ from krmfn.config.schema import descend, find_problems, load_schema
 from krmfn.config.settings import RULED
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import SEVERITIES
-from krmfn.model.marks import FACTS_KIND, KIND_KIND, PREFIX
+from krmfn.model.marks import FACTS_KIND, KIND_KIND, KIND_WORDS, PREFIX
 from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
@@ -155,16 +155,16 @@ class Configurations:
     def _use_kinds(self, settings: Settings, tree: Tree, folder: str) -> None:
         """Know the kinds of `spec.kinds`. Raises UsageError for a file that has none, ConfigError for mistakes."""
         for name in settings.kind_files:
-            from krmfn.config.kinds import is_workload_kind, use_objects
+            from krmfn.config.kinds import describes_kind, use_objects
 
             path = posixpath.normpath(posixpath.join(folder, name))
             items: list[Item] = []
             for file, data in read_tree(tree, path).files:
                 try:
-                    items += Stream.parse(data, file).items if KIND_KIND.encode() in data else ()
+                    items += Stream.parse(data, file).items if any(word in data for word in KIND_WORDS) else ()
                 except Unreadable as error:
                     raise UsageError(error.spell(file)) from None
-            if not any(map(is_workload_kind, items)):
+            if not any(map(describes_kind, items)):
                 raise UsageError(f"{path}: contains no object of kind WorkloadKind, but spec.kinds names it")
             use_objects(items)
 

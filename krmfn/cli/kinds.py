@@ -7,6 +7,8 @@ from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.options import Argument, Option, UsageError
+from krmfn.config.karta import translate
+from krmfn.config.kinds import is_karta
 from krmfn.config.problems import ask_about
 from krmfn.krm import Item
 from krmfn.model.drafts import draft
@@ -21,7 +23,11 @@ krmfn kinds JobSet
 # Draft a file for a kind that krmfn does not know.
 krmfn kinds --from crd.yaml > kinds/swarm.yaml
 """
-OPTIONS = (Option(("--from",), "Draft the kind that this file, a CustomResourceDefinition, defines.", metavar="FILE"),)
+OPTIONS = (
+    Option(
+        ("--from",), "Draft the kind that this file, a CustomResourceDefinition or a Karta, defines.", metavar="FILE"
+    ),
+)
 
 
 def list_words() -> Iterable[str]:
@@ -65,13 +71,13 @@ def _draft(path: str) -> Iterator[str]:
     from krmfn.workspace.files import read_paths
 
     items = read(read_paths([path]), {"quiet": True}).items
-    definitions = [item for item in items if item.kind == "CustomResourceDefinition"]
+    definitions = [item for item in items if item.kind == "CustomResourceDefinition" or is_karta(item)]
     if not definitions:
-        raise UsageError(f"{path}: contains no CustomResourceDefinition")
+        raise UsageError(f"{path}: contains no CustomResourceDefinition and no Karta")
     for item in definitions:
-        spec = draft(item.value)
-        if not spec.get("roles"):
+        spec = translate(item.value) if is_karta(item) else draft(item.value)
+        if not spec.get("roles") and "reason" not in spec:
             hint = "write the file by hand; krmfn kinds JobSet prints one"
-            raise UsageError(f"{path}: the schema of {spec['kind']} has no pod template: {hint}")
+            raise UsageError(f"{path}: the schema of {spec.get('kind', item.name)} has no pod template: {hint}")
         head = {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "metadata": {"name": item.name}}
         yield Item.new({**head, "spec": spec}).text

@@ -9,7 +9,7 @@ from krmfn.cli import streams
 from krmfn.cli.options import UsageError, split_list
 from krmfn.krm import Item, Result
 from krmfn.krm.item import list_holding
-from krmfn.model.marks import KIND_KIND, PREFIX
+from krmfn.model.marks import KIND_WORDS, PREFIX
 from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs
@@ -90,7 +90,7 @@ def share(states: Iterable[tuple[Sequence[str], str]], options: Mapping[str, Any
 
 def use_kinds(items: Sequence[Item]) -> None:
     """Know the kinds of the user that are among objects. Raises ConfigError."""
-    if list_holding(items, KIND_KIND.encode()):
+    if any(list_holding(items, word) for word in KIND_WORDS):
         from krmfn.config.kinds import use_objects  # few have any
 
         use_objects(items)

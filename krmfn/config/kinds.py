@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from krmfn.config.karta import translate
 from krmfn.config.problems import ConfigError, Mistake
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
 from krmfn.model.kinds import KINDS, read_row
-from krmfn.model.marks import KIND_KIND, PREFIX
+from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
 from krmfn.model.values import as_list, as_mapping
 from krmfn.releases import schemastore
 
@@ -35,7 +36,10 @@ def find_mistakes(value: Any) -> Iterator[Mistake]:
         if role.get("count") == "Unknown" and spec.get("gang") != "Never":
             hint = "Name the field that counts them, or write gang: Never."
             yield Mistake(("spec", "roles", number, "count"), "a gang needs the number of its pods", hint)
-        for key in ("count", "minimum"):
+        if "podSpec" in role and spec.get("link", {}).get("kept") != "Never":
+            hint = "Write link: {kept: Never}: without pod templates only the bridge can link the pods."
+            yield Mistake(("spec", "roles", number, "podSpec"), "needs the link bridge", hint)
+        for key in ("count", "minimum", "podSpec"):
             for path in _list_fields(role.get(key)):
                 if not role["template"].startswith(path[: path.rfind("*") + 1]):
                     template = role["template"]
@@ -62,7 +66,7 @@ def _find_absent(value: Mapping[str, Any], definitions: Iterable[Item]) -> Itera
         versions = map(as_mapping, as_list(said.get("versions")))
         schemas = [as_mapping(dig(version, "schema", "openAPIV3Schema")) for version in versions]
         for number, role in enumerate(map(as_mapping, as_list(spec.get("roles")))):
-            for key in ("template", "count", "minimum"):
+            for key in ("template", "podSpec", "count", "minimum"):
                 for path in _list_fields(role.get(key)):
                     if "." in path and not any(_has(schema, path.split(".")) for schema in schemas):
                         message = f"{path} is not in the CustomResourceDefinition {definition.name}"
@@ -95,12 +99,29 @@ def use_objects(items: Iterable[Item]) -> None:
     ]
     if mistakes:
         raise ConfigError(mistakes)
+    _use_kartas(items)
     KINDS.add_own(read_row(item.value["spec"]) for item in found)
+
+
+def _use_kartas(items: Iterable[Item]) -> None:
+    """Know the kinds that Kartas describe, unless krmfn knows them itself."""
+    specs = [translate(item.value) for item in list_holding(list(items), KIND_WORDS[1]) if is_karta(item)]
+    KINDS.add_own(read_row(spec) for spec in specs if spec and (spec["group"], spec["kind"]) not in KINDS.shipped)
 
 
 def is_workload_kind(item: Item) -> bool:
     """Whether an object is a WorkloadKind."""
     return item.kind == KIND_KIND and item.api_version.startswith(PREFIX)
+
+
+def is_karta(item: Item) -> bool:
+    """Whether an object is a Karta, by this name or by the one that it had before."""
+    return (item.ref.group, item.kind) in (("run.ai", "Karta"), ("optimization.nvidia.com", "ResourceInterface"))
+
+
+def describes_kind(item: Item) -> bool:
+    """Whether an object describes a kind."""
+    return is_workload_kind(item) or is_karta(item)
 
 
 def use_inline(entries: Iterable[Any], path: Path) -> list[Mistake]:

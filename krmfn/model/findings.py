@@ -73,7 +73,8 @@ class Member(NamedTuple):
     changes to change `pods`. What the pods link to is read from the item, not from here. The pods are `replicas` sets
     alike, which the label `by` tells apart (0: not known); `number` is the sum of labels that is a pod's own number
     among all `numbered` pods (model.podnumber). `value` is the manifest where `path` leads to the template:
-    that of the item, with what it takes from other objects.
+    that of the item, with what it takes from other objects. With `apart` the path leads to an entry with the pods'
+    annotations, and fields of their spec are there.
     """
 
     item: Item
@@ -85,6 +86,7 @@ class Member(NamedTuple):
     number: str = ""
     numbered: int = 0
     value: Mapping[str, Any] | None = None
+    apart: Path = ()
 
 
 class Finding(NamedTuple):

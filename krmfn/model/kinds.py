@@ -17,8 +17,9 @@ from krmfn.releases.release import Release
 
 class Factor(NamedTuple):
     """A number that pods are counted by: that in `field`, or that of its `entries`, or `default` where it is absent,
-    plus `plus`; and not below or above the numbers in two other fields, where they are written. Without a field it is
-    `default`."""
+    plus `plus`; and not below or above the numbers in two other fields, where they are written. It is
+    one less where the field `less` is set, is divided by the number in `over`, and is 1 where `where` is not set.
+    Without a field it is `default`."""
 
     field: str = ""
     default: int = 1
@@ -26,14 +27,21 @@ class Factor(NamedTuple):
     plus: int = 0
     at_least: str = ""
     at_most: str = ""
+    over: str = ""
+    where: str = ""
+    less: str = ""
 
 
 class Condition(NamedTuple):
-    """Whether `field` has the value `value`, or is set where that is None. Without a field it always holds."""
+    """Whether `field`, or the entry `key` of the mapping there, has the value `value`, or is set where that is None.
+    Without a field it always holds. `reason` and `hint` say what follows."""
 
     field: str = ""
     value: str | None = None
     default: str = ""
+    key: str = ""
+    reason: str = ""
+    hint: str = ""
 
 
 class TemplatePath(NamedTuple):
@@ -45,7 +53,8 @@ class TemplatePath(NamedTuple):
     is the product that at least has to run; with the keys in `elastic`, it always is the quorum. A `head` is a single
     pod that leads the others. `index_label` is the label of a pod with the number of its replica, which the first
     factor counts, `number_label` that with the number of the pod in its replica. Its pods are created when the others
-    run where it is `late`.
+    run where it is `late`. With `spec` it is no pod template, but an entry whose annotations the pods get; fields of
+    their spec are there.
     """
 
     path: str
@@ -61,6 +70,7 @@ class TemplatePath(NamedTuple):
     head: bool = False
     index_label: str = ""
     number_label: str = ""
+    spec: str = ""
 
     @property
     def counted(self) -> str:
@@ -78,9 +88,10 @@ class KindRow(NamedTuple):
     """A kind that makes pods.
 
     `gang` says when it gets one: ByDefault, OnRequest or Never; `reason` and `hint` then say why, and what to do
-    instead. `keeper` is the first release of its CRD that keeps the link in pod templates: None for kinds that always
-    keep it, "" where no release is known to; `early_keeper` is the release that keeps the link of Kubernetes 1.35, ""
-    where none does, None where that is not known. `drops` names a version of the API, and the project, of which no
+    instead; of resources in which a condition of `excluded` holds none is possible. `keeper` is the first release of
+    its CRD that keeps the link in pod templates: None for kinds that always keep it, "" where no release is known to;
+    `early_keeper` is the release that keeps the link of Kubernetes 1.35, "" where none does, None where that is not
+    known. `drops` names a version of the API, and the project, of which no
     release does. `project` is the key under which the configuration says which release is installed. `immutable` are
     fields of spec that cannot change, `immutable_running` those that can while the resource is suspended; checks of
     the server may know more. `managed_by` is the path of the field that hands the resource to a controller, `manager`
@@ -115,6 +126,7 @@ class KindRow(NamedTuple):
     rival_name: str = ""
     owns: str = ""
     owner_labels: tuple[str, ...] = ()
+    excluded: tuple[Condition, ...] = ()
 
     @property
     def has_gangs(self) -> bool:
@@ -205,6 +217,7 @@ def read_row(spec: Mapping[str, Any]) -> KindRow:
         rival.get("name", ""),
         _slash(spec.get("ownScheduling", "")),
         tuple(spec.get("podLabels", ())),
+        _read_conditions(spec.get("except", [])),
     )
 
 
@@ -224,13 +237,19 @@ def _read_role(role: Mapping[str, Any]) -> TemplatePath:
         role.get("head", False),
         role.get("index", ""),
         role.get("podIndex", ""),
+        _slash(role.get("podSpec", "")),
     )
 
 
 def _read_conditions(written: Any) -> tuple[Condition, ...]:
     """Conditions of which one has to hold. One needs no list; a word in place of it stands for always."""
     return tuple(
-        Condition(_slash(each["field"]), each.get("value"), each.get("default", ""))
+        Condition(
+            _slash(each["field"]),
+            each.get("value"),
+            each.get("default", ""),
+            *(each.get(word, "") for word in ("key", "reason", "hint")),
+        )
         if isinstance(each, Mapping)
         else Condition()
         for each in (written if isinstance(written, list) else [written])
@@ -250,8 +269,9 @@ def _read_factor(factor: Any) -> Factor:
         return Factor(_slash(factor))
     least, most = _slash(factor.get("atLeast", "")), _slash(factor.get("atMost", ""))
     entries = factor.get("entries", False)
+    more = (_slash(factor.get(word, "")) for word in ("dividedBy", "where", "oneLessWith"))
     default = factor.get("default", 0 if entries else 1)
-    return Factor(_slash(factor["field"]), default, entries, factor.get("plus", 0), least, most)
+    return Factor(_slash(factor["field"]), default, entries, factor.get("plus", 0), least, most, *more)
 
 
 def _slash(path: str) -> str:

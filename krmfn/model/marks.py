@@ -25,6 +25,8 @@ PATCHER: Final = "krmfn.dev/gangs"
 FACTS_KIND: Final = "ClusterFacts"
 #: The kind by which users tell of their kinds.
 KIND_KIND: Final = "WorkloadKind"
+#: What stands in every object that describes a kind: in those of ours, and in those of Karta.
+KIND_WORDS: Final = (KIND_KIND.encode(), b"structureDefinition")
 #: API groups of objects that steer tools and are sent to no cluster.
 TOOL_GROUPS: Final = ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")
 #: On what kustomize and kpt read and nobody applies.

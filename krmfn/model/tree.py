@@ -22,7 +22,8 @@ class PodTemplate(NamedTuple):
     `owner` is the index of the source object among those that share the gang (0 unless a gang spans resources).
     `path` leads to the PodTemplateSpec, `count_path` to the field that a person changes to change `pods`.
     The pods of a `bridged` one are linked when they are created, by annotations. `beside` are fields that have to stand
-    in the manifest with the link, each with its value.
+    in the manifest with the link, each with its value. With `apart` there is no PodTemplateSpec: `path` leads to an
+    entry whose annotations the pods get, `apart` to fields of their spec.
     """
 
     owner: int
@@ -34,6 +35,17 @@ class PodTemplate(NamedTuple):
     preemption_policy: str = ""
     bridged: bool = False
     beside: tuple[tuple[Path, str], ...] = ()
+    apart: Path = ()
+
+    @property
+    def metadata_path(self) -> Path:
+        """Where the labels and annotations of the pods are."""
+        return self.path if self.apart else (*self.path, "metadata")
+
+    @property
+    def spec_path(self) -> Path:
+        """Where the pods' spec is."""
+        return self.apart or (*self.path, "spec")
 
 
 class Leaf(NamedTuple):

@@ -226,18 +226,20 @@ class Manifest:
         value = self.get(("metadata", "annotations", key))
         return value if isinstance(value, str) else None
 
-    def template(self, path: Path, pods: int, count_path: Path) -> PodTemplate | None:
-        """The pod template at `path`, with what all pods of a group must agree on. None when there is none."""
-        spec = (*path, "spec")
-        if not self.require(path) or not self.require(spec):
+    def template(self, path: Path, pods: int, count_path: Path, apart: Path = ()) -> PodTemplate | None:
+        """The pod template at `path`, with what all pods of a group must agree on. None when there is none. With
+        `apart` it is an entry with annotations for the pods, and fields of their spec are there."""
+        spec = apart or (*path, "spec")
+        if not self.require(path) or not (apart or self.require(spec)):
             return None
         containers = (*spec, "containers")
-        if not self.list_paths(containers) and self.get(containers) in (None, []):
+        if not apart and not self.list_paths(containers) and self.get(containers) in (None, []):
             self.note("field-missing", containers, "needs at least one container")
         found = self.get(spec)
+        found = found if isinstance(found, dict) else {}
         fields = ("priorityClassName", "schedulerName", "preemptionPolicy")
         priority, scheduler, policy = [self.text((*spec, field)) if field in found else "" for field in fields]
-        return PodTemplate(0, path, pods, count_path, priority, scheduler, policy, self.bridged)
+        return PodTemplate(0, path, pods, count_path, priority, scheduler, policy, self.bridged, apart=apart)
 
     def note_link_version(self, template: Path) -> None:
         """Say from which version on the CRD of a kind keeps the link, unless the installed one is known to."""

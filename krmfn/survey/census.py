@@ -59,6 +59,7 @@ class Template(NamedTuple):
     spec: Mapping[str, Any]
     link: TemplateLink | None
     replicas: int = 0
+    apart: Path = ()
 
     @property
     def is_whole(self) -> bool:
@@ -68,7 +69,7 @@ class Template(NamedTuple):
     @property
     def spec_path(self) -> Path:
         """Where the pod's spec is in the object."""
-        return (*self.path, "spec")
+        return self.apart or (*self.path, "spec")
 
     @property
     def metadata_places(self) -> tuple[tuple[Path, Any], ...]:
@@ -309,12 +310,13 @@ def take_census(
 def _template(member: Member) -> Template:
     whole = member.item.value if member.value is None else member.value
     value = dig(whole, *member.path) if member.path else whole
-    spec = as_mapping(dig(value, "spec"))
-    place: Path = ("metadata",) if dig(value, "annotations") is None else ()  # some kinds give pods theirs directly
+    spec = as_mapping(dig(whole, *member.apart) if member.apart else dig(value, "spec"))
+    direct = member.apart or dig(value, "annotations") is not None  # some kinds give pods theirs directly
+    place: Path = () if direct else ("metadata",)
     metadata = as_mapping(dig(value, *place))
-    link = _read_bridged(metadata, (*member.path, *place)) or _link(spec, (*member.path, "spec"))
+    link = _read_bridged(metadata, (*member.path, *place)) or _link(spec, member.apart or (*member.path, "spec"))
     known = _count_sets(member, link.by) if link is not None and link.by else 0
-    return Template(member.item, member.path, member.pods, member.count_path, metadata, spec, link, known)
+    return Template(member.item, member.path, member.pods, member.count_path, metadata, spec, link, known, member.apart)
 
 
 def _count_sets(member: Member, by: str) -> int:

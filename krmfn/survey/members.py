@@ -35,6 +35,7 @@ def from_tree(item: Item, value: Mapping[str, Any], group: Group) -> tuple[Membe
             leaf.number,
             count_numbered(leaf.number, leaf.replicas, leaf.pods),
             value,
+            template.apart,
         )
         for leaf in leaves(group)
         for template in leaf.templates
@@ -50,34 +51,42 @@ def from_item(item: Item) -> tuple[Member, ...]:
     if kind is None:
         likely = _find_linked(item.value, ()) if item.may_hold(*_WORDS) else ()
         return tuple(Member(item, path, None, path) for path in likely)
-    if not kind.has_gangs and item.may_hold(_WORDS[-1]):
-        known = {path for template in kind.templates for path, _ in _expand(item.value, template.path)}
-        asking = [path for path in _find_linked(item.value, ()) if path not in known]
+    apart = any(template.spec for template in kind.templates)
+    if (not kind.has_gangs or apart) and item.may_hold(*(_WORDS if apart else _WORDS[-1:])):
+        known = {
+            path
+            for template in kind.templates
+            for path, _ in _expand(item.value, template.path)
+            if not (apart and template.aside)
+        }
+        asking = [path for path in _find_linked(item.value, (), apart) if path not in known]
     else:
         asking = []
     found = [Member(item, path, None, path) for path in asking]
     for template in kind.templates:
         for path, entries in _expand(item.value, template.path):
             if not template.aside:
-                found.append(Member(item, path, *_count(item.value, template, path, entries)))
+                number, field = _count(item.value, template, path, entries)
+                found.append(Member(item, path, number, field, apart=_place(template.spec, entries)))
     return tuple(found)
 
 
-def _find_linked(value: Any, path: Path) -> Iterator[Path]:
+def _find_linked(value: Any, path: Path, in_part: bool = False) -> Iterator[Path]:
+    """Where pods are linked, or ask for it; `in_part`: by templates too that leave the containers to an operator."""
     if isinstance(value, Mapping):
         spec = value.get("spec")
         marks = dig(value, "annotations") or dig(value, "metadata", "annotations")
         if path and isinstance(marks, Mapping) and POD_GROUP in marks:
             yield path
             return
-        if isinstance(spec, Mapping) and "containers" in spec:
+        if isinstance(spec, Mapping) and ("containers" in spec or (in_part and not LINK_FIELDS.isdisjoint(spec))):
             if not LINK_FIELDS.isdisjoint(spec):
                 yield path
             return
     pairs = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
     for key, child in pairs:
         if key != "metadata":
-            yield from _find_linked(child, (*path, key))
+            yield from _find_linked(child, (*path, key), in_part)
 
 
 def _expand(value: Any, pattern: str) -> Iterator[tuple[Path, Path]]:
@@ -107,10 +116,15 @@ def _count(value: Any, template: TemplatePath, path: Path, entries: Path) -> tup
     """How many pods there are, None where that is not known, and the field that says so."""
     if not template.factors:
         return (None if template.factors is None else 1), path[:-1]
-    left = iter(entries)
-    field: Path = tuple(next(left) if step == "*" else step for step in template.counted.split("/"))
+    field = _place(template.counted, entries)
     written = dig(value, *field)
     number = template.factors[0].default if written is None else as_int(written)
     if number is not None and number > 0 and not template.alone:
         number = None
     return (None if number is None else max(number, 0)), field
+
+
+def _place(pattern: str, entries: Path) -> Path:
+    """The path of a field of a template, in the entries that its `*` stand for."""
+    left = iter(entries)
+    return tuple(next(left) if step == "*" else step for step in pattern.split("/")) if pattern else ()

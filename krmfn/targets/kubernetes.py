@@ -126,7 +126,7 @@ def _write_links(layouts: tuple[PlacedGroup, ...], workload: str, release: Relea
             if template.bridged:
                 links += _ask_bridge(template, node)
                 continue
-            path = (*template.path, "spec", *release.link)
+            path = (*template.spec_path, *release.link)
             links.append(Link(template.owner, path, node.name if release.has("pod-groups") else workload))
             if not release.has("pod-groups"):
                 links.append(Link(template.owner, (*path[:-1], "podGroup"), node.template))
@@ -134,7 +134,7 @@ def _write_links(layouts: tuple[PlacedGroup, ...], workload: str, release: Relea
 
 
 def _ask_bridge(template: PodTemplate, node: PlacedGroup) -> Iterator[Link]:
-    annotations = (*template.path, "metadata", "annotations")
+    annotations = (*template.metadata_path, "annotations")
     yield from (Link(template.owner, path, value) for path, value in template.beside)
     yield Link(template.owner, (*annotations, POD_GROUP), node.name)
     if isinstance(node.group, Leaf) and node.group.by:

@@ -33,12 +33,12 @@ def _write_links(gang: Gang, row: Scheduler, nodes: Iterable[PlacedGroup], besid
     values = tuple(zip(row.beside, beside, strict=False))
     for node in nodes:
         for template in node.group.templates if isinstance(node.group, Leaf) else ():
-            metadata = (*template.path, "metadata")
+            metadata = template.metadata_path
             yield Link(template.owner, (*metadata, *row.link), gang.name)
             for place, value in values:
                 if value:
                     yield Link(template.owner, (*metadata, *place), node.template if value == "*" else value)
-            yield Link(template.owner, (*template.path, "spec", "schedulerName"), row.name)
+            yield Link(template.owner, (*template.spec_path, "schedulerName"), row.name)
 
 
 def finish(

@@ -51,7 +51,7 @@ def measure(leaf: Leaf, gang: Gang) -> Size:
     sizes = [Size(0, 0)]
     for template in leaf.templates:
         if template.owner < len(gang.values):
-            requests = count_requests(gang.values[template.owner], template.path) or {}
+            requests = count_requests(gang.values[template.owner], template.spec_path) or {}
             devices = sum(amount for name, amount in requests.items() if "/" in name) // _UNIT
             memory = requests.get("memory", 0) * _UNIT // _FOUR_GIB
             sizes.append(Size(devices, max(requests.get("cpu", 0), memory)))

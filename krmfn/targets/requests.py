@@ -27,7 +27,7 @@ def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, s
         for template in leaf.templates:
             if template.owner >= len(gang.values):
                 return {}
-            requests = count_requests(gang.values[template.owner], template.path)
+            requests = count_requests(gang.values[template.owner], template.spec_path)
             if requests is None:
                 return {}
             add(total, requests, min(pods, template.pods))
@@ -35,9 +35,9 @@ def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, s
 
 
 def count_requests(value: Any, path: Path) -> dict[str, int] | None:
-    """The requests of one pod of the template at `path`, in billionths; None for a quantity that cannot be read."""
+    """The requests of one pod whose spec is at `path`, in billionths; None for a quantity that cannot be read."""
     total: dict[str, int] = {}
-    for container in as_list(dig(value, *path, "spec", "containers")):
+    for container in as_list(dig(value, *path, "containers")):
         limits, requests = (dig(container, "resources", part) for part in ("limits", "requests"))
         named = [*_entries(limits), *_entries(requests)]  # requests last, because they win
         for name, text in dict(named).items():

@@ -29,7 +29,7 @@ def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], re
     """
     mutable = list_mutable(release)
     pods = [
-        _without(_at(gang.values[template.owner], (*template.path, "spec")), LINK_FIELDS)
+        _without(_at(gang.values[template.owner], template.spec_path), LINK_FIELDS)
         for leaf in leaves(gang.root)
         for template in leaf.templates
         if template.owner < len(gang.values) and _is_renewed(gang.owners[template.owner])

@@ -49,11 +49,19 @@ def list_pod_templates() -> Iterator[NameField]:
 def _list_plain() -> Iterator[NameField]:
     """The same without wrappers of other objects."""
     for kind in list_linked():
-        for template in kind.templates:
+        for template in (each for each in kind.templates if not each.spec):
             path = template.path.removeprefix("/")
             for role in template.roles or ("",):
                 spelled = path.replace("*", role).replace("//", "/")
                 yield NameField(kind.group, kind.name, spelled)
+
+
+def _list_apart() -> Iterator[NameField]:
+    """Where the bridge's annotation stands in kinds without pod templates: in the entry that pods take theirs from."""
+    for kind in list_linked():
+        for template in (each for each in kind.templates if each.spec):
+            path = template.path.replace("/*", "")
+            yield NameField(kind.group, kind.name, f"{path}/{_BRIDGED.removeprefix('metadata/')}")
 
 
 def _list_users_of_templates() -> Iterator[NameField]:
@@ -69,7 +77,8 @@ def _list_users_of_templates() -> Iterator[NameField]:
 def list_references() -> Iterator[Reference]:
     """Every kind whose name is written somewhere, with the places."""
     templates = sorted(list_pod_templates())
-    owners = sorted({(template.group, template.kind) for template in templates} - {("", "PodTemplate")})
+    apart = list(_list_apart())
+    owners = sorted({(each.group, each.kind) for each in (*templates, *apart)} - {("", "PodTemplate")})
     for group, kind in owners:
         fields = (NameField(GROUP, "Workload", f"spec/{word}/name") for (word,) in _call("controllerRef"))
         yield Reference(group, kind, tuple(fields))
@@ -82,7 +91,7 @@ def list_references() -> Iterator[Reference]:
         for path in (*("/".join(("spec", *path)) for path in GROUP_LINKS), _BRIDGED)
         for field in _in_pods(templates, path)
     ]
-    yield Reference(GROUP, "PodGroup", tuple(links))
+    yield Reference(GROUP, "PodGroup", (*links, *apart))
     for row in SCHEDULERS.values():
         place, key = row.link
         written = key.replace("/", r"\/")

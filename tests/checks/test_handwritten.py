@@ -215,7 +215,9 @@ def put(value: Any, path: list[str], role: str, entry: Any) -> Any:
 def test_a_kind_whose_operator_schedules_its_pods_as_a_gang_already(row: KindRow) -> None:
     """A link beside the field that switches on another gang scheduler: the pods would be in two groups."""
     template = row.templates[-1]
-    pod = {"spec": {"schedulingGroup": {"podGroupName": "train"}, "containers": [{"name": "c", "image": "i"}]}}
+    pod: Any = {"spec": {"schedulingGroup": {"podGroupName": "train"}, "containers": [{"name": "c", "image": "i"}]}}
+    if template.spec:
+        pod = {"annotations": {"krmfn.dev/pod-group": "train"}}
     value = put({}, template.path.split("/"), template.roles[0] if template.roles else "Worker", pod)
     if "*" in template.path and not (template.roles or "Specs" in template.path):
         value = put({}, template.path.split("/"), "", pod)

@@ -302,9 +302,11 @@ def test_a_pod_is_its_own_template() -> None:
     ("api_version", "kind"),
     [
         ("kubeflow.org/v2beta1", "MPIJob"),
-        ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
         ("sparkoperator.k8s.io/v1beta2", "ScheduledSparkApplication"),
         ("argoproj.io/v1alpha1", "Workflow"),
+        ("tekton.dev/v1", "PipelineRun"),
+        ("tekton.dev/v1", "TaskRun"),
+        ("helm.toolkit.fluxcd.io/v2", "HelmRelease"),
         ("batch.volcano.sh/v1alpha1", "Job"),
         ("grove.io/v1alpha1", "PodCliqueSet"),
     ],

@@ -87,6 +87,48 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
             }
         ],
     },
+    ("sparkoperator.k8s.io", "SparkApplication"): {
+        "driver": {"cores": 1},
+        "executor": {"instances": 3},
+        "dynamicAllocation": {"enabled": False},
+        "sparkConf": {"spark.ui.port": "4045"},
+    },
+    ("workloads.x-k8s.io", "RoleBasedGroup"): {
+        "roles": [
+            {"name": "router", "standalonePattern": {"template": TEMPLATE}},
+            {"name": "prefill", "replicas": 2, "leaderWorkerPattern": {"size": 3, "template": TEMPLATE}},
+            {
+                "name": "decode",
+                "customComponentsPattern": {"components": [{"name": "leader", "size": 1, "template": TEMPLATE}]},
+            },
+        ]
+    },
+    ("workload.serving.volcano.sh", "ModelServing"): {
+        "schedulerName": "default-scheduler",
+        "template": {
+            "roles": [{"name": "a", "workerReplicas": 2, "entryTemplate": TEMPLATE, "workerTemplate": TEMPLATE}]
+        },
+    },
+    ("serving.kserve.io", "LLMInferenceService"): {
+        "replicas": 2,
+        "parallelism": {"data": 16, "dataLocal": 8},
+        "template": {},
+        "worker": {},
+        "prefill": {"replicas": 1, "parallelism": {"pipeline": 2}, "worker": {"schedulerName": "default-scheduler"}},
+    },
+    ("nvidia.com", "DynamoGraphDeployment"): {
+        "components": [{"name": "Frontend", "replicas": 1, "podTemplate": TEMPLATE}],
+        "services": {"decode": {"replicas": 2, "extraPodSpec": {"priorityClassName": "high"}}},
+    },
+    ("disaggregatedset.x-k8s.io", "DisaggregatedSet"): {
+        "slices": 2,
+        "roles": [
+            {
+                "name": "prefill",
+                "spec": {"leaderWorkerTemplate": {"size": 3, "leaderTemplate": TEMPLATE, "workerTemplate": TEMPLATE}},
+            },
+        ],
+    },
     ("apps", "Deployment"): {**WORKER, "strategy": {"type": "Recreate"}},
     ("apps", "ReplicaSet"): WORKER,
     ("apps", "StatefulSet"): {**WORKER, "podManagementPolicy": "Parallel"},
@@ -121,7 +163,9 @@ BRIDGED = make_settings(link="Auto")
 def write_example(key: tuple[str, str], spec: Any) -> dict[str, Any]:
     """An object of a kind; the version matters where a CRD drops the link."""
     version = {"MPIJob": "v2beta1", "TrainJob": "v1alpha1"}.get(key[1], "v1")
-    return manifest(f"{key[0]}/{version}" if key[0] else version, key[1], spec)
+    made = manifest(f"{key[0]}/{version}" if key[0] else version, key[1], spec)
+    made["metadata"]["annotations"] = {"nvidia.com/enable-grove": "false"}
+    return made
 
 
 def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -1,0 +1,194 @@
+"""Kinds that a file alone describes: the numbers of pods that their controllers make of objects of their repositories.
+
+The objects have the shape of examples of kubeflow/spark-operator v2.5.2, sgl-project/rbg v0.8.0-alpha.5,
+volcano-sh/kthena 3cc0572, kubernetes-sigs/lws 060ab4d, kserve/kserve v0.20.0 and ai-dynamo/dynamo 04521f4.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krmfn.model.tree import leaves
+from tests.sources.manifests import TEMPLATE, make_settings, manifest, paths_of, pods_of, read, rules_of
+
+BRIDGE = make_settings(link="Auto")
+
+
+def standalone(name: str, replicas: int, **fields: Any) -> dict[str, Any]:
+    """A role of a RoleBasedGroup whose instances are single pods."""
+    return {"name": name, "replicas": replicas, "standalonePattern": {"template": TEMPLATE}, **fields}
+
+
+def spark(**spec: Any) -> dict[str, Any]:
+    value = {"mode": "cluster", "driver": {"cores": 1}, "executor": {"cores": 1, "instances": 3}, **spec}
+    return manifest("sparkoperator.k8s.io/v1beta2", "SparkApplication", value)
+
+
+def group(*roles: dict[str, Any], version: str = "v1alpha2", **fields: Any) -> dict[str, Any]:
+    return manifest(f"workloads.x-k8s.io/{version}", "RoleBasedGroup", {"roles": list(roles), **fields})
+
+
+def serving(scheduler: str | None = "default-scheduler", **spec: Any) -> dict[str, Any]:
+    roles = [
+        {"name": name, "replicas": replicas, "workerReplicas": workers, "entryTemplate": TEMPLATE}
+        | ({"workerTemplate": TEMPLATE} if workers else {})
+        for name, replicas, workers in (("prefill", 2, 3), ("decode", 1, 0))
+    ]
+    value = {"schedulerName": scheduler, "template": {"roles": roles}, **spec}
+    return manifest("workload.serving.volcano.sh/v1alpha1", "ModelServing", value)
+
+
+def disaggregated(**spec: Any) -> dict[str, Any]:
+    roles = [
+        {"name": "prefill", "spec": {"replicas": 4, "leaderWorkerTemplate": {"size": 2, "workerTemplate": TEMPLATE}}},
+        {
+            "name": "decode",
+            "spec": {
+                "replicas": 2,
+                "leaderWorkerTemplate": {"size": 3, "leaderTemplate": TEMPLATE, "workerTemplate": TEMPLATE},
+            },
+        },
+    ]
+    return manifest("disaggregatedset.x-k8s.io/v1", "DisaggregatedSet", {"roles": roles, **spec})
+
+
+def inference(**spec: Any) -> dict[str, Any]:
+    return manifest("serving.kserve.io/v1alpha2", "LLMInferenceService", {"template": {}, **spec})
+
+
+def graph(version: str = "v1beta1", grove: str = "false", **spec: Any) -> dict[str, Any]:
+    annotations = {"nvidia.com/enable-grove": grove} if grove else {}
+    return manifest(f"nvidia.com/{version}", "DynamoGraphDeployment", spec, annotations=annotations)
+
+
+def component(name: str, replicas: int | None = None, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "podTemplate": TEMPLATE, **({"replicas": replicas} if replicas else {}), **fields}
+
+
+WORKERS = {"replicas": 2, "parallelism": {"data": 16, "dataLocal": 8}, "worker": {}}
+LEADERS = {"name": "prefill", "replicas": 2, "leaderWorkerPattern": {"size": 4, "template": TEMPLATE}}
+COMPONENTS: dict[str, Any] = {
+    "name": "engine",
+    "replicas": 3,
+    "customComponentsPattern": {
+        "components": [
+            {"name": "front", "size": 1, "template": TEMPLATE},
+            {"name": "back", "size": 2, "template": TEMPLATE},
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "pods"),
+    [
+        (spark(), {"executor": 3}),
+        (spark(executor={"cores": 1}), {"executor": 1}),
+        (spark(dynamicAllocation={"enabled": False}), {"executor": 3}),
+        (group(standalone("frontend", 1), standalone("backend", 3)), {"frontend": 1, "backend": 3}),
+        (group(LEADERS, standalone("router", 1)), {"router": 1, "prefill": 8}),
+        (group(COMPONENTS), {"engine-front": 3, "engine-back": 6}),
+        (
+            group(
+                {"name": "lws", "replicas": 2, "leaderWorkerSet": {"size": 3}, "template": TEMPLATE},
+                {"name": "sts", "template": TEMPLATE},
+                version="v1alpha1",
+            ),
+            {"lws": 6, "sts": 1},
+        ),
+        (serving(), {"entry-prefill": 2, "entry-decode": 1, "worker-prefill": 6}),
+        (serving(replicas=2), {"entry-prefill": 4, "entry-decode": 2, "worker-prefill": 12}),
+        (disaggregated(), {"leader-decode": 2, "worker-prefill": 8, "worker-decode": 4}),
+        (inference(), {"main": 1}),
+        (inference(replicas=3, parallelism={"data": 16, "dataLocal": 8}), {"main": 3}),
+        (inference(**WORKERS), {"main": 4}),
+        (inference(parallelism={"pipeline": 3}, worker={}, prefill=WORKERS), {"main": 3, "prefill": 4}),
+        (inference(parallelism={"data": 7, "dataLocal": 8}, worker={}), {"main": 1}),
+        (graph(components=[component("Frontend"), component("decode", 2)]), {"Frontend": 1, "decode": 2}),
+        (
+            graph("v1alpha1", services={"Frontend": {}, "decode": {"replicas": 2, "extraPodSpec": {}}}),
+            {"frontend": 1, "decode": 2},
+        ),
+        (disaggregated(slices=2), {"leader-decode": 4, "worker-prefill": 16, "worker-decode": 8}),
+    ],
+)
+def test_pods_are_those_that_the_controller_makes(value: dict[str, Any], pods: dict[str, int]) -> None:
+    assert pods_of(read(value, BRIDGE).group) == pods
+    assert rules_of(read(value, BRIDGE, requested=False)) == ["gang-on-request"]
+
+
+GANG = "rbg.workloads.x-k8s.io/group-gang-scheduling"
+DEPENDS = "rolebasedgroup.workloads.x-k8s.io/component-depends-on"
+REFERS = {"name": "a", "standalonePattern": {"templateRef": {"name": "base"}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "told"),
+    [
+        (spark(dynamicAllocation={"enabled": True}), "dynamicAllocation/enabled", "while it runs"),
+        (spark(sparkConf={"spark.dynamicAllocation.enabled": "true"}), "sparkConf/spark.dynamic", "while it runs"),
+        (spark(sparkConf={"spark.executor.instances": "5"}), "sparkConf/spark.executor", "is in sparkConf"),
+        (group(standalone("a", 2, podManagementPolicy="OrderedReady")), "podManagementPolicy", "one after the other"),
+        (group(REFERS, roleTemplates=[{"name": "base", "template": TEMPLATE}]), "templateRef", "from spec.roleTempl"),
+        (
+            group({**LEADERS, "leaderWorkerPattern": {"templateRef": {"name": "b"}}}),
+            "templateRef",
+            "takes its pods from",
+        ),
+        (group(standalone("a", 2), podGroupPolicy={"kubeScheduling": {}}), "podGroupPolicy", "creates a PodGroup"),
+        (inference(baseRefs=[{"name": "pd"}]), "baseRefs", "LLMInferenceServiceConfig"),
+        (inference(scaling={"maxReplicas": 3}), "scaling", "an autoscaler"),
+        (graph(grove="", components=[component("a")]), "enable-grove", "Grove creates its pods"),
+        (graph(components=[component("a", multinode={"nodeCount": 2})]), "multinode", "PodGroup of Volcano"),
+        (graph(services={"a": {"multinode": {"nodeCount": 2}}}), "services/a/multinode", "PodGroup of Volcano"),
+        (serving(None), "schedulerName", "creates a PodGroup of Volcano"),
+        (serving("volcano"), "schedulerName", "creates a PodGroup of Volcano"),
+    ],
+)
+def test_what_has_no_gang_is_told_with_its_place(value: dict[str, Any], path: str, told: str) -> None:
+    reading = read(value, BRIDGE)
+    assert (reading.group, rules_of(reading)) == (None, ["kind-not-supported"])
+    assert path in "/".join(map(str, reading.notes[0].path))
+    assert told in reading.notes[0].message
+    assert rules_of(read(value, BRIDGE, requested=False)) == ["kind-passed-over"]
+
+
+def test_annotations_and_their_keys_are_conditions() -> None:
+    value = group(standalone("a", 2))
+    value["metadata"]["annotations"] = {GANG: "true"}
+    assert read(value, BRIDGE).group is None
+    value["metadata"]["annotations"] = {GANG: "false"}
+    assert pods_of(read(value, BRIDGE).group) == {"a": 2}
+    components = [
+        {**each, "annotations": {DEPENDS: "{}"}} for each in COMPONENTS["customComponentsPattern"]["components"]
+    ]
+    waiting = group({**COMPONENTS, "customComponentsPattern": {"components": components}})
+    assert read(waiting, BRIDGE).group is None
+
+
+def test_roles_with_dependencies_start_one_after_the_other() -> None:
+    reading = read(group(standalone("a", 1), standalone("b", 3, dependencies=["a"])), BRIDGE, granularity="Group")
+    assert rules_of(reading) == ["ordered-start"]
+    assert pods_of(reading.group) == {"a": 1, "b": 3}
+
+
+@pytest.mark.parametrize("value", [spark(), group(standalone("a", 2)), serving(), inference()])
+def test_definitions_that_drop_the_link_need_the_bridge(value: dict[str, Any]) -> None:
+    reading = read(value)
+    assert reading.group is None
+    assert "drops the link from pod templates" in reading.notes[0].message
+    assert all(template.bridged for template in _templates(read(value, BRIDGE).group))
+
+
+def _templates(tree: Any) -> list[Any]:
+    return [template for leaf in leaves(tree) for template in leaf.templates]
+
+
+def test_executors_take_their_annotations_from_their_entry() -> None:
+    group = read(spark(executor={"instances": 2, "schedulerName": "mine", "priorityClassName": "high"}), BRIDGE).group
+    (template,) = _templates(group)
+    assert paths_of(group) == [("spec", "executor")]
+    assert (template.metadata_path, template.spec_path) == (("spec", "executor"), ("spec", "executor"))
+    assert (template.scheduler, template.priority_class) == ("mine", "high")
