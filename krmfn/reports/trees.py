@@ -1,4 +1,4 @@
-"""Trees of groups as text, Mermaid, DOT or JSON. Knows the branches, not where they come from."""
+"""Trees of groups as text, a picture, Mermaid, DOT or JSON. Knows the branches, not where they come from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from krmfn.reports import channels
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
 from krmfn.survey.forest import Branch
 
-FORMATS = ("text", "mermaid", "dot", "json")
+FORMATS = ("text", "mermaid", "dot", "svg", "html", "json")
 
 
 class Forest(NamedTuple):
@@ -28,6 +28,11 @@ def render_forests(forests: Sequence[Forest], form: str, *, color: bool = False)
             return _render_mermaid(trees)
         case "dot":
             return _render_dot(trees)
+        case "svg" | "html":
+            from krmfn.reports import tree_svg
+
+            worlds = [(forest.world if len(forests) > 1 else "", forest.trees, forest.loose) for forest in forests]
+            return tree_svg.render(worlds) if form == "svg" else tree_svg.render_page(worlds)
         case "json":
             document = {
                 "trees": [_to_json(tree) | _name(forest) for forest in forests for tree in forest.trees],
