@@ -50,9 +50,8 @@ def render(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str
             told.append(each)
             top += 24
         top += _GAP
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}" role="img"'
-    )
+    size = f'width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"'
     return "\n".join(
         [
             f'{head} aria-labelledby="title told"><title id="title">Trees of groups</title>',

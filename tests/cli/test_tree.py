@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 from tests.cli.conftest import Call
 from tests.workspace.repositories import JOB
@@ -130,3 +132,35 @@ def test_mermaid_and_dot_have_one_node_each(folder: Path, krmfn: Call) -> None:
     dot = krmfn("tree", "-q", "-o", "dot", "base").out
     assert dot.count("label=") == nodes
     assert dot.count("->") == nodes - 2
+
+
+@pytest.mark.parametrize("form", ["svg", "html"])
+def test_pictures_have_all_groups_and_a_dot_for_each_pod(form: str, folder: Path, krmfn: Call) -> None:
+    document = json.loads(krmfn("tree", "-q", "-o", "json", "base").out)
+    branches = list(document["trees"])
+    for branch in branches:  # which grows on the way
+        branches += branch.get("below", ())
+    out = krmfn("tree", "-q", "-o", form, "base").out
+    if form == "html":
+        assert "default-src 'none'" in out
+        assert "<script" not in out
+    picture = ElementTree.fromstring(out[out.index("<svg") : out.index("</svg>") + 6])
+    svg = "{http://www.w3.org/2000/svg}"
+    told = [title.text or "" for title in picture.iter(f"{svg}title")]
+    assert [branch["name"] for branch in branches if branch["name"] not in told] == []
+    assert len(list(picture.iter(f"{svg}circle"))) == sum(
+        branch["pods"] for branch in branches if branch["shape"] == "pods"
+    )
+    assert len(list(picture.iter(f"{svg}path"))) == len(branches) - len(document["trees"])
+    said = picture.findtext(f"{svg}desc") or ""
+    assert all(branch["name"] in said for branch in branches)
+
+
+def test_a_picture_holds_no_markup_of_a_manifest(folder: Path, krmfn: Call) -> None:
+    (folder / "job.yaml").write_text(
+        re.sub("name: [a-z]+", "name: '<script>alert(1)</script>'", LINKED % "eight", count=1)
+    )
+    out = krmfn("tree", "--as-is", "-o", "svg", *GROUP, "job.yaml").out
+    ElementTree.fromstring(out)
+    assert "&lt;script&gt;" in out
+    assert "<script" not in out
