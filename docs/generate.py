@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from docs.draw import render_drawings
 from krmfn.catalogue import RULES
 from krmfn.fields.lines import describe, find_line, walk
 from krmfn.model.findings import Rule
@@ -85,6 +86,7 @@ def render_pages() -> dict[str, str]:
         "reference/mapping.md": render_kinds(),
         "architecture.md": render_rooms(),
         **render_references(),
+        **render_drawings(),
         "../schemas/fieldrules.json": render_rules_of_fields(),
     }
 

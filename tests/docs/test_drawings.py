@@ -1,0 +1,53 @@
+"""The pictures of the documentation: what is in them is what krmfn prints, and they cannot do more than be seen."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from docs.draw import ask, render_drawings
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def drawings() -> dict[str, ElementTree.Element]:
+    return {name: ElementTree.fromstring(text) for name, text in render_drawings().items()}
+
+
+def count(drawing: ElementTree.Element, look: str) -> int:
+    return sum(1 for circle in drawing.iter(f"{SVG}circle") if circle.get("class") == look)
+
+
+def test_every_pod_is_a_dot(drawings: dict[str, ElementTree.Element]) -> None:
+    assert count(drawings["drawings/gang.svg"], "pod") == 8
+    assert count(drawings["drawings/tree.svg"], "pod") == 8 + 3 + 1
+    quorum = drawings["drawings/quorum.svg"]
+    assert [count(quorum, look) for look in ("pod", "waits", "missing")] == [8, 4, 1]
+
+
+def test_what_is_silent_is_what_validate_reports(drawings: dict[str, ElementTree.Element]) -> None:
+    texts = {text.text for text in drawings["drawings/silent.svg"].iter(f"{SVG}text")}
+    results = ask("validate", "-o", "json", "examples/troubleshooting/silent.yaml")["results"]
+    rules = {result["tags"]["rule"] for result in results if result["severity"] == "error"}
+    assert len(rules) == 4
+    assert rules <= texts
+
+
+def test_pictures_have_a_title_and_load_nothing(drawings: dict[str, ElementTree.Element]) -> None:
+    for drawing in drawings.values():
+        assert drawing.findtext(f"{SVG}title")
+        assert not [each for each in drawing.iter() if each.tag.endswith(("script", "image", "use", "foreignObject"))]
+        assert not re.search(r"url\(|@import", drawing.findtext(f"{SVG}style") or "")
+
+
+def test_text_stays_in_its_box(drawings: dict[str, ElementTree.Element]) -> None:
+    """A letter of these fonts is at most 7 wide on average, a bold one 7.8."""
+    for drawing in drawings.values():
+        boxes = [rect for rect in drawing.iter(f"{SVG}rect") if rect.get("class") == "box"]
+        edges = {int(box.attrib["x"]): int(box.attrib["width"]) for box in boxes}
+        for text in drawing.iter(f"{SVG}text"):
+            width = len(text.text or "") * (7.8 if text.get("class") == "name" else 7.0)
+            assert width <= edges[int(text.attrib["x"]) - 16] - 16, text.text
