@@ -6,17 +6,28 @@ write, whether or not the field changed. Knows keywords, no kinds; the README be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
-from krmfn.server.plain.values import RULE, check_choice, check_immutable, check_least, refuse
+from krmfn.server.plain.values import RULE, check_choice, check_immutable, check_least, refuse, spell_any
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind, Type, find_function
-from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required, too_many
+from krmfn.server.verdict import (
+    Cause,
+    duplicate,
+    find_repeated,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_supported,
+    required,
+    too_many,
+)
 
 Check: TypeAlias = "Callable[[Kind, Any, Path], Iterable[Cause]]"
+_Conditions: TypeAlias = "list[tuple[list[tuple[str, ...]], Any]]"
 
 #: What a plain field has where nothing is written. Of lists and maps only `required` asks.
 _UNSET: Mapping[str, Any] = {"struct": {}, "string": "", "int32": 0, "int64": 0}
@@ -39,21 +50,73 @@ def find_missing(root: Type, new: Object) -> list[Cause]:
 class _Row:
     """A row for values of a type, read once."""
 
-    def __init__(self, row: Mapping[str, Any], of: Type, pointer: bool) -> None:
+    def __init__(self, row: Mapping[str, Any], of: Type, pointer: bool, name: str = "") -> None:
         self.required: str | None = row.get("required")
         self.blank: bool = row.get("blank", False)
         self.optional: bool = row.get("optional", False)
         self.immutable: bool = row.get("immutable", False)
         self.stored: str = row.get("stored", "")
-        self.unless: str = row.get("unless", "")
+        self.when = _read_conditions(row)
         self.max_items: int | None = row.get("maxItems")
         self.checks = [make(row[keyword]) for keyword, make in _KEYWORDS.items() if keyword in row]
+        self.cases = [_Case(case, name) for case in row.get("cases", ())]
+        self.within = [_Case(case) for case in row.get("within", ())]
         #: The fields of a struct of which there is something to say, or what is said of the items of a list.
         self.fields = _list_fields(of) if of.kind == "struct" else ()
         item = of.item
         self.items = _Row(row.get("items", {}), item, False) if item and ("items" in row or _reaches(item)) else None
-        says = self.checks and not self.optional if of.kind != "struct" else self.fields and self.required is None
+        says = (
+            self.checks and not self.optional
+            if of.kind != "struct"
+            else (self.fields or self.within) and self.required is None
+        )
         self.unset: Any = _UNSET.get(of.kind) if says and not pointer else None
+
+
+def _read_conditions(row: Mapping[str, Any]) -> _Conditions:
+    """What `when` asks: fields that stand for each other, each with its path, and what one of them has to be."""
+    return [
+        ([tuple(each.split(".")) for each in names.split("|")], wanted) for names, wanted in row.get("when", {}).items()
+    ]
+
+
+def _holds(kind: Kind, conditions: _Conditions, holder: Object) -> bool:
+    for paths, wanted in conditions:
+        if paths == [("@cluster",)]:
+            value: Any = kind.cluster
+        else:
+            value = next((found for path in paths if (found := dig(holder, *path)) is not None), None)
+        if isinstance(wanted, dict):
+            fits = value not in wanted["not"]
+        elif isinstance(wanted, list):
+            fits = value in wanted
+        elif isinstance(wanted, str):
+            fits = (value is None) is (wanted == "absent")
+        else:
+            fits = bool(value) is wanted
+        if not fits:
+            return False
+    return True
+
+
+class _Case:
+    """What is said of a field, or of a place below it, while other fields of the same struct are as `when` says."""
+
+    def __init__(self, row: Mapping[str, Any], name: str = "") -> None:
+        self.when = _read_conditions(row)
+        self.place: Path = tuple(part for part in (name, *row.get("at", "").split(".")) if part)
+        self.says = [(say, row[word]) for word, say in _SAYINGS.items() if word in row]
+        self.shown: str | None = row.get("shown")
+        self.checks = [make(row[keyword]) for keyword, make in _KEYWORDS.items() if keyword in row]
+
+    def check(self, kind: Kind, holder: Object, path: Path) -> Iterator[Cause]:
+        if not _holds(kind, self.when, holder):
+            return
+        at, value = (*path, *self.place), dig(holder, *self.place)
+        for say, detail in self.says:
+            yield say(at, detail, self.shown or spell_any("" if value is None else value))
+        for check in self.checks if value is not None else ():
+            yield from check(kind, value, at)
 
 
 def _list_fields(of: Type) -> list[tuple[str, _Row]]:
@@ -63,7 +126,7 @@ def _list_fields(of: Type) -> list[tuple[str, _Row]]:
         found = of.cache["rows"] = []  # a type that is below itself has no rows there
         for field in of.fields.values():
             if field.row or _reaches(field.type):
-                found.append((field.name, _Row(field.row, field.type, field.pointer)))
+                found.append((field.name, _Row(field.row, field.type, field.pointer, field.name)))
     return found
 
 
@@ -81,7 +144,10 @@ def _check_struct(
         value = new.get(name, row.unset)
         if changed and row.immutable:
             out.extend(check_immutable(new, old, name, path))
-        if (value is not None or row.required is not None) and row.unless not in new:
+        if kind is not None:
+            for case in row.cases:
+                out.extend(case.check(kind, new, path))
+        if (value is not None or row.required is not None) and (kind is None or _holds(kind, row.when, new)):
             _check_value(kind, of.fields[name].type, row, value, old.get(name), (*path, name), changed, out)
 
 
@@ -102,6 +168,8 @@ def _check_value(
     if kind is not None:
         for check in row.checks:
             out.extend(check(kind, value, path))
+        for case in row.within:
+            out.extend(case.check(kind, value, path))
     if of.kind == "struct":
         _check_struct(kind, of, value, old or {}, path, changed and old is not None, out)
     elif row.items and of.item:
@@ -145,6 +213,14 @@ def _make_unique(key: str | bool) -> Check:
 
     return check
 
+
+#: What is said of a field as soon as a case is there, with the text of the row.
+_SAYINGS: Mapping[str, Callable[[Path, Any, str], Cause]] = {
+    "required": lambda path, detail, shown: required(path, "required", detail),
+    "forbidden": lambda path, detail, shown: forbidden(path, RULE, detail),
+    "invalid": lambda path, detail, shown: invalid_text(path, RULE, shown, detail),
+    "unsupported": lambda path, values, shown: not_supported(path, "enum", shown, tuple(values)),
+}
 
 #: In the order in which they are looked at.
 _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {

@@ -42,7 +42,9 @@ def find_field(release: str, group: str, name: str, field: str) -> bool:
 @pytest.mark.parametrize(("group", "name", "field", "row"), ROWS)
 def test_a_row_is_about_a_field_and_has_known_keywords(group: str, name: str, field: str, row: dict[str, Any]) -> None:
     assert any(find_field(release, group, name, field) for release in RELEASES)
-    for each in (row, row.get("items", {})):
+    rows = [row, row.get("items", {})]
+    rows += [case for word in ("cases", "within") for of in rows for case in of.get(word, ())]
+    for each in rows:
         assert each.keys() <= KNOWN
         assert "format" not in each or callable(find_function(f"formats.check_{each['format']}"))
         assert "check" not in each or callable(find_function(each["check"]))

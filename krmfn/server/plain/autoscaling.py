@@ -11,8 +11,7 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.amounts import Amount, write_amount
-from krmfn.server.formats import check_path_segment, check_short_name
-from krmfn.server.plain.values import RULE, check_choice, check_least, need_text, refuse
+from krmfn.server.plain.values import RULE, check_least, refuse
 from krmfn.server.pods.resources import list_container_misnomers
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
@@ -30,16 +29,6 @@ _RULES: dict[str, dict[str, Any]] = {
     },
     "scaleDown": {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, **_FIFTEEN}]},
 }
-#: The members of a metric in the order in which the server looks at them, with the types that they belong to.
-_METRICS = {
-    "object": "Object",
-    "external": "External",
-    "pods": "Pods",
-    "resource": "Resource",
-    "containerResource": "ContainerResource",
-}
-_POPULATE = "must populate information for the given metric source"
-_RAW = "a target raw value and a target utilization"
 
 
 def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
@@ -62,6 +51,10 @@ def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_older_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     yield from check_autoscaler(kind, _read_older(new), old and _read_older(old), argument)
+    share = new["spec"].get("targetCPUUtilizationPercentage")
+    if share is not None and share < 1:
+        path = (*_SPEC, "metrics", 0, "resource", "target", "averageUtilization")
+        yield invalid(path, RULE, share, "must be greater than 0")
 
 
 def _read_older(value: Object) -> Object:
@@ -94,23 +87,23 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
     target, was = spec.get("scaleTargetRef", {}), before.get("scaleTargetRef", {})
     same = bool(was) and all(target.get(name) == was.get(name) for name in ("apiVersion", "kind"))
     core = target.get("kind") == "ReplicationController"
-    yield from _check_reference(target, (*_SPEC, "scaleTargetRef"), same, core)
+    yield from _check_version(target, (*_SPEC, "scaleTargetRef"), same, core)
     metrics = spec["metrics"]
     kept = [
         metric["object"].get("describedObject", {}).get("apiVersion", "")
         for metric in before.get("metrics", ())
         if "object" in metric
     ]
+    any_version = any(_misread(version, True) for version in kept)
     for index, metric in enumerate(metrics):
-        yield from _check_metric(metric, (*_SPEC, "metrics", index), kept)
+        described = metric.get("object", {}).get("describedObject", {})
+        yield from _check_version(described, (*_SPEC, "metrics", index, "object", "describedObject"), any_version, True)
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         detail = "must specify at least one Object or External metric to support scaling to zero replicas"
         yield forbidden((*_SPEC, "metrics"), RULE, detail)
 
 
-def _check_reference(ref: Object, path: Path, any_version: bool, core: bool) -> Iterator[Cause]:
-    for name in ("kind", "name"):
-        yield from need_text(ref, name, path, check_path_segment)
+def _check_version(ref: Object, path: Path, any_version: bool, core: bool) -> Iterator[Cause]:
     version = ref.get("apiVersion", "")
     wrong = "" if any_version else _misread(version, core)
     if wrong:
@@ -125,73 +118,13 @@ def _misread(version: str, core: bool) -> str:
     return "" if core or group else "apiVersion must specify API group"
 
 
-def _check_metric(metric: Object, at: Path, kept: list[str]) -> Iterator[Cause]:
-    kind = metric.get("type", "")
-    if not kind:
-        yield required((*at, "type"), "required", "must specify a metric source type")
-    values = ("ContainerResource", "External", "Object", "Pods", "Resource")
-    yield from check_choice(kind, (*at, "type"), values)
-    found = [name for name in _METRICS if name in metric]
-    if found:
-        yield from _check_source(found[0], metric[found[0]], (*at, found[0]), kept)
-    wanted = next((name for name, word in _METRICS.items() if word == kind), "")
-    if wanted and wanted not in metric:
-        yield required((*at, wanted), "required", _POPULATE)
-    for name in found if len(found) != 1 else ():
-        if name != wanted:
-            yield forbidden((*at, name), RULE, "must populate the given metric source only")
+def check_container_resource(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    yield from refuse(path, name, list_container_misnomers(name))
 
 
-def _check_source(name: str, source: Object, at: Path, kept: list[str]) -> Iterator[Cause]:
-    target = source.get("target", {})
-    where = (*at, "target")
-    value, average, share = (target.get(field) for field in ("value", "averageValue", "averageUtilization"))
-    if name == "object":
-        described = source.get("describedObject", {})
-        any_version = any(_misread(version, True) for version in kept)
-        yield from _check_reference(described, (*at, "describedObject"), any_version, True)
-    if name in ("resource", "containerResource"):
-        resource = source.get("name", "")
-        if not resource:
-            yield required((*at, "name"), "required", "must specify a resource name")
-        elif name == "containerResource":
-            yield from refuse((*at, "name"), resource, list_container_misnomers(resource))
-        if name == "containerResource":
-            yield from need_text(source, "container", at, check_short_name, "must specify a container")
-    else:
-        detail = "must specify a metric name"
-        yield from need_text(source.get("metric", {}), "name", (*at, "metric"), check_path_segment, detail)
-    yield from _check_target(target, where)
-    if name == "object" and value is None and average is None:
-        yield required((*where, "averageValue"), "required", "must set either a target value or averageValue")
-    elif name == "external":
-        both = "a target value for metric"
-        if value is None and average is None:
-            yield required((*where, "averageValue"), "required", f"must set either {both} or a per-pod target")
-        if value is not None and average is not None:
-            yield forbidden((*where, "value"), RULE, f"may not set both {both} and a per-pod target")
-    elif name == "pods" and average is None:
-        yield required((*where, "averageValue"), "required", "must specify a positive target averageValue")
-    elif name in ("resource", "containerResource"):
-        if share is None and average is None:
-            detail = "must set either a target raw value or a target utilization"
-            yield required((*where, "averageUtilization"), "required", detail)
-        if share is not None and average is not None:
-            yield forbidden((*where, "averageValue"), RULE, f"may not set both {_RAW}")
-
-
-def _check_target(target: Object, path: Path) -> Iterator[Cause]:
-    kind = target.get("type", "")
-    if not kind:
-        yield required((*path, "type"), "required", "must specify a metric target type")
-    if kind not in ("Utilization", "Value", "AverageValue"):
-        yield invalid((*path, "type"), RULE, kind, "must be either Utilization, Value, or AverageValue")
-    for name in ("value", "averageValue"):
-        if name in target and target[name] <= 0:
-            yield invalid((*path, name), RULE, write_amount(target[name]), "must be positive")
-    share = target.get("averageUtilization")
-    if share is not None and share < 1:
-        yield invalid((*path, "averageUtilization"), RULE, share, "must be greater than 0")
+def check_positive(kind: Kind, amount: Amount, path: Path) -> Iterator[Cause]:
+    if amount <= 0:
+        yield invalid(path, RULE, write_amount(amount), "must be positive")
 
 
 def check_tolerance(kind: Kind, amount: Amount, path: Path) -> Iterator[Cause]:

@@ -16,29 +16,25 @@ from krmfn.server.plain.values import RULE, check_choice, refuse
 from krmfn.server.plain.webhooks import check_conditions
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
+from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required
 
 _TO_MUTATE = ("*", "CONNECT", "CREATE", "UPDATE")
-#: The field of a mutation by its type.
-_PATCHES = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 _RESERVED = re.compile(
     "true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void"
     "|while"
 )
-_NO_ITEM = "validations or auditAnnotations must contain at least one item"
 _MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
 
 
 def check_policy(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], old["spec"] if old else {}
     at: Path = ("spec",)
-    mutating = kind.name.startswith("Mutating")
-    match, path = spec.get("matchConstraints"), (*at, "matchConstraints")
-    if match is not None and not match.get("resourceRules"):
-        yield required((*path, "resourceRules"), "required")
     if not old or any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
         yield from check_conditions(spec.get("matchConditions", []), (*at, "matchConditions"))
-    yield from _check_operations(match, path) if mutating else _check_validations(new, spec, at)
+    if kind.name.startswith("Mutating"):
+        yield from _check_operations(spec.get("matchConstraints"), (*at, "matchConstraints"))
+    else:
+        yield from _check_validations(new, spec, at)
 
 
 def check_param_kind(kind: Kind, param: Object, at: Path) -> Iterator[Cause]:
@@ -77,9 +73,6 @@ def check_variable_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
 
 def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
     annotations = spec.get("auditAnnotations", [])
-    if not spec.get("validations") and not annotations:
-        yield required((*at, "validations"), "required", _NO_ITEM)
-        yield required((*at, "auditAnnotations"), "required", _NO_ITEM)
     if len(annotations) > _MOST_ANNOTATIONS:
         detail = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
         yield invalid_text((*at, "auditAnnotations"), RULE, "{…}", detail)
@@ -106,18 +99,6 @@ def check_message(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, text, "must not contain line breaks")
 
 
-def check_mutation(kind: Kind, mutation: Object, path: Path) -> Iterator[Cause]:
-    wanted = mutation.get("patchType", "")
-    for name, field in _PATCHES.items() if wanted in _PATCHES else ():
-        if name != wanted and field in mutation:
-            detail = f"must not be specified when patchType is {wanted}"
-            yield invalid((*path, field), RULE, f"{{{field}}}", detail)
-        elif name == wanted and field not in mutation:
-            yield required((*path, field), "required", f"must be specified when patchType is {wanted}")
-        elif name == wanted and not mutation[field].get("expression", "").strip():
-            yield required((*path, field, "expression"), "required")
-
-
 def check_policy_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec = new["spec"]
     if kind.name.startswith("Mutating"):
@@ -128,11 +109,3 @@ def check_policy_binding(kind: Kind, new: Object, old: Object | None, argument: 
             " and headers serves no purpose)"
         )
         yield invalid_text(("spec", "validationActions"), RULE, "{…}", detail)
-
-
-def check_param(kind: Kind, param: Object, path: Path) -> Iterator[Cause]:
-    if param.get("name") and "selector" in param:
-        for each in ("name", "selector"):
-            yield forbidden((*path, each), RULE, "name and selector are mutually exclusive")
-    if not param.get("name") and "selector" not in param:
-        yield required(path, "required", "one of name or selector must be specified")
