@@ -12,7 +12,7 @@ from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.schedulers import DEFAULT_SCHEDULER
+from krmfn.model.schedulers import DEFAULT_SCHEDULER, SCHEDULERS
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.releases.release import GROUP
@@ -24,7 +24,7 @@ from krmfn.survey.owners import find_controller
 _SHORT: Final[Mapping[str, str]] = {
     **{"po": "pod", "deploy": "deployment", "sts": "statefulset", "rs": "replicaset", "ds": "daemonset"},
     **{"rc": "replicationcontroller", "cj": "cronjob", "lws": "leaderworkerset"},
-    **{"wl": "workload.kueue.x-k8s.io", "pg": "podgroup"},
+    **{"wl": "workload.kueue.x-k8s.io", "lq": "localqueue", "cq": "clusterqueue", "pg": "podgroup"},
     **{"vcjob": "job.batch.volcano.sh", "vj": "job.batch.volcano.sh"},
 }
 NOT_EXPLAINED: Final = ("Node", "Event", "Namespace", "CustomResourceDefinition")
@@ -104,10 +104,11 @@ def diagnose(
     top = owners.find_top(item)
     standing = _find_standing(top, census, outlook)
     about = _list_related(top, census, standing)
-    foreign = (each for each in items if each.ref.group in _FOREIGN and each is not top)
-    about += [each for each in foreign if owners.find_top(each) is top]
     pods = _find_pods(top, items, standing, owners)
     mine, bound = pods.mine, pods.bound
+    named = {name for pod in mine for name in _name_groups(pod)}
+    foreign = (each for each in items if each.ref.group in _FOREIGN and each is not top)
+    about += [each for each in foreign if owners.find_top(each) is top or _name(each) in named]
     said = tuple(_group(_listen(about, mine, items)))
     wanted = len(standing.places) if standing else len(mine)
     state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if wanted else "it has no pods"
@@ -127,12 +128,25 @@ def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None, owne
     live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
     mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
     owned = [pod for pod in live.values() if owners.find_top(pod) is top]
+    if not owned and top.ref.group in _FOREIGN:
+        owned = [pod for pod in live.values() if _name(top) in _name_groups(pod)]
     every = {id(pod): pod for pod in (*mine, *owned)}
     done = {key for key, pod in every.items() if dig(pod.value, "status", "phase") in ("Succeeded", "Failed")}
     linked = {key for key, pod in every.items() if any(dig(pod.value, "spec", link) for link in LINK_FIELDS)}
     older = every.keys() - done - linked if linked else set()
     mine = [pod for pod in mine or owned if id(pod) not in older]
     return _Pods(mine, [pod for pod in mine if dig(pod.value, "spec", "nodeName")], older, done)
+
+
+def _name(item: Item) -> tuple[str, str, str]:
+    return item.ref.group, item.space, item.name
+
+
+def _name_groups(pod: Item) -> Iterator[tuple[str, str, str]]:
+    """The groups of other schedulers that a pod says it is in: API group, namespace and name."""
+    for row in SCHEDULERS.values():
+        if name := as_text(dig(pod.value, "metadata", *row.link)):
+            yield row.group, pod.space, name
 
 
 def _find_standing(top: Item, census: Census, outlook: Outlook) -> Standing | None:

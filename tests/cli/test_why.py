@@ -230,6 +230,32 @@ def test_what_another_scheduler_says_of_its_group(
 
 
 @pytest.mark.parametrize(
+    ("version", "name", "annotation"),
+    [
+        ("scheduling.volcano.sh/v1beta1", "volcano", "scheduling.k8s.io/group-name"),
+        ("scheduling.run.ai/v2alpha2", "kai-scheduler", "pod-group-name"),
+    ],
+)
+def test_a_pod_without_owner_is_in_the_group_that_it_names(
+    version: str, name: str, annotation: str, tmp_path: Path, krmfn: Call
+) -> None:
+    pod = make_pod("p0", "", {"apiVersion": "v1", "kind": "Node"})
+    del pod["metadata"]["ownerReferences"]
+    pod["metadata"]["annotations"] = {annotation: "g"}
+    pod["spec"]["schedulerName"] = name
+    group = make_foreign("PodGroup", version, UNSCHEDULABLE, JOB)
+    del group["metadata"]["ownerReferences"]
+    stranger = make_foreign("PodGroup", version, {**UNSCHEDULABLE, "message": "another"}, JOB)
+    stranger["metadata"] = {"name": "h", "namespace": "ml"}
+    write(tmp_path, [make_node("gpu-1", "a"), pod, group, stranger])
+    for word in ("pod/ml/p0", "po/p0", "podgroup/ml/g"):
+        said = " ".join(krmfn("why", word, "--cluster", "dump.yaml", "--prove").out.split())
+        assert "does not start PodGroup g: NotEnoughResources: 2/2 tasks wait" in said, word
+        assert "0 of 1 pods have a node, 1 exist" in said, word
+        assert "another" not in said
+
+
+@pytest.mark.parametrize(
     "word", ["vcjob/ml/j", "vj/j", "job.batch.volcano.sh/ml/j", "jobs.v1alpha1.batch.volcano.sh/j"]
 )
 def test_a_job_of_volcano_by_its_names(word: str, tmp_path: Path, krmfn: Call) -> None:
