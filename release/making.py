@@ -1,8 +1,8 @@
 """A release in a folder: `python release/making.py build FOLDER` makes it, `… verify FOLDER` checks what lies there.
 
-Wheel, source archive, single file, the plugin of Helm, the skill for agents; bills of materials, checksums, provenance,
-and a signature with a key that exists for this release alone. Two builds of one commit give the same bytes, save the
-key and the signature. Sends nothing anywhere.
+Wheel, source archive, single file, the plugins of Helm and kubectl, the skill for agents; bills of materials,
+checksums, provenance, and a signature with a key that exists for this release alone. Two builds of one commit give the
+same bytes, save the key and the signature. Sends nothing anywhere.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from release.single_file import pack
 
 ROOT = Path(__file__).parents[1]
 SUMS = "SHA256SUMS"
+KREW = "krmfn.yaml"
 PROVENANCE = "provenance.intoto.json"
 BUNDLE = f"{SUMS}.sigstore.json"
 KEY = "cosign.pub"
@@ -59,6 +60,7 @@ def build(folder: Path) -> None:
         subprocess.run(words, check=True, env=environment, stdout=subprocess.DEVNULL)
         (wheel,) = folder.glob("*.whl")
         pack(folder / "krmfn.pyz")
+        _pack_plugin(folder, source / "LICENSE", Path(work, "kubectl"))
         for name, path in ARCHIVES.items():
             (folder / f"{name}-{__version__}.tar.gz").write_bytes(_archive(source / path))
         _write_bill(wheel, folder / "krmfn.cdx.json", Path(work))
@@ -66,6 +68,35 @@ def build(folder: Path) -> None:
     _write_json(folder / PROVENANCE, _state(folder, names, revision))
     (folder / SUMS).write_text("".join(f"{_digest(folder / name)}  {name}\n" for name in [*names, PROVENANCE]))
     _sign(folder)
+
+
+def _pack_plugin(folder: Path, license: Path, work: Path) -> None:
+    """The single file as a plugin of kubectl, which finds it by its name, and the manifest for krew. Its address is the
+    name of the archive: who publishes the release puts in front where it lies."""
+    work.mkdir()
+    (work / "kubectl-krmfn").write_bytes((folder / "krmfn.pyz").read_bytes())
+    (work / "kubectl-krmfn").chmod(0o755)
+    (work / "LICENSE").write_bytes(license.read_bytes())
+    archive = folder / f"kubectl-krmfn-{__version__}.tar.gz"
+    archive.write_bytes(_archive(work))
+    systems = [{"key": "os", "operator": "In", "values": ["darwin", "linux"]}]
+    platform = {
+        "selector": {"matchExpressions": systems},
+        "uri": archive.name,
+        "sha256": _digest(archive),
+        "files": [{"from": "kubectl/*", "to": "."}],
+        "bin": "kubectl-krmfn",
+    }
+    spec = {
+        "version": f"v{__version__}",
+        "shortDescription": "Write and check gang scheduling groups",
+        "description": "Writes Workload, PodGroup and CompositePodGroup objects for manifests, checks them as the API "
+        "server and the scheduler would, and explains why a gang of a dump does not start.",
+        "caveats": "Needs Python 3.11 or later.",
+        "platforms": [platform],
+    }
+    head = {"apiVersion": "krew.googlecontainertools.github.com/v1alpha2", "kind": "Plugin"}
+    _write_json(folder / KREW, {**head, "metadata": {"name": "krmfn"}, "spec": spec})
 
 
 def verify(folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from release.making import ARCHIVES, BUNDLE, KEY, PROVENANCE, SIGNED, SUMS
+from release.making import ARCHIVES, BUNDLE, KEY, KREW, PROVENANCE, SIGNED, SUMS
 from tests.e2e.tools import PATH, ROOT, require
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
@@ -65,11 +65,26 @@ def test_two_builds_give_the_same_bytes(release: tuple[Path, Path], tmp_path: Pa
     assert [name for name, data in files.items() if others[name] != data] == []
 
 
+def test_kubectl_runs_it_as_a_plugin(release: tuple[Path, Path], tmp_path: Path) -> None:
+    """As krew installs it, which checks the manifest on the way."""
+    _, folder = release
+    krew = require("krew", "./dev setup builds it into the cache")
+    kubectl = require("kubectl", "https://kubernetes.io/docs/tasks/tools", packaged=False)
+    environment = {**os.environ, "KREW_ROOT": str(tmp_path), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    (archive,) = folder.glob("kubectl-krmfn-*")
+    words = ["install", f"--manifest={folder / KREW}", f"--archive={archive}"]
+    done = subprocess.run([krew, *words], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = subprocess.run([kubectl, "krmfn", "version"], env=environment, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.startswith("krmfn ")
+
+
 def test_what_is_in_it(release: tuple[Path, Path]) -> None:
     _, folder = release
     names = {path.name for path in folder.iterdir()}
     assert {SUMS, PROVENANCE, BUNDLE, KEY, "krmfn.pyz", "krmfn.cdx.json"} <= names
-    assert sum(name.endswith((".whl", ".tar.gz")) for name in names) == 2 + len(ARCHIVES)
+    assert sum(name.endswith((".whl", ".tar.gz")) for name in names) == 3 + len(ARCHIVES)
     bill = json.loads((folder / "krmfn.cdx.json").read_text())
     assert {each["name"].lower() for each in bill["components"]} == {"python", "krmfn", "pyyaml", "click"}
     statement = json.loads((folder / PROVENANCE).read_text())
