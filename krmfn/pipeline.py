@@ -295,7 +295,7 @@ def _forecast(
     """What the server and the scheduler (`found`), and the operators, would make of the gangs."""
     from krmfn.checks.rule import is_obeyed
     from krmfn.forecast import forecast
-    from krmfn.forecast.standing import ELSEWHERE
+    from krmfn.forecast.standing import ELSEWHERE, GROWS
 
     # A missing group may be in the cluster, and is only a warning then; if it is not, its pods never start.
     errors = [finding for finding in found if _rate(finding) == "error" or finding.rule == "group-missing"]
@@ -305,6 +305,7 @@ def _forecast(
         if finding.rule in (*_DEADLOCKS, ELSEWHERE) or (finding.rule in _UNMADE and _rate(finding) == "error")
     ]
     doubts = [each for each in (*found, *operators) if _is_doubt(each, simulator) and _rate(each) == "warning"]
+    doubts[:0] = [finding for finding in found if finding.rule == GROWS]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
     return forecast(census, settings, errors, simulator, gangs, trees, unmade, doubts)
 

@@ -15,12 +15,14 @@ from krmfn.cli.reading import read, use_kinds
 from krmfn.config.problems import ask_about
 from krmfn.forecast.diagnosis import NOT_EXPLAINED, Diagnosis, find_object
 from krmfn.krm import Item
+from krmfn.model.marks import FACTS_KIND
+from krmfn.model.values import as_mapping
 from krmfn.pipeline import explain
 from krmfn.reports import channels
 from krmfn.reports.paint import BOLD, paint
 from krmfn.survey.control_plane import PROGRAMS, is_program
 from krmfn.survey.cutting import Cutter
-from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, read_live
+from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, merge, read_live
 from krmfn.workspace.files import Inputs, read_paths
 from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing
 from krmfn.workspace.world import World
@@ -57,7 +59,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     facts = [*nodes, *(item.value for item in items if _tells_of_cluster(item))]
     # What a dump has of a kind is all that there is.
     given = {"items": facts, "listed": sorted({*(item.kind for item in items), *(["Node"] if nodes else ())})}
-    settings = settings._replace(cluster={**settings.cluster, **given})
+    spelled = [as_mapping(item.value.get("spec")) for item in items if item.kind == FACTS_KIND]
+    settings = settings._replace(cluster={**merge([settings.cluster, *spelled]), **given})
     diagnosis = explain(items, settings, _choose(items, words[0]), asker)
     form = options["output"]
     if form == "json":

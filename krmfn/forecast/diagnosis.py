@@ -446,6 +446,10 @@ _CAPACITY: Final[Mapping[str, tuple[str, str]]] = {
         "Add nodes on which it fits, or lower what its pods request.",
     ),
     "waits": ("it fits, but other pods use the capacity that it needs", _WAIT),
+    "grows": (
+        "it needs nodes that do not exist yet",
+        "Check why the autoscaler does not add them: its log and events.",
+    ),
     "depends": ("whether it starts depends on which gangs start first", _WAIT),
 }
 #: How pods that are older than the link are replaced together: a rolling update replaces them in steps.

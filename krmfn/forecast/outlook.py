@@ -14,7 +14,7 @@ from krmfn.forecast.granted import list_untold
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
-from krmfn.forecast.standing import ELSEWHERE, Ask, Outlook, Place, Standing, Verdict
+from krmfn.forecast.standing import ELSEWHERE, GROWS, Ask, Outlook, Place, Standing, Verdict
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
@@ -71,7 +71,9 @@ def forecast(
         error, alone = blamed.get(_key(tree.root)), _key(tree.root) in lonely
         standing = _judge(tree, census, roster, refused, error, results, started, trees, alone)
         doubt = doubted.get(_key(tree.root))
-        if doubt and not standing.why:
+        if doubt and doubt.rule == GROWS and standing.verdict != "runs":
+            standing = standing._replace(verdict="grows", why=doubt.message)
+        elif doubt and not standing.why:
             standing = standing._replace(why=doubt.message, way_out=doubt.hint, rule=doubt.rule)
         untold = list_untold((each for gang in tree.gangs for each in gang.templates), census.facts)
         if untold and not standing.why and standing.verdict in ("runs", "open"):

@@ -9,12 +9,15 @@ from krmfn.forecast.roster import Pod
 from krmfn.survey.facts import Resources
 from krmfn.survey.groups import Group
 
-#: "runs": whatever the order; "never": not even in the empty cluster; "waits": for capacity that others use; "depends":
-#: on the order in which gangs, pods or child groups come; "open": no rule excludes it, and no scheduler was run.
-Verdict = Literal["runs", "never", "waits", "depends", "open"]
+#: "runs": whatever the order; "never": not even in the empty cluster; "waits": for capacity that others use; "grows":
+#: for nodes that a node pool can add; "depends": on the order in which gangs, pods or child groups come; "open": no
+#: rule excludes it, and no scheduler was run.
+Verdict = Literal["runs", "never", "waits", "grows", "depends", "open"]
 
 #: The rule of gangs whose pods are in another cluster: no proof about this one says anything of them.
 ELSEWHERE = "gang-elsewhere"
+#: The rule of gangs that wait for nodes which do not exist yet.
+GROWS = "node-pool-grows"
 #: Answers a question with the trials' results. Raises what the caller's program raises.
 Ask = Callable[[Mapping[str, Any]], list[dict[str, Any]]]
 

@@ -51,7 +51,7 @@ def _match(
     key: str, operator: str, values: Sequence[Any], labels: Mapping[str, Any], may_get: Callable[[str], bool] | None
 ) -> Answer:
     is_open = key not in labels and may_get is not None and may_get(key)
-    return None if is_open or operator not in _OPERATORS else _holds(key, operator, values, labels)
+    return None if is_open or operator not in _OPERATORS else holds(key, operator, values, labels)
 
 
 def match_node(terms: object, labels: Mapping[str, Any], name: str) -> bool:
@@ -67,7 +67,7 @@ def match_node(terms: object, labels: Mapping[str, Any], name: str) -> bool:
 
 
 def _match_node(entry: object, labels: Mapping[str, Any]) -> bool:
-    return _holds(*_read_entry(entry), labels)
+    return holds(*_read_entry(entry), labels)
 
 
 def _read_entry(entry: object) -> tuple[str, str, Sequence[Any]]:
@@ -75,7 +75,8 @@ def _read_entry(entry: object) -> tuple[str, str, Sequence[Any]]:
     return as_text(dig(entry, "key")), as_text(dig(entry, "operator")), as_list(dig(entry, "values"))
 
 
-def _holds(key: str, operator: str, values: Sequence[Any], labels: Mapping[str, Any]) -> bool:
+def holds(key: str, operator: str, values: Sequence[Any], labels: Mapping[str, Any]) -> bool:
+    """Whether labels satisfy one requirement."""
     match operator:
         case "In":
             return key in labels and labels[key] in values

@@ -41,7 +41,7 @@ _IN_ROW: Final = 8
 #: So many pods of a node or of a gang are drawn, so many cards of nodes.
 _MOST_PODS: Final = 32
 _MOST_CARDS: Final = 120
-_SIGNS: Final[Mapping[str, str]] = {"runs": "✓", "never": "✗", "waits": "…", "depends": "?", "open": "–"}
+_SIGNS: Final[Mapping[str, str]] = {"runs": "✓", "never": "✗", "waits": "…", "grows": "+", "depends": "?", "open": "–"}
 
 STYLE: Final = "\n".join(
     [

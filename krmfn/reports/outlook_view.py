@@ -14,6 +14,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "runs": "starts",
     "never": "never starts",
     "waits": "waits for capacity that other pods use",
+    "grows": "waits for nodes that a node pool can add",
     "depends": "starts or not, depending on the order",
     "open": "no rule excludes it",
 }
@@ -57,7 +58,12 @@ def summarize(outlook: Outlook) -> str:
         counts[standing.verdict] = counts.get(standing.verdict, 0) + 1
     if not counts:
         return "no gangs"
-    words = {"runs": ("runs", "run"), "waits": ("waits", "wait"), "depends": ("depends", "depend")}
+    words = {
+        "runs": ("runs", "run"),
+        "waits": ("waits", "wait"),
+        "grows": ("waits for nodes", "wait for nodes"),
+        "depends": ("depends", "depend"),
+    }
     parts = []
     for verdict in MEANINGS:
         if verdict in counts:

@@ -28,11 +28,11 @@ from krmfn.reports.paint import CYAN, GREEN, RED, YELLOW, paint
 
 FORMATS: Final = ("text", "json", "yaml", "markdown", "mermaid", "svg", "html")
 
-_COLORS = {"runs": GREEN, "never": RED, "waits": YELLOW, "depends": YELLOW, "open": CYAN}
+_COLORS = {"runs": GREEN, "never": RED, "waits": YELLOW, "grows": YELLOW, "depends": YELLOW, "open": CYAN}
 _WIDTH = 110
 #: So many nodes are listed, or drawn; the rest is told as a number.
 _MOST_LINES = 40
-_SIGNS = {"runs": "🟢", "never": "🔴", "waits": "🟡", "depends": "🟡", "open": "⚪"}
+_SIGNS = {"runs": "🟢", "never": "🔴", "waits": "🟡", "grows": "🟡", "depends": "🟡", "open": "⚪"}
 _MOST_ROWS = 60
 
 

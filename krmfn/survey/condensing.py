@@ -14,7 +14,7 @@ from typing import Any, Final
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of, name_of
 from krmfn.releases.spelling import LINK_FIELDS
-from krmfn.survey.control_plane import merge_gates, read_programs
+from krmfn.survey.control_plane import merge_gates, read_node_groups, read_programs
 from krmfn.survey.cutting import CONTAINERS, Cutter, list_ports
 from krmfn.survey.facts import is_daemon, list_running, read_resources
 
@@ -26,7 +26,7 @@ _OTHERS: Final = (
     *("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ServiceAccount", "Namespace"),
     *("CSINode", "DeviceTaintRule"),
     *("Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "ConfigMap", "Secret"),
-    *("AdmissionCheck", "Topology", "WorkloadPriorityClass", "ClusterTrainingRuntime", "TrainingRuntime"),
+    *("AdmissionCheck", "Topology", "WorkloadPriorityClass", "ClusterTrainingRuntime", "TrainingRuntime", "NodePool"),
 )
 #: Of these the names are read, and the keys of their data.
 _NAMED: Final = ("ServiceAccount", "Namespace", "ConfigMap", "Secret")
@@ -54,6 +54,9 @@ def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | Non
     plugins = {name for program in programs for name in program.plugins}
     if gates:
         found["featureGates"] = gates
+    scaled = list(read_node_groups(by_kind.get("Pod", ())))
+    if scaled:
+        found["nodePools"] = [*scaled, *as_list(cluster.get("nodePools"))]
     if plugins:
         found["admissionPlugins"] = sorted({*plugins, *map(str, as_list(cluster.get("admissionPlugins")))})
     if "PriorityClass" in by_kind:

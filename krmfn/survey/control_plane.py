@@ -19,6 +19,8 @@ PROGRAMS: Final = "kube-system"
 _FLAG: Final = re.compile(r"--feature-gates[= ]\s*[\"']?([\w=,]+)")
 _PLUGINS: Final = re.compile(r"--enable-admission-plugins[= ]\s*[\"']?([\w,]+)")
 _TAG: Final = re.compile(r":v?(1\.\d+)\.")
+#: Groups of a Cluster Autoscaler: --nodes=<min>:<max>:<name>.
+_GROUPS: Final = re.compile(r"--nodes[= ](\d+):(\d+):(\S+)")
 #: Names that stand for all gates of a stage.
 _STAGES: Final[Mapping[str, str]] = {"alpha": "AllAlpha", "beta": "AllBeta"}
 
@@ -61,6 +63,16 @@ def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
                 pod_name = f"{PROGRAMS}/{as_text(dig(pod, 'metadata', 'name'))}"
                 plugins = frozenset(name for text in _PLUGINS.findall(words) for name in text.split(","))
                 yield Program(component, pod_name, {**stages, **named}, frozenset(named), plugins)
+
+
+def read_node_groups(pods: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The groups that the flags of a Cluster Autoscaler name, as the facts spell pools."""
+    for pod in pods:
+        for box in as_list(dig(pod, "spec", "containers")):
+            words = " ".join(str(word) for field in ("command", "args") for word in as_list(dig(box, field)))
+            if "cluster-autoscaler" in words or "cluster-autoscaler" in as_text(dig(box, "image")):
+                for least, most, name in _GROUPS.findall(words):
+                    yield {"name": name, "min": int(least), "max": int(most)}
 
 
 def merge_gates(programs: Iterable[Program], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

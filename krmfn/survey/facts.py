@@ -70,6 +70,7 @@ _OTHERS: Final = (
     ("kai.scheduler", "Topology"),
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
     ("trainer.kubeflow.org", "TrainingRuntime"),
+    ("karpenter.sh", "NodePool"),
 )
 #: Of these the input may have many, and hardly any rule asks: only those of the facts are read.
 _GIVEN: Final = (("", "ConfigMap"), ("", "Secret"))
@@ -111,7 +112,8 @@ class Facts(NamedTuple):
     `complete_classes`, `complete_queues`: the list is the cluster's whole list, not only what the input holds.
     `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates. `listed` are the
     kinds that the facts list completely. `gates` are known feature gates by component, `programs` the pods of the
-    control plane that show some of them; `plugins` are admission plugins that are on. `indexes` holds what the methods
+    control plane that show some of them; `plugins` are admission plugins that are on. `node_pools` and `instance_types`
+    are as the facts spell them (see survey.pools). `indexes` holds what the methods
     have found.
     """
 
@@ -131,6 +133,8 @@ class Facts(NamedTuple):
     listed: frozenset[str] = frozenset()
     programs: tuple[Program, ...] = ()
     plugins: frozenset[str] = frozenset()
+    node_pools: tuple[Mapping[str, Any], ...] = ()
+    instance_types: tuple[Mapping[str, Any], ...] = ()
 
     def objects(self, group: str, kind: str) -> tuple[Mapping[str, Any], ...]:
         """The objects of a kind without a field of its own here, from the facts and from the input."""
@@ -222,6 +226,8 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         ),
         found={kind: values for kind, values in others.items() if values},
         listed=listed,
+        node_pools=tuple(_merge_pools(given.get(("", "Pod"), ()), cluster.get("nodePools"))),
+        instance_types=tuple(map(as_mapping, as_list(cluster.get("instanceTypes")))),
     )
 
 
@@ -259,6 +265,17 @@ def _read_gates(
 
     programs = tuple(read_programs(pods))
     return programs, merge_gates(programs, given)
+
+
+def _merge_pools(pods: Sequence[Mapping[str, Any]], spelled: object) -> list[Mapping[str, Any]]:
+    """The pools of the facts, over what the flags of a Cluster Autoscaler say of the same."""
+    from krmfn.survey.control_plane import read_node_groups
+
+    pools = {as_text(pool.get("name")): pool for pool in (read_node_groups(pods) if pods else ())}
+    for pool in map(as_mapping, as_list(spelled)):
+        name = as_text(pool.get("name"))
+        pools[name] = {**pools.get(name, {}), **pool}
+    return list(pools.values())
 
 
 def _gather(cluster: Mapping[str, Any]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from krmfn.checks.rule import Check, is_obeyed, rule
 from krmfn.checks.scheduler.objects import find_too_many_objects
 from krmfn.config import Settings
+from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Path
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 _BESIDE: Final = "beside the pods of DaemonSets"
 
 
-def _proved(id: str, sentence: str, *, needs: str = "") -> Check:
+def _proved(id: str, sentence: str, *, needs: str = "", severity: Severity = "error") -> Check:
     """A rule that is found with all the others of what is proved."""
 
     def find(census: Census, settings: Settings) -> Iterable[Finding]:
         return find_obstacles(census, settings).get(id, ())
 
-    return rule(id, "error", sentence, needs=needs)(find)
+    return rule(id, severity, sentence, needs=needs)(find)
 
 
 POD_TOO_LARGE = _proved("pod-too-large", "No node is large enough for a pod of the gang.")
@@ -40,6 +41,7 @@ POD_REFUSED = _proved(
     "pod-refused",
     "The API server refuses the pods of a gang (namespace, LimitRange, RuntimeClass, ServiceAccount, priority).",
 )
+GROWS = _proved("node-pool-grows", "A gang fits only on nodes that a node pool has to add.", severity="info")
 KEY_UNKNOWN = _proved("topology-key-unknown", "No node has the label of the topology key.", needs="topology-keys")
 
 
@@ -62,10 +64,14 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
         claims=is_obeyed(census, settings, "group-claims"),
     )
     known: dict[str, list[Finding]] = {}
-    told: set[int] = set()
-    for obstacle in prove(census, obeyed):
-        finding = _spell(obstacle, census)
-        told.add(id(obstacle.group.item))
+    obstacles = [*prove(census, obeyed)]
+    told = {id(obstacle.group.item) for obstacle in obstacles}
+    findings: Iterable[Finding] = [_spell(obstacle, census) for obstacle in obstacles]
+    if obstacles and (census.facts.node_pools or census.facts.objects("karpenter.sh", "NodePool")):
+        from krmfn.checks.scheduler.growing import weigh
+
+        findings = weigh(list(zip(obstacles, findings, strict=True)), census, obeyed)
+    for finding in findings:
         known.setdefault(finding.rule, []).append(finding)
     left = _take_off_agents(census) if census.gangs and census.facts.nodes else census
     for obstacle in prove(left, obeyed) if left.facts is not census.facts else ():
