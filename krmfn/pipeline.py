@@ -419,6 +419,6 @@ _OF_RENAMED = ("group-missing", "template-missing", "parent-missing")
 _UNMADE = (
     *("kueue-queue-too-small", "kueue-queue-missing", "kueue-namespace-not-selected"),
     *("kueue-reference-missing", "kueue-flavor-unsuitable"),
-    *("ray-head-ports", "job-name-too-long", "job-class-never", "ray-cluster-unused"),
+    *("ray-head-ports", "job-name-too-long", "ray-cluster-unused"),
 )
 GENERATED_GROUPS = ("scheduling.k8s.io", *(row.group for row in SCHEDULERS.values()))

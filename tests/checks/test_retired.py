@@ -40,3 +40,25 @@ def test_an_index_that_fails_for_good_is_told_by_the_rule_about_retries() -> Non
     (added,) = (result for result in found if result.path != before.path)
     assert added.path == "spec.backoffLimitPerIndex"
     assert "failed 2 times" in added.message
+
+
+def test_jobs_that_share_a_template_and_jobs_that_are_suspended_are_told_by_the_rule_about_templates() -> None:
+    good = read_page("delegated-template-unknown").examples["good.yaml"]
+    assert not krmfn.validate(good.encode()).of("delegated-template-unknown")
+    shared, suspended = (
+        good.replace("replicas: 1", "replicas: 2", 1),
+        good.replace("spec:", "spec:\n  suspend: true", 1),
+    )
+    (found,) = krmfn.validate(shared.encode()).of("delegated-template-unknown")
+    assert found.severity == "error"
+    assert "AlreadyExists" in found.message
+    (found,) = krmfn.validate(suspended.encode()).of("delegated-template-unknown")
+    assert found.severity == "warning"
+    assert "created suspended" in found.message
+
+
+def test_a_scheduler_that_the_operator_sets_is_told_by_the_rule_about_its_links() -> None:
+    page = read_page("operator-replaces-link").examples["good.yaml"].replace("v1alpha2", "v1beta1")
+    config = {"metadata": {"name": "gangs"}, "spec": {"kuberay": {"manages": "YuniKorn"}}}
+    (found,) = krmfn.validate(page.encode(), config=config).of("operator-replaces-link")
+    assert "assigns all Ray pods to yunikorn" in found.message

@@ -9,14 +9,6 @@ from krmfn.catalogue import RULES
 
 #: Rules whose sources are programs alone. Each is to find a user, join a neighbour or go; none may be added.
 BARE = {
-    "delegated-suspended",
-    "delegated-template-shared",
-    "job-class-never",
-    "operator-adopts-group",
-    "operator-name-taken",
-    "operator-replaces-link",
-    "operator-replaces-scheduler",
-    "pruned-apart",
     "runs-share-group",
     "surge-without-group",
     "suspended-member",

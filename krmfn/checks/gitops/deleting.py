@@ -19,7 +19,6 @@ from krmfn.survey.census import Census
 
 OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _FLUX_FORCE: Final = "kustomize.toolkit.fluxcd.io/force"
-_FLUX_PRUNE: Final = "kustomize.toolkit.fluxcd.io/prune"
 
 
 @rule("group-name-reused", "warning", "An immutable field of a group changes, but the group keeps its name.")
@@ -61,20 +60,6 @@ def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
             hint = "Remove the annotation, and give a changed group a new name."
             path: Path = ("metadata", "annotations", key)
             yield Finding(item, path, message, item.annotations[key], hint=hint)
-
-
-@rule("pruned-apart", "warning", "The GitOps tool prunes a group but keeps the object whose pods need it.")
-def find_pruned_apart(census: Census, _: Settings) -> Iterator[Finding]:
-    annotated = any(map(census.has_text, (OPTIONS, _FLUX_PRUNE)))
-    for gang in census.gangs if annotated else ():
-        for owner in gang.owners:
-            if _is_kept(owner) and not _is_kept(gang.group.item):
-                message = (
-                    f"{owner.kind} {owner.name} is kept when it is removed from Git, but this group is pruned: new "
-                    "pods are then never scheduled"
-                )
-                hint = "Keep both, or prune both."
-                yield Finding(gang.group.item, ("metadata",), message, hint=hint)
 
 
 @rule("finalizer-in-git", "warning", "A manifest contains the finalizer that the API server adds itself.")
@@ -120,8 +105,3 @@ def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
         return ()
     verdict = answer(new.value, settings.release.name, gates, old.value)
     return verdict.causes[0].path if verdict is not None and verdict.causes else ()
-
-
-def _is_kept(item: Item) -> bool:
-    options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
-    return bool({"Prune=false", "Delete=false"} & options) or item.annotations.get(_FLUX_PRUNE) == "disabled"

@@ -17,67 +17,53 @@ from krmfn.model.tree import Path
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.spelling import list_words
 from krmfn.survey.census import Census
-from krmfn.survey.groups import Workload
 
 
 @rule(
     "delegated-template-unknown",
     "error",
-    "The annotation group-template-name names a template that no Workload of the parent has.",
+    "The Job controller creates no group from the template that the annotation group-template-name names.",
     needs="job-scheduling",
 )
 def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
-    for jobset, path, name, _replicas in _delegated(census):
-        workload = _workload_of(census, jobset)
-        top = {
-            template
-            for template, (place, _) in (workload.templates.items() if workload else ())
-            if place[1] in list_words(("podGroupTemplates",))
-        }
-        if workload is None:
-            message = (
-                f"no Workload with the controllerRef JobSet {jobset.name} in the files checked: the Jobs get "
-                "no groups, and their pods are scheduled one by one"
-            )
-            hint = "Add a Workload with controllerRef {apiGroup: jobset.x-k8s.io, kind: JobSet} and this template."
-        elif name not in top:
-            message = (
-                f'Workload {workload.name} has no template "{name}" at the top level{suggest(name, top)}: the Jobs are '
-                "created without groups"
-            )
-            hint = f"Use one of: {', '.join(sorted(top)) or 'none'}."
-        else:
-            continue
-        yield Finding(jobset, path, message, name, hint=hint)
-
-
-@rule("delegated-template-shared", "error", "Several Jobs use one template for their groups.", needs="job-scheduling")
-def find_template_shared(census: Census, _: Settings) -> Iterator[Finding]:
+    """No such template, more Jobs than it can have groups, or Jobs that are suspended at first: then a warning."""
     for jobset, path, name, replicas in _delegated(census):
-        if replicas > 1:
-            message = (
-                f"{replicas} Jobs use the template {name}, and the name of the PodGroup depends only on the "
-                "Workload and the template: the second Job fails with AlreadyExists and creates no pods"
-            )
-            hint = "Split the replicated job into entries with replicas: 1, each with a separate template."
+        for message, hint in _list_reasons(census, jobset, name, replicas):
             yield Finding(jobset, path, message, name, hint=hint)
-
-
-@rule(
-    "delegated-suspended",
-    "warning",
-    "A Job that is created suspended never gets the group of its parent's Workload.",
-    needs="job-scheduling",
-)
-def find_delegated_suspended(census: Census, _: Settings) -> Iterator[Finding]:
-    for jobset, path, name, _replicas in _delegated(census):
         if dig(jobset.value, "spec", "suspend") is True or KUEUE_QUEUE in jobset.labels:
             message = (
                 "the Jobs are created suspended, which counts as started: the Job controller never creates their "
                 "groups, and the pods are scheduled one by one"
             )
             hint = "Link the pod templates to PodGroups in Git instead."
-            yield Finding(jobset, path, message, name, hint=hint)
+            yield Finding(jobset, path, message, name, hint=hint, severity="warning")
+
+
+def _list_reasons(census: Census, jobset: Item, name: str, replicas: int) -> Iterator[tuple[str, str]]:
+    """What is wrong with a template that Jobs name, and what to do."""
+    wanted = ("jobset.x-k8s.io", "JobSet", jobset.name)
+    found = (w for w in census.workloads.values() if w.namespace == jobset.space and w.controller == wanted)
+    workload = next(found, None)
+    words = list_words(("podGroupTemplates",))
+    top = {each for each, (place, _) in workload.templates.items() if place[1] in words} if workload else set()
+    if workload is None:
+        yield (
+            f"no Workload with the controllerRef JobSet {jobset.name} in the files checked: the Jobs get no groups, "
+            "and their pods are scheduled one by one",
+            "Add a Workload with controllerRef {apiGroup: jobset.x-k8s.io, kind: JobSet} and this template.",
+        )
+    elif name not in top:
+        yield (
+            f'Workload {workload.name} has no template "{name}" at the top level{suggest(name, top)}: the Jobs are '
+            "created without groups",
+            f"Use one of: {', '.join(sorted(top)) or 'none'}.",
+        )
+    if replicas > 1:
+        yield (
+            f"{replicas} Jobs use the template {name}, and the name of the PodGroup depends only on the Workload and "
+            "the template: the second Job fails with AlreadyExists and creates no pods",
+            "Split the replicated job into entries with replicas: 1, each with a separate template.",
+        )
 
 
 def _delegated(census: Census) -> Iterator[tuple[Item, Path, str, int]]:
@@ -88,12 +74,6 @@ def _delegated(census: Census) -> Iterator[tuple[Item, Path, str, int]]:
                 path = ("spec", "replicatedJobs", index, "template", "metadata", "annotations", TEMPLATE_ANNOTATION)
                 replicas = as_int(dig(entry, "replicas"))
                 yield jobset, path, name, 1 if replicas is None else replicas
-
-
-def _workload_of(census: Census, jobset: Item) -> Workload | None:
-    wanted = ("jobset.x-k8s.io", "JobSet", jobset.name)
-    found = (w for w in census.workloads.values() if w.namespace == jobset.space and w.controller == wanted)
-    return next(found, None)
 
 
 @rule(

@@ -111,29 +111,6 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
             yield Finding(job, ("metadata", "name"), message, job.name, hint=hint)
 
 
-@rule(
-    "job-class-never",
-    "error",
-    "The API server refuses the PodGroup that the Job controller creates, because its priority class never preempts.",
-    needs="group-preemption-policy",
-)
-def find_class_never(census: Census, settings: Settings) -> Iterator[Finding]:
-    if not (settings.has("job-scheduling") and settings.has("group-preemption-policy")):
-        return
-    for job in _root_jobs(census):
-        template = census.templates_of(job)
-        found = census.facts.priority_classes.get(template[0].priority_class) if template else None
-        if found is not None and found.preemption_policy == "Never":
-            name = template[0].priority_class
-            message = (
-                f"the priority class {name} never preempts; the Job controller copies the class into its PodGroup "
-                "without preemptionPolicy, which the API server refuses (HTTP 403)"
-            )
-            hint = "Use another class, or link the pod template to a PodGroup with preemptionPolicy: Never."
-            path = (*template[0].spec_path, "priorityClassName")
-            yield Finding(job, path, message, name, hint=hint)
-
-
 @rule("controller-unlinked", "warning", "A Workload names a controller whose pods are not linked to a group.")
 def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Finding]:
     workloads = {id(entry.item): entry for entry in census.workloads.values()}.values()

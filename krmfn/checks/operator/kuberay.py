@@ -12,7 +12,6 @@ from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import list_names
-from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
 
 _SCHEDULERS: Final = {
@@ -23,85 +22,33 @@ _SCHEDULERS: Final = {
 }
 
 
-@rule("operator-replaces-link", "error", "KubeRay replaces the link of a resource that it manages itself.")
+@rule("operator-replaces-link", "error", "KubeRay replaces the link of a resource, or the scheduler that reads it.")
 def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
-    if settings.kuberay.manages != "KubernetesWAS":
-        return
+    """With KubernetesWAS of what it manages itself; with another batch scheduler of all Ray pods."""
+    manages = settings.kuberay.manages
     seen: set[int] = set()
-    for template in census.templates:
+    for template in census.templates if manages == "KubernetesWAS" or manages in _SCHEDULERS else ():
         item, link = template.item, template.link
-        if link is None or id(item) in seen or not _is_managed(item):
+        if link is None or id(item) in seen or item.ref.group != "ray.io":
             continue
-        own = f"{item.name}-cluster"
-        if item.kind == "RayCluster" and link.group == own:
-            continue
-        seen.add(id(item))
-        message = (
-            "the operator replaces this link with its own PodGroup "
-            f"({own if item.kind == 'RayCluster' else '<cluster>-cluster'}), because the resource is labelled "
-            f"{KUBERAY_LABEL}: the group {link.group} gets no pods"
-        )
-        hint = "Remove the label, or the groups and links from Git."
-        yield Finding(item, link.path, message, link.group, hint=hint)
-
-
-@rule("operator-replaces-scheduler", "error", "KubeRay assigns the pods to a scheduler that ignores their group.")
-def find_scheduler_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
-    name = _SCHEDULERS.get(settings.kuberay.manages)
-    if name is None:
-        return
-    seen: set[int] = set()
-    for template in census.templates:
-        item, link = template.item, template.link
-        if link is not None and item.ref.group == "ray.io" and id(item) not in seen:
-            seen.add(id(item))
-            if is_selected(item, settings):
-                continue
+        if manages == "KubernetesWAS":
+            own = f"{item.name}-cluster" if item.kind == "RayCluster" else "<cluster>-cluster"
+            is_replaced = _is_managed(item) and link.group != own
             message = (
-                f"the operator (kuberay.manages: {settings.kuberay.manages}) assigns all Ray pods to {name}, which "
+                f"the operator replaces this link with its own PodGroup ({own}), because the resource is labelled "
+                f"{KUBERAY_LABEL}: the group {link.group} gets no pods"
+            )
+            hint = "Remove the label, or the groups and links from Git."
+        else:
+            is_replaced = not is_selected(item, settings)
+            message = (
+                f"the operator (kuberay.manages: {manages}) assigns all Ray pods to {_SCHEDULERS[manages]}, which "
                 f"ignores the group {link.group}: the pods are not scheduled as a gang"
             )
             hint = "Remove groups and links of Ray resources from Git, or turn the operator's batch scheduler off."
+        if is_replaced:
+            seen.add(id(item))
             yield Finding(item, link.path, message, link.group, hint=hint)
-
-
-@rule("operator-name-taken", "error", "An object in Git has the name of an object that KubeRay creates.")
-def find_name_taken(census: Census, settings: Settings) -> Iterator[Finding]:
-    if settings.kuberay.manages != "KubernetesWAS":
-        return
-    for cluster in census.kind("ray.io", "RayCluster"):
-        if not _is_managed(cluster):
-            continue
-        wanted = {("Workload", cluster.name), ("PodGroup", f"{cluster.name}-cluster")}
-        for kind, name in sorted(wanted):
-            for item in census.kind(GROUP, kind):
-                if (item.space, item.name) == (cluster.space, name):
-                    message = (
-                        f"the operator creates a {kind} of this name for RayCluster {cluster.name}; it finds this "
-                        "object, which it does not own, and creates no pods"
-                    )
-                    hint = "Choose another name, or remove the object from Git."
-                    yield Finding(item, ("metadata", "name"), message, name, hint=hint)
-
-
-@rule("operator-adopts-group", "warning", "KubeRay overwrites a Volcano PodGroup from Git.")
-def find_group_adopted(census: Census, settings: Settings) -> Iterator[Finding]:
-    if settings.kuberay.manages != "Volcano":
-        return
-    clusters = {
-        (item.space, f"ray-{item.name}-pg"): item
-        for kind in list_names("ray.io")
-        for item in census.kind("ray.io", kind)
-    }
-    for item in census.kind("scheduling.volcano.sh", "PodGroup"):
-        owner = clusters.get((item.space, item.name))
-        if owner is not None:
-            message = (
-                f"the operator adopts the Volcano PodGroup of this name for {owner.kind} {owner.name} and rewrites "
-                "minMember and minResources: Git and the operator overwrite each other's changes"
-            )
-            hint = "Remove the PodGroup from Git; the operator creates its own."
-            yield Finding(item, ("metadata", "name"), message, item.name, hint=hint)
 
 
 @rule("operator-release", "error", "This version of KubeRay cannot manage gangs on this Kubernetes release.")
