@@ -126,7 +126,9 @@ def _read_annotations(given: Mapping[str, str]) -> tuple[dict[str, Any], list[No
         problems = list(find_problems(value, element))
         if problems:
             message = f"annotation {key}: {problems[0].message}"
-            notes.append(Note("annotation-value", _path(key), message, text, hint=problems[0].hint))
+            is_number = resolve(element).get("type") == "integer" and isinstance(value, str)
+            hint = "Write a whole number." if is_number else problems[0].hint  # which is about YAML
+            notes.append(Note("annotation-value", _path(key), message, text, hint=hint))
         elif group:
             changes.setdefault(fields[pattern], {})[group] = value
         elif pattern in fields:

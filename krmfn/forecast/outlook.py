@@ -13,7 +13,7 @@ from krmfn.forecast.company import TrialsAlone, list_lonely
 from krmfn.forecast.granted import list_untold
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import ask
-from krmfn.forecast.roster import Pod, Roster, call_roll, full_name
+from krmfn.forecast.roster import Pod, Roster, call_roll, full_name, list_parts
 from krmfn.forecast.standing import ELSEWHERE, GROWS, Ask, Outlook, Place, Standing, Verdict
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
@@ -143,7 +143,7 @@ def _is_about(error: Finding, group: Group) -> bool:
 
 def _choose(about: Mapping[int, Sequence[Finding]], template: Template, census: Census) -> Iterator[Finding]:
     """The errors of a template's object that are about this template, or about the whole object."""
-    others = [other.path for other in census.templates_of(template.item) if other is not template]
+    others = [other.path for other in census.templates_of(template.item) if other.path != template.path]
     for error in about.get(id(template.item), ()):
         if not any(path and error.path[: len(path)] == path for path in others):
             yield error
@@ -192,7 +192,7 @@ def _admit(pods: Iterable[Pod], census: Census, empty: bool = False) -> dict[str
     if not empty:
         used |= {(quota.namespace, quota.name, name): n for quota in facts.quotas for name, n in quota.used.items()}
     there = set() if empty else {full_name(value) for value in facts.objects("", "Pod")}
-    kinds = {id(t): kind for t in census.templates for kind in read_kinds([t], facts)}
+    kinds = {id(t): kind for t in list_parts(census) for kind in read_kinds([t], facts)}
     for pod in pods:
         kind = kinds.get(id(pod.template))
         if kind is not None:

@@ -9,8 +9,9 @@ from krmfn.capacity.pods import add_injected
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind
+from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig, group_by, key_of, name_of
-from krmfn.releases.spelling import LINK_FIELDS
+from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
 from krmfn.survey.census import Census, Template
 
 #: What Kubernetes is built for: https://kubernetes.io/docs/setup/best-practices/cluster-large/
@@ -49,7 +50,8 @@ def call_roll(census: Census) -> Roster:
     """
     owned: dict[int, list[Pod]] = {}
     strangers: list[Pod] = []
-    by_owner = group_by(lambda each: (each[1].item.space, each[1].item.name), enumerate(census.templates))
+    templates = list_parts(census)
+    by_owner = group_by(lambda each: (each[1].item.space, each[1].item.name), enumerate(templates))
     for value in census.facts.objects("", "Pod"):
         if dig(value, "status", "phase") in ("Succeeded", "Failed") or "metadata" not in value:
             continue
@@ -67,7 +69,7 @@ def call_roll(census: Census) -> Roster:
         text = f"{many.item.kind} {many.item.name} has {many.pods} pods, and no cluster has more than {MOST_PODS}"
         raise Unreadable(many.item.locate(many.path).tell(text))
     made: list[Pod] = []
-    for template in census.templates:
+    for template in templates:
         there = owned.get(id(template), [])
         made += there
         wanted = max(0, (template.pods or 0) - len(there))
@@ -77,6 +79,16 @@ def call_roll(census: Census) -> Roster:
     waiting = tuple(pod for pod in (*made, *strangers) if not pod.node)
     by_template = group_by(lambda pair: id(pair[1].template), enumerate(made))
     return Roster(waiting, tuple(pod for pod in (*made, *strangers) if pod.node), by_template)
+
+
+def list_parts(census: Census) -> list[Template]:
+    """The templates; in place of one whose pods are in several groups, what each of these has of it."""
+    parts: dict[tuple[int, Path], list[Template]] = {}
+    linked = [template for gang in census.gangs for template in gang.templates]
+    for template in (*linked, *census.dangling):
+        if template.link is not None and template.link.by:
+            parts.setdefault((id(template.item), template.path), []).append(template)
+    return [part for each in census.templates for part in parts.get((id(each.item), each.path), [each])]
 
 
 def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
@@ -124,7 +136,9 @@ def _find_template(
     for template in candidates:
         if role and role in (_suffix(template), "headgroup" if _suffix(template) == "head" else ""):
             return template
-    alike = [template for template in candidates if _signature(template.spec) == wanted] or candidates
+    group = next((name for link in GROUP_LINKS if (name := as_text(dig(pod, "spec", *link)))), "")
+    linked = [template for template in candidates if group and template.link and template.link.group == group]
+    alike = linked or [template for template in candidates if _signature(template.spec) == wanted] or candidates
     return next((one for one in alike if len(owned.get(id(one), ())) < (one.pods or 0)), alike[0])
 
 
@@ -174,7 +188,11 @@ _ROLES: Mapping[str, str] = {"headGroupSpec": "head", "leaderTemplate": "leader"
 def _make(template: Template, name: str) -> Mapping[str, Any]:
     labels = {**as_mapping(template.metadata.get("labels")), **_list_labels(template)}
     metadata = {"name": name, "namespace": template.item.space, "labels": labels}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": add_injected(template)}
+    spec = add_injected(template)
+    if template.link is not None and template.link.bridged:
+        field, key = GROUP_LINKS[0]
+        spec = {**spec, field: {key: template.link.group}}  # as the bridge does
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def _list_labels(template: Template) -> dict[str, str]:

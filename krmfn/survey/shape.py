@@ -51,7 +51,8 @@ def shape(group: Group, options: GangOptions) -> Shaped:
         names = {leaf.name for leaf in leaves(group)}
         strange = [pair for pair in options.group_topology_keys.items() if pair[0] not in names]
         found = [_note_unused(group, name, key, options) for name, key in strange]
-        return Shaped(_nest(group, options), (*found, *_note_minima(group, options)))
+        numbers = _check_number(group, options) if isinstance(group, Composite) else ()
+        return Shaped(_nest(group, options), (*found, *numbers, *_note_minima(group, options)))
     if options.granularity == "Replica" and any(leaf.by for leaf in leaves(group)):
         return Shaped(_split(group, options))
     group = _forget_replicas(group)

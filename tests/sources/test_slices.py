@@ -167,3 +167,44 @@ def test_other_slices_leave_no_group_of_the_first_behind(tmp_path: Path) -> None
     fresh = generate(tmp_path, make_job("zone=48, rack=24"))
     assert read_tree(again)[1].keys() == read_tree(fresh)[1].keys()
     assert b"job-completion-index / 24" in again.out
+
+
+def test_one_number_for_several_groups_is_refused_with_slices_as_without(tmp_path: Path) -> None:
+    box = {"template": {"spec": BOX}}
+    workers = {"groupName": "w", "replicas": 4, "minReplicas": 4, "maxReplicas": 4, "numOfHosts": 2, **box}
+    marks = {"krmfn.dev/gang": "true", "krmfn.dev/slices": "zone=4", "krmfn.dev/min-count": "4"}
+    metadata = {"name": "r", "namespace": "ml", "annotations": marks}
+    spec = {"headGroupSpec": box, "workerGroupSpecs": [workers]}
+    done = generate(tmp_path, {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec})
+    assert b"[min-count-for-groups]" in done.err
+
+
+def test_a_minimum_that_is_no_number_is_told_as_annotations_are_written(tmp_path: Path) -> None:
+    resource = make_job("zone=48")
+    resource["metadata"]["annotations"]["krmfn.dev/min-groups"] = "two"
+    done = generate(tmp_path, resource)
+    assert b"[annotation-value]" in done.err
+    assert b"without quotes" not in done.err
+
+
+@pytest.mark.parametrize(("racks", "verdict"), [(6, "open"), (5, "never")])
+def test_fit_counts_the_pods_of_every_slice(racks: int, verdict: str, tmp_path: Path) -> None:
+    """Six racks with room for 16 pods each hold the gang, five do not."""
+    box = {**BOX["containers"][0], "resources": {"requests": {"cpu": "1"}}}
+    job = make_job("zone=48, rack=16", template={"spec": {"restartPolicy": "Never", "containers": [box]}})
+    status = {"allocatable": {"cpu": "16", "memory": "64Gi", "pods": "110"}}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"n{at}", "labels": {"zone": str(at // 3), "rack": str(at)}},
+            "status": status,
+        }
+        for at in range(racks)
+    ]
+    (tmp_path / "nodes.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    (tmp_path / "krmfn.yaml").write_text(yaml.safe_dump(CONFIG))
+    words = ["fit", "--prove", "--config", "krmfn.yaml", "--cluster", "nodes.yaml", "-o", "json", "-"]
+    done = call(yaml.safe_dump(job).encode(), words, tmp_path)
+    (gang,) = yaml.safe_load(done.out)["gangs"]
+    assert (gang["verdict"], gang["pods"]) == (verdict, 96)
