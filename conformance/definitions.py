@@ -120,7 +120,8 @@ def read_definitions(project: str, version: str) -> Iterator[dict[str, Any]]:
         yield {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.{group}"},
+            # servers ask it of groups below k8s.io
+            "metadata": {"name": f"{plural}.{group}", "annotations": {"api-approved.kubernetes.io": "unapproved"}},
             "spec": {
                 "group": group,
                 "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},

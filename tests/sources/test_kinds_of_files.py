@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from conformance.definitions import list_projects, read_definitions
+from krmfn.model.kinds import KINDS
 from krmfn.model.tree import leaves
 from tests.sources.manifests import TEMPLATE, make_settings, manifest, paths_of, pods_of, read, rules_of
 
@@ -192,3 +194,63 @@ def test_executors_take_their_annotations_from_their_entry() -> None:
     assert paths_of(group) == [("spec", "executor")]
     assert (template.metadata_path, template.spec_path) == (("spec", "executor"), ("spec", "executor"))
     assert (template.scheduler, template.priority_class) == ("mine", "high")
+
+
+@pytest.mark.parametrize(
+    ("project", "group", "kind"),
+    [
+        ("sparkOperator", "sparkoperator.k8s.io", "SparkApplication"),
+        ("rbg", "workloads.x-k8s.io", "RoleBasedGroup"),
+        ("kthena", "workload.serving.volcano.sh", "ModelServing"),
+        ("kserve", "serving.kserve.io", "LLMInferenceService"),
+        ("leaderWorkerSet", "disaggregatedset.x-k8s.io", "DisaggregatedSet"),
+    ],
+)
+def test_the_definitions_have_the_paths_and_keep_what_links(project: str, group: str, kind: str) -> None:
+    """Each field that a file names is in one version at least, the annotations that the bridge reads are kept, and the
+    link is kept where a file says so."""
+    row = KINDS[group, kind]
+    newest = list(list_projects()[project]["versions"])[-1]
+    (definition,) = (each for each in read_definitions(project, newest) if each["spec"]["names"]["kind"] == kind)
+    schemas = [version["schema"]["openAPIV3Schema"] for version in definition["spec"]["versions"]]
+
+    def has(path: str) -> bool:
+        return any(keeps(schema, path.split("/")) for schema in schemas)
+
+    for role in row.templates:
+        assert has(role.path), role.path
+        place = role.path if role.spec else f"{role.path}/metadata"
+        assert role.aside or has(f"{place}/annotations"), place
+        for factor in role.factors or ():
+            for field in (factor.field, factor.over, factor.where, factor.less):
+                assert not field or has(field) or field in NEWER, field
+        if not role.spec and not role.aside:
+            kept = has(f"{role.path}/spec/schedulingGroup")
+            assert kept == (row.drops == ("", "")) or role.path in TYPED, role.path
+
+
+#: Of DisaggregatedSet 0.10, whose definitions are not here.
+NEWER = {"spec/slices"}
+#: The definition keeps what its controller, which knows the types of Kubernetes 1.34, drops.
+TYPED = {
+    "spec/roles/*/customComponentsPattern/components/*/template",
+    "spec/roles/*/components/*/template",
+}
+
+
+def keeps(schema: dict[str, Any], path: list[str]) -> bool:
+    """Whether a schema has a field, or keeps any."""
+    for step in path:
+        known = schema.get("properties", {}) if step != "*" else {"*"}
+        if schema.get("x-kubernetes-preserve-unknown-fields") and step not in known:
+            return True
+        below = schema.get("items") or schema.get("additionalProperties") if step == "*" else None
+        below = (
+            below
+            or schema.get("properties", {}).get(step)
+            or (None if step == "*" else schema.get("additionalProperties"))
+        )
+        if not isinstance(below, dict):
+            return False
+        schema = below
+    return True
