@@ -118,6 +118,8 @@ def test_jobs_of_github(repository: Path, tmp_path: Path) -> None:
 def test_jobs_of_gitlab(repository: Path, tmp_path: Path) -> None:
     """Each job has a checkout of the same commit; artifacts are unpacked over it."""
     jobs = read("gitlab-parallel.yaml")
+    for job in jobs.values():  # what is installed is here
+        job["script"] = [command for command in job["script"] if not command.startswith(("pip ", "curl "))]
     number = jobs["check"]["parallel"]
     kept: dict[str, str] = {}
     for node in range(1, number + 1):
