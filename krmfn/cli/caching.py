@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from krmfn import __version__
 from krmfn.cli import streams
 from krmfn.releases.schemastore import root
+from krmfn.workspace.disk import find_here
 from krmfn.workspace.git import name_tree
 from krmfn.workspace.processes import find_program
 from krmfn.workspace.storing import NotTrusted, Store
@@ -121,10 +122,11 @@ def _is_stream(text: object) -> bool:
 
 
 def _name_run(command: str, words: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Everything that decides what a command says, but for what it reads."""
+    """Everything that decides what a command says, but for what it reads. Raises InputMissing where the working
+    directory is gone."""
     given = sorted((key, repr(value)) for key, value in options.items() if key != "cache")
     environment = [os.environ.get(name) for name in _ENVIRONMENT]
-    return repr((_identify(), command, list(words), given, os.getcwd(), environment, streams.describe()))
+    return repr((_identify(), command, list(words), given, find_here(), environment, streams.describe()))
 
 
 def _identify() -> tuple[object, ...]:

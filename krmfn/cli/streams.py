@@ -148,8 +148,11 @@ def _show(things: Sequence[_Thing], label: str) -> Iterator[_Thing]:
 
 def describe() -> tuple[object, ...]:
     """What the streams are, as far as it shows in what is written to them."""
+    from shutil import get_terminal_size
+
     found = [each for each in (sys.stdout, sys.stderr) if each is not None]
-    return tuple((each.isatty(), each.encoding) for each in found)
+    width = get_terminal_size().columns if any(each.isatty() for each in found) else 0
+    return width, *((each.isatty(), each.encoding) for each in found)
 
 
 def expect() -> TextIO:

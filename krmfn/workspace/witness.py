@@ -94,16 +94,9 @@ def _spell_kind(status: os.stat_result) -> str:
     return oct(stat.S_IFMT(status.st_mode))
 
 
-def _ask_kind(path: str) -> str:
+def _ask_kind(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> str:
     try:
-        return _spell_kind(os.lstat(path))
-    except (OSError, ValueError):
-        return ""
-
-
-def _ask_target(path: str) -> str:
-    try:
-        return _spell_kind(os.stat(path))
+        return _spell_kind(look(path))
     except (OSError, ValueError):
         return ""
 
@@ -122,7 +115,8 @@ def _ask_data(path: str) -> str:
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         with open(number, "rb") as stream:
-            return hashlib.sha256(stream.read()).hexdigest() if stat.S_ISREG(os.fstat(number).st_mode) else ""
+            # A dump of a cluster can have gigabytes: it is not held as a whole.
+            return hashlib.file_digest(stream, "sha256").hexdigest() if stat.S_ISREG(os.fstat(number).st_mode) else ""
     except (OSError, ValueError):
         return ""
 
@@ -136,7 +130,7 @@ def _ask_program(name: str) -> str:
 _ANSWERS: Final[Mapping[str, Callable[[str], str]]] = {
     "real": os.path.realpath,
     "there": lambda path: str(os.path.lexists(path)),
-    "leads to": _ask_target,
+    "leads to": lambda path: _ask_kind(path, os.stat),
     "kind": _ask_kind,
     "entries": _ask_entries,
     "data": _ask_data,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -14,7 +18,7 @@ import pytest
 
 from krmfn.cli import caching, validate
 from krmfn.workspace import storing
-from tests.front_door import Done, call
+from tests.front_door import ROOT, Done, call
 
 JOB = """\
 apiVersion: batch/v1
@@ -329,3 +333,42 @@ def test_the_folder_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytes
 
 def _newest(cache: Path) -> Path:
     return max(_list_entries(cache), key=lambda path: path.stat().st_mtime_ns)
+
+
+def test_a_folder_that_is_gone_is_said_as_without_cache(tmp_path: Path) -> None:
+    for words in ("", f"--cache {tmp_path}/c"):
+        (tmp_path / "gone").mkdir()
+        line = f"cd gone && rmdir ../gone && {sys.executable} -m krmfn validate . {words}"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2, done.stderr
+        assert "the working directory was deleted" in done.stderr
+
+
+def test_a_terminal_of_another_width_gets_lines_of_its_width(repository: Path, tmp_path: Path) -> None:
+    """What COLUMNS says is in the environment; a window that is resized changes nothing there."""
+    for width in (80, 40):
+        shown = [look(repository, width, *more) for more in ((), ("--cache", str(tmp_path / "c")))]
+        assert shown[0] == shown[1]
+
+
+def look(folder: Path, width: int, *more: str) -> bytes:
+    """`krmfn validate` at a terminal with so many columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "KRMFN_CACHE")}
+    environment |= {"PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    words = [sys.executable, "-m", "krmfn", "validate", *more]
+    process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment)
+    os.close(theirs)
+    shown = b""
+    try:
+        while data := os.read(ours, 65536):
+            shown += data
+    except OSError:  # how Linux says that nobody writes any more
+        pass
+    os.close(ours)
+    process.wait()
+    return shown
