@@ -12,7 +12,7 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig, group_by, key_of, name_of
 from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
-from krmfn.survey.census import Census, Template
+from krmfn.survey.census import Census, Template, once
 
 #: What Kubernetes is built for: https://kubernetes.io/docs/setup/best-practices/cluster-large/
 MOST_PODS: Final = 150_000
@@ -81,6 +81,7 @@ def call_roll(census: Census) -> Roster:
     return Roster(waiting, tuple(pod for pod in (*made, *strangers) if pod.node), by_template)
 
 
+@once
 def list_parts(census: Census) -> list[Template]:
     """The templates; in place of one whose pods are in several groups, what each of these has of it."""
     parts: dict[tuple[int, Path], list[Template]] = {}

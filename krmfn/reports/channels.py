@@ -54,6 +54,25 @@ def xml(text: str) -> str:
     return text
 
 
+def markup(text: str) -> str:
+    """The same of a text that is one line."""
+    return xml(line(text))
+
+
+def open_page(title: str, style: str, policy: str = "") -> str:
+    """The beginning of an HTML page that loads nothing, up to its body. `policy` allows its own scripts."""
+    policy = f"default-src 'none'; style-src 'unsafe-inline'{policy}"
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{markup(title)}</title><style>{style}</style></head><body>",
+        ]
+    )
+
+
 def github(text: str) -> str:
     """The message of a workflow command. Line feeds become `%0A`, which the page shows as such."""
     return re.sub(_TEXT, spell, text.replace("\r\n", "\n")).replace("%", "%25").replace("\n", "%0A")

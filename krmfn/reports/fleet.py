@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from krmfn.krm.results import SEVERITIES, Result
 from krmfn.reports import channels
+from krmfn.reports.channels import markup, open_page
 from krmfn.reports.ordering import count, summarize
 from krmfn.reports.report import describe, rule_id
 
@@ -103,14 +104,10 @@ def render_markdown(checked: Sequence[FleetRow]) -> str:
 def render_html(checked: Sequence[FleetRow]) -> str:
     """The page. It loads nothing, and runs no script but its own."""
     script = base64.b64encode(sha256(_SCRIPT.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'"
     rows = [(each, *row) for each in checked for row in list_rules(each.results)]
     lines = [
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{_text(sum_up(checked))}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{_text(sum_up(checked))}</h1><p>",
+        open_page(sum_up(checked), _STYLE, f"; script-src 'sha256-{script}'"),
+        f"<h1>{markup(sum_up(checked))}</h1><p>",
         *_list_filters("owner", (each.owner for each in checked)),
         *_list_filters("severity", SEVERITIES),
         *_list_filters("rule", (row[1] for row in rows)),
@@ -118,20 +115,20 @@ def render_html(checked: Sequence[FleetRow]) -> str:
         *_head("repository", "owner", "status", "errors", "warnings", "seconds"),
     ]
     for each in sorted(checked, key=_rank):
-        lines.append(f'<tr class="{each.status}" data-text data-owner="{_text(each.owner)}">')
-        lines.append(f"<td>{_text(each.name)}</td><td>{_text(each.owner)}</td>")
-        lines.append(f"<td>{_text(each.failure or each.status)}</td>")
+        lines.append(f'<tr class="{each.status}" data-text data-owner="{markup(each.owner)}">')
+        lines.append(f"<td>{markup(each.name)}</td><td>{markup(each.owner)}</td>")
+        lines.append(f"<td>{markup(each.failure or each.status)}</td>")
         for severity in ("error", "warning"):
             number = count(each.results)[severity]
-            lines.append(f'<td class="n" data-key="{number}">{_text(_spell_number(each, severity))}</td>')
+            lines.append(f'<td class="n" data-key="{number}">{markup(_spell_number(each, severity))}</td>')
         lines.append(f'<td class="n">{each.seconds:.1f}</td></tr>')
     lines += ["</tbody></table>", *_head("repository", "owner", "rule", "severity", "findings", "the first of them")]
     for each, rule, severity, number, first in rows:
         data = {"owner": each.owner, "severity": severity, "rule": rule}
-        marks = "".join(f' data-{key}="{_text(value)}"' for key, value in data.items())
+        marks = "".join(f' data-{key}="{markup(value)}"' for key, value in data.items())
         lines.append(f'<tr class="{severity}" data-text{marks}>')
-        lines += [f"<td>{_text(text)}</td>" for text in (each.name, each.owner, rule, severity)]
-        lines.append(f'<td class="n">{number}</td><td>{_text(first)}</td></tr>')
+        lines += [f"<td>{markup(text)}</td>" for text in (each.name, each.owner, rule, severity)]
+        lines.append(f'<td class="n">{number}</td><td>{markup(first)}</td></tr>')
     return "\n".join([*lines, f"</tbody></table><script>{_SCRIPT}</script></body></html>", ""])
 
 
@@ -168,13 +165,9 @@ def _spell_number(checked: FleetRow, severity: str) -> str:
 
 def _list_filters(key: str, values: Iterable[str]) -> Iterator[str]:
     yield f'<label>{key} <select data-filter="{key}"><option value="">all</option>'
-    yield from (f"<option>{_text(value)}</option>" for value in dict.fromkeys(sorted(filter(None, values))))
+    yield from (f"<option>{markup(value)}</option>" for value in dict.fromkeys(sorted(filter(None, values))))
     yield "</select></label>"
 
 
 def _head(*names: str) -> Iterator[str]:
     yield f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>"
-
-
-def _text(text: str) -> str:
-    return channels.xml(channels.line(text))

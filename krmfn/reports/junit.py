@@ -62,4 +62,4 @@ def _list(results: Sequence[Result]) -> str:
 
 
 def _attribute(value: str) -> str:
-    return f'"{channels.xml(channels.line(value))}"'
+    return f'"{channels.markup(value)}"'

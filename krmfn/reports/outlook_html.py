@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from krmfn.forecast.standing import Outlook, Standing
 from krmfn.model.wording import count
-from krmfn.reports import channels, outlook_svg
+from krmfn.reports import outlook_svg
+from krmfn.reports.channels import markup, open_page
 from krmfn.reports.outlook_view import (
     View,
     group_alike,
@@ -32,24 +33,17 @@ td.n,th.n{text-align:right;font-variant-numeric:tabular-nums} svg{width:100%;hei
 
 def render(views: Sequence[View]) -> str:
     """The page."""
-    title = _text("; ".join(summarize(view.outlook) for view in views))
-    lines = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{title}</title><style>{_STYLE}</style></head><body>",
-    ]
+    lines = [open_page("; ".join(summarize(view.outlook) for view in views), _STYLE)]
     for number, view in enumerate(views):
         heading = f"{view.world}: {summarize(view.outlook)}" if view.world else summarize(view.outlook)
-        lines.append(f"<h1>{_text(heading)}</h1>")
-        lines.append(f"<p>{_text(name_authority(view))}</p>")
+        lines.append(f"<h1>{markup(heading)}</h1>")
+        lines.append(f"<p>{markup(name_authority(view))}</p>")
         if view.outlook.loads:
             lines.append(outlook_svg.render([view._replace(world="")], f"-{number}", headed=False))
         lines += _list_gangs(view.outlook)
         lines += _list_nodes(view.outlook)
     note = note_worlds(views)
-    lines += [f"<p>{_text(note)}</p>"] if note else []
+    lines += [f"<p>{markup(note)}</p>"] if note else []
     return "\n".join([*lines, "</body></html>", ""])
 
 
@@ -62,16 +56,17 @@ def _list_gangs(outlook: Outlook) -> Iterator[str]:
 
 def _row(standing: Standing) -> Iterator[str]:
     where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
-    yield f'<tr class="{standing.verdict}"><td>{_text(standing.name)}</td><td class="n">{spell_pods(standing)}</td><td>'
-    yield f"<b>{spell_verdict(standing)}</b>{_text(where)}"
+    pods = spell_pods(standing)
+    yield f'<tr class="{standing.verdict}"><td>{markup(standing.name)}</td><td class="n">{pods}</td><td>'
+    yield f"<b>{spell_verdict(standing)}</b>{markup(where)}"
     for text in (standing.why, standing.way_out):
         if text:
-            yield f'<div class="why">{_text(text)}</div>'
+            yield f'<div class="why">{markup(text)}</div>'
     if standing.places:
         yield f"<details><summary>{count(len(standing.places), 'pod')}</summary><ul>"
         for place in standing.places:
             said = place.node or place.message or "no node"
-            yield f"<li>{_text(place.pod.name)}: {_text(said)}</li>"
+            yield f"<li>{markup(place.pod.name)}: {markup(said)}</li>"
         yield "</ul></details>"
     yield "</td></tr>"
 
@@ -81,7 +76,7 @@ def _list_nodes(outlook: Outlook) -> Iterator[str]:
     if not loads:
         return
     resources = list_resources(loads)
-    heads = "".join(f'<th class="n">{_text(resource)}</th>' for resource in resources)
+    heads = "".join(f'<th class="n">{markup(resource)}</th>' for resource in resources)
     yield f"<details><summary>{count(len(loads), 'node')}</summary><table>"
     yield f"<thead><tr><th>node</th><th>domain</th>{heads}"
     yield "<th>pods</th></tr></thead><tbody>"
@@ -90,9 +85,5 @@ def _list_nodes(outlook: Outlook) -> Iterator[str]:
         cells = "".join(f'<td class="n">{spell_share(load, resource)}</td>' for resource in resources)
         pods = [f"{gang} ×{count}" for gang, count in load.gangs.items()]
         pods += [f"{load.others} others"] if load.others else []
-        yield f"<tr><td>{_text(name)}</td><td>{_text(load.domain)}</td>{cells}<td>{_text(', '.join(pods))}</td></tr>"
+        yield f"<tr><td>{markup(name)}</td><td>{markup(load.domain)}</td>{cells}<td>{markup(', '.join(pods))}</td></tr>"
     yield "</tbody></table></details>"
-
-
-def _text(text: str) -> str:
-    return channels.xml(channels.line(text))

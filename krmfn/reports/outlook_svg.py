@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.wording import count
-from krmfn.reports import channels
+from krmfn.reports.channels import markup
 from krmfn.reports.outlook_view import (
     LIGHT,
     View,
@@ -90,8 +90,8 @@ def render(views: Sequence[View], mark: str = "", headed: bool = True) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top + _EDGE}" '
             f'viewBox="0 0 {WIDTH} {top + _EDGE}" role="img" aria-labelledby="title{mark} told{mark}">',
-            f'<title id="title{mark}">{_xml(title)}</title>',
-            f'<desc id="told{mark}">{_xml(told)}</desc>',
+            f'<title id="title{mark}">{markup(title)}</title>',
+            f'<desc id="told{mark}">{markup(told)}</desc>',
             f"<style>{STYLE}</style>",
             f'<rect class="bg" width="{WIDTH}" height="{top + _EDGE}"/>',
             *parts,
@@ -238,7 +238,7 @@ def _draw_node(
 ) -> Iterator[str]:
     load, style = card.load, "more" if card.number > 1 else "card"
     told = ", ".join([f"{gang} ×{count}" for gang, count in load.gangs.items()] + [f"{load.others} others"])
-    yield f"<g><title>{_xml(f'{load.name}: {told}')}</title>"
+    yield f"<g><title>{markup(f'{load.name}: {told}')}</title>"
     yield f'<rect class="{style}" x="{left}" y="{top}" width="{_CARD}" height="{height}" rx="5"/>'
     yield _text(left + 8, top + 18, _shorten(load.name, _NAME), "b")
     if card.note:
@@ -271,7 +271,7 @@ def _draw_pod(x: int, y: int, mark: _Mark, told: str, hollow: bool = False) -> I
         paint = f'fill="none" stroke="{mark.fill}" stroke-width="1.5" stroke-dasharray="3 2"'
     yield "<g>"
     if told:
-        yield f"<title>{_xml(told)}</title>"
+        yield f"<title>{markup(told)}</title>"
     size = _POD - 2 * edge
     yield f'<rect x="{x + edge}" y="{y + edge}" width="{size}" height="{size}" rx="3" {paint}/>'
     ink = "" if hollow else f' style="fill:{mark.ink}"'
@@ -280,11 +280,7 @@ def _draw_pod(x: int, y: int, mark: _Mark, told: str, hollow: bool = False) -> I
 
 
 def _text(x: int, y: int, text: str, style: str) -> str:
-    return f'<text class="{style}" x="{x}" y="{y}">{_xml(text)}</text>'
-
-
-def _xml(text: str) -> str:
-    return channels.xml(channels.line(text))
+    return f'<text class="{style}" x="{x}" y="{y}">{markup(text)}</text>'
 
 
 def _shorten(name: str, most: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from krmfn.reports import channels
+from krmfn.reports.channels import markup, open_page
 from krmfn.survey.forest import Branch
 
 WIDTH: Final = 960
@@ -28,6 +28,13 @@ STYLE: Final = "\n".join(
         ".card{fill:#151b23;stroke:#3d444d} .way{stroke:#656c76} .workload{fill:#9198a1} .composite{fill:#ab7df8}",
         ".group{fill:#4493f8} .pods{fill:#3fb950} .never{fill:#ff7b72} .loose{fill:#d29922}}",
     ]
+)
+
+
+#: Of the page around it.
+_PAGE: Final = (
+    ":root{color-scheme:light dark;background:#ffffff}svg{max-width:100%;height:auto}"
+    "@media (prefers-color-scheme:dark){:root{background:#0d1117}}"
 )
 
 
@@ -55,7 +62,7 @@ def render(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str
     return "\n".join(
         [
             f'{head} aria-labelledby="title told"><title id="title">Trees of groups</title>',
-            f'<desc id="told">{_spell(" ".join(told))}</desc><style>{STYLE}</style>',
+            f'<desc id="told">{markup(" ".join(told))}</desc><style>{STYLE}</style>',
             f'<rect class="bg" width="{WIDTH}" height="{top}"/>',
             *parts,
             "</svg>",
@@ -66,14 +73,7 @@ def render(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str
 
 def render_page(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str:
     """The picture as a page, which loads nothing."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Trees of groups</title>\n'
-        "<style>:root{color-scheme:light dark;background:#ffffff}svg{max-width:100%;height:auto}"
-        "@media (prefers-color-scheme:dark){:root{background:#0d1117}}</style></head>\n"
-        f"<body>\n{render(worlds)}</body></html>\n"
-    )
+    return f"{open_page('Trees of groups', _PAGE)}\n{render(worlds)}</body></html>\n"
 
 
 def _list_rows(tree: Branch) -> Iterator[tuple[Branch, int, int]]:
@@ -107,8 +107,4 @@ def _write(left: int, top: int, words: str, kind: str) -> str:
     """A line of text, cut at the edge; all of it is its tooltip."""
     room = max((WIDTH - _EDGE - left) // _LETTER, 8)
     shown = words if len(words) <= room else words[: room - 1] + "…"
-    return f'<text class="{kind}" x="{left}" y="{top}">{_spell(shown)}<title>{_spell(words)}</title></text>'
-
-
-def _spell(words: str) -> str:
-    return channels.xml(channels.line(words))
+    return f'<text class="{kind}" x="{left}" y="{top}">{markup(shown)}<title>{markup(words)}</title></text>'

@@ -22,7 +22,7 @@ Sources know neither targets nor checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.results import ResourceRef
@@ -32,7 +32,7 @@ from krmfn.model.tree import leaves
 
 if TYPE_CHECKING:
     from krmfn.config import GangOptions, Settings
-    from krmfn.model.tree import Group
+    from krmfn.model.tree import Group, Leaf
     from krmfn.sources.manifest import Find, Manifest, SourceReading
 
 __all__ = ["count_pods", "is_read", "read_group", "read_tree"]
@@ -135,19 +135,24 @@ def read_group(manifest: Manifest) -> Group | None:
     )
     group = source(manifest)
     if group is not None and row.keeper is not None and row.group != "ray.io" and not manifest.counting:
-        every, options = leaves(group), manifest.options
-        if not options.slices and (options.granularity != "Replica" or not any(leaf.by for leaf in every)):
+        every = leaves(group)
+        if not _shares_templates(manifest, every):
             last = row.templates[-1].path.rpartition("/")[2]  # that of the most pods
             paths = [template.path for leaf in every for template in leaf.templates]
             manifest.note_link_version(next((path for path in paths if path[-1] == last), paths[0]))
     return group
 
 
+def _shares_templates(manifest: Manifest, every: Iterable[Leaf]) -> bool:
+    """Whether pods of one template are to be in several groups: slices, or replicas."""
+    options = manifest.options
+    return bool(options.slices) or (options.granularity == "Replica" and any(leaf.by for leaf in every))
+
+
 def _check_bridge(manifest: Manifest, group: Group) -> None:
     """Say where pods cannot be linked when they are created, although that is what the configuration says."""
-    settings, every = manifest.settings, leaves(group)
-    options = manifest.options
-    apart = bool(options.slices) or (options.granularity == "Replica" and any(leaf.by for leaf in every))
+    settings, options, every = manifest.settings, manifest.options, leaves(group)
+    apart = _shares_templates(manifest, every)
     if not apart and not any(template.bridged for leaf in every for template in leaf.templates):
         return
     path = ("metadata", "annotations", "krmfn.dev/slices" if options.slices else "krmfn.dev/granularity")

@@ -48,11 +48,9 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     more than the pods is left to the target, which refuses it.
     """
     if options.nested and any(leaf.by or leaf.number for leaf in leaves(group)):
-        names = {leaf.name for leaf in leaves(group)}
-        strange = [pair for pair in options.group_topology_keys.items() if pair[0] not in names]
-        found = [_note_unused(group, name, key, options) for name, key in strange]
         numbers = _check_number(group, options) if isinstance(group, Composite) else ()
-        return Shaped(_nest(group, options), (*found, *numbers, *_note_minima(group, options)))
+        found = (*_note_strangers(group, options), *numbers, *_note_minima(group, options))
+        return Shaped(_nest(group, options), found)
     if options.granularity == "Replica" and any(leaf.by for leaf in leaves(group)):
         return Shaped(_split(group, options))
     group = _forget_replicas(group)
@@ -66,13 +64,11 @@ def shape(group: Group, options: GangOptions) -> Shaped:
         key, unused = options.topology_key, options.group_topology_keys
         if alone in unused:
             key, unused = unused[alone], {name: each for name, each in unused.items() if name != alone}
-        notes = [_note_unused(group, name, key, options) for name, key in unused.items()]
+        notes = [_note_unused(group, name, key) for name, key in unused.items()]
         notes += _note_minima(group, options, merged)
         return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), tuple(notes))
     notes = [*_check_number(merged, options), *_note_optional(merged), *_note_minima(group, options)]
-    known = {leaf.name for leaf in leaves(merged)}
-    keys = options.group_topology_keys
-    notes += [_note_unused(group, name, key, options) for name, key in keys.items() if name not in known]
+    notes += _note_strangers(group, options)
     if isinstance(options.min_count, int) and len(leaves(merged)) == 1:
         merged = merged._replace(children=(leaves(merged)[0]._replace(min_count=options.min_count),))
     refined = _refine(merged, options)
@@ -232,21 +228,28 @@ def _note_optional(group: Composite) -> Iterator[Note]:
             yield Note("group-not-guaranteed", leaf.templates[0].count_path, message)
 
 
-def _note_unused(group: Group, name: str, key: str, options: GangOptions) -> Note:
+def _note_strangers(group: Group, options: GangOptions) -> Iterator[Note]:
+    """Topology keys of groups that there are not."""
+    known = {leaf.name for leaf in leaves(group)}
+    for name, key in options.group_topology_keys.items():
+        if name not in known:
+            yield _note_unused(group, name, key)
+
+
+def _note_unused(group: Group, name: str, key: str) -> Note:
     known = [leaf.name for leaf in leaves(group)]
     if name in known:
         path = leaves(group)[known.index(name)].templates[0].count_path
         message = f"topology key {key} of group {name} has no effect: the gang is one group"
         return Note("group-topology-unused", path, message, key, hint="Set granularity: Group.")
+    message = f"topology key {key} has no effect: there is no group {name} with pods"
+    return Note("group-topology-unused", (), message, key, hint=_suggest(name, known))
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    """What a group may be called instead."""
     nearest = find_nearest(name, known)
-    hint = f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
-    return Note(
-        "group-topology-unused",
-        (),
-        f"topology key {key} has no effect: there is no group {name} with pods",
-        key,
-        hint=hint,
-    )
+    return f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
 
 
 def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None) -> Iterator[Note]:
@@ -258,12 +261,7 @@ def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None)
         wanted["krmfn.dev/min-groups"] = ""
     for mark, name in wanted.items():
         if name and name not in known:
-            nearest = find_nearest(name, known)
-            hint = (
-                f"Did you mean {nearest}?"
-                if nearest
-                else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
-            )
+            hint = _suggest(name, known)
             yield Note("minimum-unused", (*marks, mark), f"{mark} has no effect: there is no such group", hint=hint)
         elif merged is not None:
             hint = "Set granularity: Group, or Replica if the resource has replicas of several pods."
