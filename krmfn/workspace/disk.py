@@ -62,9 +62,11 @@ class Disk(Tree):
         self.repository = find_top(folder)
         self.boundary = self.repository or (here if is_below(folder, here) else folder)
         super().__init__(here, self.boundary)
+        #: Paths without links, of folders that were met: a file is looked for thirty times, a folder in all of them.
+        self._folders: dict[str, str] = {}
 
     def resolve(self, path: str) -> str:
-        real = witness.realpath(path)
+        real = self._follow(path)
         if not is_below(real, self.boundary):
             named = os.path.normpath(os.path.join(self.here, path))
             if is_below(named, self.boundary):
@@ -74,6 +76,16 @@ class Disk(Tree):
         if not witness.lexists(real):
             raise FileNotFoundError(path)
         return real
+
+    def _follow(self, path: str) -> str:
+        """The path without links."""
+        folder, name = os.path.split(path)
+        if name in ("", os.curdir, os.pardir):
+            return witness.realpath(path)
+        if folder not in self._folders:
+            self._folders[folder] = witness.realpath(folder)
+        whole = os.path.join(self._folders[folder], name)
+        return witness.realpath(whole) if witness.islink(whole) else whole
 
     def kind(self, path: str) -> str:
         try:

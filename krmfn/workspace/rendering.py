@@ -18,7 +18,6 @@ import threading
 from collections import deque
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any, NamedTuple
 
 from krmfn.model.showing import HIDDEN
@@ -86,22 +85,23 @@ def render_all(
     programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
     with _end_with_signals(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
-        waiting: deque[tuple[str, Build | NotRendered]] = deque()
+        waiting: deque[tuple[str, Build | Rendered | NotRendered]] = deque()
         known = {} if done is None else done
         workshop = _Workshop(tree, (kustomize, "build"), programs, root, partly, added, known, [])
         rest = iter(folders)
+        # One more than there are processors: a copy is made while the others are built.
+        free_places = (os.cpu_count() or 1) + 1
         try:
             while True:
-                # One more than there are processors: a copy is made while the others are built.
-                for folder in islice(rest, max(0, (os.cpu_count() or 1) + 1 - len(waiting))):
-                    try:
-                        waiting.append((folder, Build(workshop, folder, free=partly or folder in free)))
-                    except NotRendered as reason:
-                        waiting.append((folder, reason))
+                while free_places and (folder := next(rest, None)):
+                    begun = _begin(workshop, folder, free=partly or folder in free)
+                    free_places -= isinstance(begun, Build)
+                    waiting.append((folder, begun))
                 if not waiting:
                     return
                 folder, first = waiting[0]
-                result = first if isinstance(first, NotRendered) else first.end()
+                result = first.end() if isinstance(first, Build) else first
+                free_places += isinstance(first, Build)
                 waiting.popleft()
                 yield folder, result
         finally:
@@ -133,6 +133,15 @@ class _Workshop(NamedTuple):
     running: list[Background]
 
 
+def _begin(workshop: _Workshop, folder: str, *, free: bool) -> Build | Rendered | NotRendered:
+    """A build that runs, or what is known without one."""
+    try:
+        build = Build(workshop, folder, free=free)
+        return build if build.is_running else build.end()
+    except NotRendered as reason:
+        return reason
+
+
 class Build:
     """kustomize at work on a copy of a kustomization."""
 
@@ -153,6 +162,11 @@ class Build:
                 self._start(words)
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether kustomize had to be started."""
+        return self._running is not None
 
     def _summarize(self, words: Sequence[str]) -> bytes:
         """The digest of what kustomize would be started with: its words, and all files of the copy."""
