@@ -6,17 +6,17 @@ The first cause that is certain is told; what the scheduler and the controllers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
+from krmfn.forecast.voices import FOREIGN, Explanation, group_said, listen, read_conditions, read_refusals
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER, SCHEDULERS
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
-from krmfn.releases.release import GROUP
-from krmfn.releases.spelling import LINK_FIELDS, NAMED
+from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census
 from krmfn.survey.owners import find_controller
 
@@ -50,12 +50,6 @@ class _Pods(NamedTuple):
     bound: Sequence[Item]
     older: Set[int]
     done: Set[int]
-
-
-class _Explanation(NamedTuple):
-    text: str
-    way_out: str = ""
-    rule: str = ""
 
 
 def find_object(items: Sequence[Item], word: str) -> list[Item]:
@@ -107,16 +101,16 @@ def diagnose(
     pods = _find_pods(top, items, standing, owners)
     mine, bound = pods.mine, pods.bound
     named = {name for pod in mine for name in _name_groups(pod)}
-    foreign = (each for each in items if each.ref.group in _FOREIGN and each is not top)
+    foreign = (each for each in items if each.ref.group in FOREIGN and each is not top)
     about += [each for each in foreign if owners.find_top(each) is top or _name(each) in named]
-    said = tuple(_group(_listen(about, mine, items)))
+    said = tuple(group_said(listen(about, mine, items)))
     wanted = len(standing.places) if standing else len(mine)
     state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if wanted else "it has no pods"
     if standing:
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
         if pods.older:
             state += f"; {len(pods.older)} more {'pods are' if len(pods.older) > 1 else 'pod is'} not in it"
-    cause = _find_cause(top, about, standing, pods, wanted, findings) or _Explanation("")
+    cause = _find_cause(top, about, standing, pods, wanted, findings) or Explanation("")
     # Rules speak about files; here the objects come from a cluster.
     text, way_out = (
         each.replace("the files checked", "the data of the cluster") for each in (cause.text, cause.way_out)
@@ -128,7 +122,7 @@ def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None, owne
     live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
     mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
     owned = [pod for pod in live.values() if owners.find_top(pod) is top]
-    if not owned and top.ref.group in _FOREIGN:
+    if not owned and top.ref.group in FOREIGN:
         owned = [pod for pod in live.values() if _name(top) in _name_groups(pod)]
     every = {id(pod): pod for pod in (*mine, *owned)}
     done = {key for key, pod in every.items() if dig(pod.value, "status", "phase") in ("Succeeded", "Failed")}
@@ -186,19 +180,19 @@ def _find_cause(
     pods: _Pods,
     wanted: int,
     findings: Sequence[Finding],
-) -> _Explanation | None:
+) -> Explanation | None:
     """The first cause that is certain, None where all is well."""
     if wanted and len(pods.bound) >= wanted:
         return None
     here = {id(item) for item in about}
     own = [finding for finding in findings if id(finding.item) in here]
-    untold = not any(text for pod in pods.mine for text in _read_conditions(pod))
+    untold = not any(text for pod in pods.mine for text in read_conditions(pod))
     causes = (
         _find_elsewhere(top, own, wanted),
         _find_suspended(top, own, about),
         _find_torn(own, pods, untold),
         _find_broken(own, "error"),
-        next((found for item in about for found in _read_refusals(item)), None),
+        next((found for item in about for found in read_refusals(item)), None),
         _find_deleted(about),
         _find_short(top, standing, pods),
         _find_gated(pods),
@@ -212,76 +206,76 @@ def _find_cause(
     )
     found = next(filter(None, causes), None)
     if found is None and not wanted:
-        return _Explanation(
+        return Explanation(
             f"{top.kind} {top.name} has no pods in the data", "Add the pods and events of the namespace to the data."
         )
-    return found or _Explanation("the data does not show why", "Check the log of the scheduler that the pods name.")
+    return found or Explanation("the data does not show why", "Check the log of the scheduler that the pods name.")
 
 
-def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> _Explanation | None:
+def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanation | None:
     """Pods that are in another cluster, or those of a Ray cluster that a job of it only uses."""
     found = next((found for found in own if found.rule == ELSEWHERE), None)
     if found:
-        return _Explanation(found.message, found.hint, found.rule)
+        return Explanation(found.message, found.hint, found.rule)
     selector = as_mapping(dig(top.value, "spec", "clusterSelector"))
     if wanted or top.kind != "RayJob" or not selector:
         return None
     words = ", ".join(f"{key}: {value}" for key, value in selector.items())
     text = f"RayJob {top.name} creates no pods of a cluster: it uses the RayCluster with {words}"
-    return _Explanation(text, "Ask why that RayCluster, or the RayJob's submitter, does not run.")
+    return Explanation(text, "Ask why that RayCluster, or the RayJob's submitter, does not run.")
 
 
-def _find_suspended(top: Item, own: Sequence[Finding], about: Iterable[Item]) -> _Explanation | None:
+def _find_suspended(top: Item, own: Sequence[Finding], about: Iterable[Item]) -> Explanation | None:
     """Of what Kueue resumes, why it does not: what is proved first, then its own words."""
     if dig(top.value, "spec", "suspend") is not True:
         return None
     text = f"{top.kind} {top.name} is suspended: no pods are created"
     queue = top.labels.get(KUEUE_QUEUE)
     if not queue:
-        return _Explanation(text, "Set spec.suspend to false.")
+        return Explanation(text, "Set spec.suspend to false.")
     of_queue = [found for found in own if found.rule.startswith("kueue-")]
     return (
         _find_broken(of_queue, "error")
         or _find_broken(of_queue, "warning")
         or _find_unadmitted(about)
-        or _Explanation(text, f"Kueue resumes it when the queue {queue} has quota.")
+        or Explanation(text, f"Kueue resumes it when the queue {queue} has quota.")
     )
 
 
-def _find_unadmitted(about: Iterable[Item]) -> _Explanation | None:
+def _find_unadmitted(about: Iterable[Item]) -> Explanation | None:
     """What another scheduler says of its own object for the gang."""
     for item in about:
-        if item.ref.group in _FOREIGN:
-            for text in _read_conditions(item):
+        if item.ref.group in FOREIGN:
+            for text in read_conditions(item):
                 way = f"Make room in the queue of {item.kind} {item.name}, or lower what its pods request."
-                return _Explanation(f"{_FOREIGN[item.ref.group]} does not start {item.kind} {item.name}: {text}", way)
+                return Explanation(f"{FOREIGN[item.ref.group]} does not start {item.kind} {item.name}: {text}", way)
     return None
 
 
-def _find_broken(findings: Iterable[Finding], severity: str) -> _Explanation | None:
+def _find_broken(findings: Iterable[Finding], severity: str) -> Explanation | None:
     return next(
-        (_Explanation(found.message, found.hint, found.rule) for found in findings if found.severity == severity), None
+        (Explanation(found.message, found.hint, found.rule) for found in findings if found.severity == severity), None
     )
 
 
-def _find_torn(own: Iterable[Finding], pods: _Pods, untold: bool) -> _Explanation | None:
+def _find_torn(own: Iterable[Finding], pods: _Pods, untold: bool) -> Explanation | None:
     """Some pods of the gang run without the others, or will: its scheduler does not know groups."""
     off = next((found for found in own if found.rule == "cluster-gate-off"), None)
-    return _Explanation(off.message, off.hint, off.rule) if off and (pods.bound or untold) else None
+    return Explanation(off.message, off.hint, off.rule) if off and (pods.bound or untold) else None
 
 
-def _find_untried(pods: _Pods) -> _Explanation | None:
+def _find_untried(pods: _Pods) -> Explanation | None:
     """Another scheduler has to place the pods, and said nothing."""
     for pod in pods.mine:
         name = as_text(dig(pod.value, "spec", "schedulerName"))
-        if name not in ("", DEFAULT_SCHEDULER) and pod not in pods.bound and not any(_read_conditions(pod)):
+        if name not in ("", DEFAULT_SCHEDULER) and pod not in pods.bound and not any(read_conditions(pod)):
             cause = f"pod {pod.name} names the scheduler {name}, which has not tried to place it"
             way = f"Check that {name} runs, and that it knows PodGroups, or remove schedulerName."
-            return _Explanation(cause, way)
+            return Explanation(cause, way)
     return None
 
 
-def _find_fitting(standing: Standing | None, pods: _Pods) -> _Explanation | None:
+def _find_fitting(standing: Standing | None, pods: _Pods) -> Explanation | None:
     """The scheduler itself, asked here, would place all pods: what may go wrong later is not in the way."""
     if standing is None or standing.verdict != "runs":
         return None
@@ -291,24 +285,24 @@ def _find_fitting(standing: Standing | None, pods: _Pods) -> _Explanation | None
     return new._replace(text=f"the gang fits{where}, but {new.text}") if new else None
 
 
-def _find_new(pods: _Pods) -> _Explanation | None:
+def _find_new(pods: _Pods) -> Explanation | None:
     """Pods that are there, and of which the scheduler has said nothing yet."""
     if not pods.mine or any(dig(pod.value, "status", "conditions") for pod in pods.mine if pod not in pods.bound):
         return None
-    return _Explanation("the scheduler has not tried to place its pods yet", "Check that the scheduler runs, and wait.")
+    return Explanation("the scheduler has not tried to place its pods yet", "Check that the scheduler runs, and wait.")
 
 
-def _find_deleted(about: Iterable[Item]) -> _Explanation | None:
+def _find_deleted(about: Iterable[Item]) -> Explanation | None:
     for item in about:
         if dig(item.value, "metadata", "deletionTimestamp"):
             name = f"{item.kind} {item.name}"
-            return _Explanation(
+            return Explanation(
                 f"{name} is being deleted: its new pods do not start as a gang", f"Wait until {name} is gone."
             )
     return None
 
 
-def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Explanation | None:
+def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> Explanation | None:
     """Fewer pods than the group waits for."""
     root = standing.root if standing is not None else None
     quorum = root.quorum if root is not None and root.policy == "gang" and not root.composite else None
@@ -320,124 +314,44 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> _Explanati
         other = "1 pod was" if len(pods.older) == 1 else f"{len(pods.older)} pods were"
         cause = f"{short}: {other} created before the link, and so not in the group"
         again = f"Delete the {top.kind} and create it again, so that all pods are created together."
-        return _Explanation(cause, _REPLACED.get(top.kind, again))
+        return Explanation(cause, _REPLACED.get(top.kind, again))
     if pods.done and 0 < members < quorum <= members + len(pods.done):
         cause = f"{short} beside {count(len(pods.done), 'finished pod')}, which the scheduler does not count"
-        return _Explanation(cause, f"Lower {root.counted} of the group to {members}.")
+        return Explanation(cause, f"Lower {root.counted} of the group to {members}.")
     if len(pods.mine) < quorum:
-        return _Explanation(
+        return Explanation(
             short, "Check what prevents the controller from creating the others: quota, LimitRange, admission."
         )
     return None
 
 
-def _find_gated(pods: _Pods) -> _Explanation | None:
+def _find_gated(pods: _Pods) -> Explanation | None:
     for pod in pods.mine:
         if gates := dig(pod.value, "spec", "schedulingGates"):
             names = ", ".join(as_text(dig(gate, "name")) for gate in as_list(gates))
             cause = f"pod {pod.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
-            return _Explanation(cause, "Find out which controller or user added it.")
+            return Explanation(cause, "Find out which controller or user added it.")
     return None
 
 
-def _find_said(pods: _Pods) -> _Explanation | None:
+def _find_said(pods: _Pods) -> Explanation | None:
     """What the scheduler says of a pod without a node; rather of nodes than of the rest of the gang."""
-    said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in _read_conditions(pod)]
+    said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in read_conditions(pod)]
     for pod, text in sorted(said, key=lambda each: " nodes are available: " not in each[1]):
         lacks_room = "Insufficient " in text or "Too many pods" in text
-        return _Explanation(f"Pod {pod.name}: {text}", _WAIT if lacks_room else "")
+        return Explanation(f"Pod {pod.name}: {text}", _WAIT if lacks_room else "")
     return None
 
 
-def _find_verdict(standing: Standing | None) -> _Explanation | None:
+def _find_verdict(standing: Standing | None) -> Explanation | None:
     if standing is None or standing.verdict not in _CAPACITY:
         return None
     if standing.root is None or standing.rule:  # not for want of capacity
-        return _Explanation(standing.why, standing.way_out, standing.rule)
+        return Explanation(standing.why, standing.way_out, standing.rule)
     words, way_out = _CAPACITY[standing.verdict]
-    return _Explanation(words + (f": {standing.why}" if standing.why else ""), way_out)
+    return Explanation(words + (f": {standing.why}" if standing.why else ""), way_out)
 
 
-def _group(said: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """What was said of objects of a kind in the same words, once, with the names of the first three."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
-    told: set[tuple[str, str, str]] = set()
-    for kind, name, text in said:
-        words = (kind, name, text.partition(": ")[2])  # a condition and an event have each their own reason
-        if words not in told:
-            told.add(words)
-            found.setdefault((kind, text), {})[name] = None
-    for (kind, text), names in found.items():
-        several, rest = "s" if len(names) > 1 else "", len(names) - 3
-        yield f"{kind}{several} {', '.join(list(names)[:3])}{f' and {rest} more' if rest > 0 else ''}: {text}"
-
-
-def _listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
-    """What conditions and events say: kind and name of the object, and the words."""
-    pods = list(pods)
-    for item in (*about, *pods):
-        for text in _read_conditions(item):
-            yield item.kind, item.name, text
-    names = {(item.kind, item.space, item.name) for item in (*about, *pods)}
-    events = [item for item in items if item.kind == "Event"]
-    for event in sorted(
-        events, key=lambda each: as_text(dig(each.value, "lastTimestamp") or dig(each.value, "eventTime"))
-    ):
-        target: Any = dig(event.value, "involvedObject") or dig(event.value, "regarding")
-        key = (
-            as_text(dig(target, "kind")),
-            as_text(dig(target, "namespace")) or event.space,
-            as_text(dig(target, "name")),
-        )
-        if key in names and dig(event.value, "type") != "Normal":
-            text = as_text(dig(event.value, "message") or dig(event.value, "note"))
-            yield key[0], key[2], f"{as_text(dig(event.value, 'reason'))}: {text}"
-
-
-def _read_conditions(item: Item) -> Iterator[str]:
-    """Conditions of pods and groups that say no; of groups also all that other releases may have."""
-    status = dig(item.value, "status")
-    for condition in (*as_list(dig(status, "conditions")), *as_list(dig(status, "schedulingConditions"))):
-        kind, reason, text = (as_text(dig(condition, key)) for key in ("type", "reason", "message"))
-        if item.ref.group in _FOREIGN:
-            if (kind, dig(condition, "status")) in _STUCK and text:
-                yield f"{reason or kind}: {text}"
-            continue
-        if NAMED.get(kind, kind) in _CONDITIONS and dig(condition, "status") == "False" and text:
-            yield f"{reason}: {text}"
-        elif kind and NAMED.get(kind, kind) not in _CONDITIONS and item.ref.group == GROUP and text:
-            yield f"{kind} is {dig(condition, 'status')} ({reason}): {text}"
-
-
-def _read_refusals(item: Item) -> Iterator[_Explanation]:
-    """Of conditions whose reason says that waiting does not help."""
-    for condition in as_list(dig(item.value, "status", "conditions")):
-        kind, reason = (NAMED.get(word, word) for word in (as_text(dig(condition, key)) for key in ("type", "reason")))
-        way = _REFUSALS.get(reason)
-        if "should have the same" in as_text(dig(condition, "message")):  # how 1.37 says it
-            way = _REFUSALS["PodGroupError"]
-        if way and kind in _CONDITIONS and dig(condition, "status") == "False":
-            text = as_text(dig(condition, "message")) or "it gives no reason"
-            yield _Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
-
-
-_CONDITIONS: Final = (
-    *("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled"),
-    "CompositePodGroupInitiallyScheduled",
-)
-#: Groups of the objects that other schedulers make or read for a gang, and their names.
-_FOREIGN: Final[Mapping[str, str]] = {
-    "kueue.x-k8s.io": "Kueue",
-    "scheduling.volcano.sh": "Volcano",
-    "scheduling.run.ai": "KAI",
-}
-#: Conditions of these objects that say no (Kueue v0.19.2, Volcano v1.15.1, KAI-Scheduler v0.17.0).
-_STUCK: Final = frozenset(
-    (
-        *(("QuotaReserved", "False"), ("Evicted", "True"), ("DeactivationTarget", "True")),
-        *(("Unschedulable", "True"), ("UnschedulableOnNodePool", "True")),
-    )
-)
 _WAIT: Final = "Wait for free capacity, raise its priority, or add nodes."
 #: What verdicts say of capacity, and what helps.
 _CAPACITY: Final[Mapping[str, tuple[str, str]]] = {
@@ -467,9 +381,3 @@ _LATER: Final = frozenset(
         *("requests-missing", "configuration-missing"),
     )
 )
-#: Reasons of the types of scheduling.k8s.io (1.38) after which a scheduling cycle is not enough, and what helps.
-_REFUSALS: Final[Mapping[str, str]] = {
-    "PodGroupError": "Give all pods and groups of the gang one scheduler, one priority and one preemption policy.",
-    "CompositePodGroupError": "Correct the parents of the groups, and give the whole tree one priority and one policy.",
-    "SchedulerError": "Check the log of the scheduler that the pods name.",
-}
