@@ -8,8 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
+from krmfn.forecast.roster import is_owner
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
-from krmfn.forecast.voices import FOREIGN, Explanation, group_said, listen, read_conditions, read_refusals
+from krmfn.forecast.starting import find_failed, find_refused, find_unstarted, is_complete
+from krmfn.forecast.voices import (
+    FOREIGN,
+    UNGROWN,
+    Explanation,
+    Told,
+    group_said,
+    listen,
+    read_conditions,
+    read_refusals,
+)
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
@@ -17,7 +28,7 @@ from krmfn.model.schedulers import DEFAULT_SCHEDULER, SCHEDULERS
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.releases.spelling import LINK_FIELDS
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, count_pods
 from krmfn.survey.owners import find_controller
 
 #: How kubectl abbreviates kinds: `shortNames` of the API server and of the CustomResourceDefinitions of their projects.
@@ -27,6 +38,8 @@ _SHORT: Final[Mapping[str, str]] = {
     **{"wl": "workload.kueue.x-k8s.io", "lq": "localqueue", "cq": "clusterqueue", "pg": "podgroup"},
     **{"vcjob": "job.batch.volcano.sh", "vj": "job.batch.volcano.sh"},
 }
+#: What controllers make of an object before there are pods.
+_BETWEEN: Final = ("Job", "StatefulSet", "ReplicaSet", "RayCluster", "JobSet", "LeaderWorkerSet")
 NOT_EXPLAINED: Final = ("Node", "Event", "Namespace", "CustomResourceDefinition")
 
 
@@ -50,6 +63,19 @@ class _Pods(NamedTuple):
     bound: Sequence[Item]
     older: Set[int]
     done: Set[int]
+
+
+class _Case(NamedTuple):
+    """An object that does not run. `about` are its groups and what has pods in its gang, `beside` what controllers made
+    for it and the claims of its pods, `told` what the cluster says of all of them; so many pods are `wanted`."""
+
+    top: Item
+    about: Sequence[Item]
+    beside: Sequence[Item]
+    told: Sequence[Told]
+    standing: Standing | None
+    pods: _Pods
+    wanted: int
 
 
 def find_object(items: Sequence[Item], word: str) -> list[Item]:
@@ -103,25 +129,28 @@ def diagnose(
     named = {name for pod in mine for name in _name_groups(pod)}
     foreign = (each for each in items if each.ref.group in FOREIGN and each is not top)
     about += [each for each in foreign if owners.find_top(each) is top or _name(each) in named]
-    said = tuple(group_said(listen(about, mine, items)))
-    wanted = len(standing.places) if standing else len(mine)
-    state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if wanted else "it has no pods"
+    beside = [each for each in items if each.kind in _BETWEEN and owners.find_top(each) is top]
+    beside += _find_claims(mine, items)
+    told = [*listen([*{id(each): each for each in (*about, *beside, *mine)}.values()], items)]
+    wanted = len(standing.places) if standing else max(len(mine), count_pods(census.templates_of(top)) or 0)
+    state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if mine or standing else "it has no pods"
     if standing:
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
         if pods.older:
             state += f"; {len(pods.older)} more {'pods are' if len(pods.older) > 1 else 'pod is'} not in it"
-    cause = _find_cause(top, about, standing, pods, wanted, findings) or Explanation("")
+    cause = _find_cause(_Case(top, about, beside, told, standing, pods, wanted), findings) or Explanation("")
     # Rules speak about files; here the objects come from a cluster.
     text, way_out = (
         each.replace("the files checked", "the data of the cluster") for each in (cause.text, cause.way_out)
     )
-    return Diagnosis(subject, state, text, way_out, cause.rule, said)
+    return Diagnosis(subject, state, text, way_out, cause.rule, tuple(group_said(told)))
 
 
 def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None, owners: _Controllers) -> _Pods:
     live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
     mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
     owned = [pod for pod in live.values() if owners.find_top(pod) is top]
+    owned = owned or [pod for pod in live.values() if is_owner(top, pod.value)]
     if not owned and top.ref.group in FOREIGN:
         owned = [pod for pod in live.values() if _name(top) in _name_groups(pod)]
     every = {id(pod): pod for pod in (*mine, *owned)}
@@ -130,6 +159,16 @@ def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None, owne
     older = every.keys() - done - linked if linked else set()
     mine = [pod for pod in mine or owned if id(pod) not in older]
     return _Pods(mine, [pod for pod in mine if dig(pod.value, "spec", "nodeName")], older, done)
+
+
+def _find_claims(pods: Iterable[Item], items: Iterable[Item]) -> Iterator[Item]:
+    """The claims that pods use."""
+    used = {
+        (pod.space, as_text(dig(volume, "persistentVolumeClaim", "claimName")))
+        for pod in pods
+        for volume in as_list(dig(pod.value, "spec", "volumes"))
+    }
+    return (item for item in items if item.kind == "PersistentVolumeClaim" and (item.space, item.name) in used)
 
 
 def _name(item: Item) -> tuple[str, str, str]:
@@ -173,39 +212,39 @@ def _list_related(top: Item, census: Census, standing: Standing | None) -> list[
     return list(found.values())
 
 
-def _find_cause(
-    top: Item,
-    about: Sequence[Item],
-    standing: Standing | None,
-    pods: _Pods,
-    wanted: int,
-    findings: Sequence[Finding],
-) -> Explanation | None:
+def _find_cause(case: _Case, findings: Sequence[Finding]) -> Explanation | None:
     """The first cause that is certain, None where all is well."""
-    if wanted and len(pods.bound) >= wanted:
+    top, about, beside, told, standing, pods, wanted = case
+    if is_complete(top):
         return None
+    failed = find_failed(top, [pod for pod in pods.mine if id(pod) in pods.done])
+    if failed or (wanted and len(pods.bound) >= wanted):
+        return failed or find_unstarted(pods.bound, told)
     here = {id(item) for item in about}
     own = [finding for finding in findings if id(finding.item) in here]
     untold = not any(text for pod in pods.mine for text in read_conditions(pod))
+    refused = find_refused([top, *beside], told) if len(pods.mine) < wanted else None
     causes = (
-        _find_elsewhere(top, own, wanted),
+        _find_elsewhere(top, own, len(pods.mine)),
         _find_suspended(top, own, about),
         _find_torn(own, pods, untold),
         _find_broken(own, "error"),
         next((found for item in about for found in read_refusals(item)), None),
         _find_deleted(about),
-        _find_short(top, standing, pods),
+        _find_short(top, standing, pods, refused),
+        refused,
         _find_gated(pods),
         _find_unadmitted(about),
         _find_untried(pods),
         _find_verdict(standing),
-        _find_said(pods),
+        _find_said(pods, told),
+        find_unstarted(pods.bound, told),
         _find_fitting(standing, pods),
         _find_broken((finding for finding in own if finding.rule not in _LATER), "warning"),
         _find_new(pods),
     )
     found = next(filter(None, causes), None)
-    if found is None and not wanted:
+    if found is None and not pods.mine:
         return Explanation(
             f"{top.kind} {top.name} has no pods in the data", "Add the pods and events of the namespace to the data."
         )
@@ -302,8 +341,8 @@ def _find_deleted(about: Iterable[Item]) -> Explanation | None:
     return None
 
 
-def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> Explanation | None:
-    """Fewer pods than the group waits for."""
+def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Explanation | None) -> Explanation | None:
+    """Fewer pods than the group waits for, perhaps because they are `refused`."""
     root = standing.root if standing is not None else None
     quorum = root.quorum if root is not None and root.policy == "gang" and not root.composite else None
     if root is None or not quorum:
@@ -319,6 +358,8 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods) -> Explanatio
         cause = f"{short} beside {count(len(pods.done), 'finished pod')}, which the scheduler does not count"
         return Explanation(cause, f"Lower {root.counted} of the group to {members}.")
     if len(pods.mine) < quorum:
+        if refused:
+            return refused._replace(text=f"{short}: {refused.text}")
         return Explanation(
             short, "Check what prevents the controller from creating the others: quota, LimitRange, admission."
         )
@@ -334,12 +375,19 @@ def _find_gated(pods: _Pods) -> Explanation | None:
     return None
 
 
-def _find_said(pods: _Pods) -> Explanation | None:
-    """What the scheduler says of a pod without a node; rather of nodes than of the rest of the gang."""
+def _find_said(pods: _Pods, told: Sequence[Told]) -> Explanation | None:
+    """What the scheduler says of a pod without a node; rather of nodes than of the rest of the gang. What an autoscaler
+    and the claims of the pod say of it stands behind."""
     said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in read_conditions(pod)]
     for pod, text in sorted(said, key=lambda each: " nodes are available: " not in each[1]):
-        lacks_room = "Insufficient " in text or "Too many pods" in text
-        return Explanation(f"Pod {pod.name}: {text}", _WAIT if lacks_room else "")
+        cause = f"Pod {pod.name}: {text}"
+        grown = next((each.text for each in told if each.name == pod.name and each.text.startswith(UNGROWN)), "")
+        if grown:
+            return Explanation(f"{cause} {grown}", "Raise the limit of a node group that fits, or lower the requests.")
+        claim = next((each for each in told if each.kind == "PersistentVolumeClaim"), None)
+        if claim and claim.kind in text:
+            return Explanation(f"{cause} {claim.kind} {claim.name}: {claim.text}", "Correct what the claim asks for.")
+        return Explanation(cause, _WAIT if "Insufficient " in text or "Too many pods" in text else "")
     return None
 
 

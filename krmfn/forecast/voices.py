@@ -19,7 +19,15 @@ class Explanation(NamedTuple):
     rule: str = ""
 
 
-def group_said(said: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+class Told(NamedTuple):
+    """What the cluster says of an object: its kind and name, and the words."""
+
+    kind: str
+    name: str
+    text: str
+
+
+def group_said(said: Iterable[Told]) -> Iterator[str]:
     """What was said of objects of a kind in the same words, once, with the names of the first three."""
     found: dict[tuple[str, str], dict[str, None]] = {}
     told: set[tuple[str, str, str]] = set()
@@ -33,26 +41,26 @@ def group_said(said: Iterable[tuple[str, str, str]]) -> Iterator[str]:
         yield f"{kind}{several} {', '.join(list(names)[:3])}{f' and {rest} more' if rest > 0 else ''}: {text}"
 
 
-def listen(about: Iterable[Item], pods: Iterable[Item], items: Iterable[Item]) -> Iterator[tuple[str, str, str]]:
-    """What conditions and events say: kind and name of the object, and the words."""
-    pods = list(pods)
-    for item in (*about, *pods):
+def listen(about: Iterable[Item], items: Iterable[Item]) -> Iterator[Told]:
+    """What conditions of objects, and events about them, say; the newest event last."""
+    about = list(about)
+    for item in about:
         for text in read_conditions(item):
-            yield item.kind, item.name, text
-    names = {(item.kind, item.space, item.name) for item in (*about, *pods)}
-    events = [item for item in items if item.kind == "Event"]
-    for event in sorted(
-        events, key=lambda each: as_text(dig(each.value, "lastTimestamp") or dig(each.value, "eventTime"))
-    ):
-        target: Any = dig(event.value, "involvedObject") or dig(event.value, "regarding")
-        key = (
-            as_text(dig(target, "kind")),
-            as_text(dig(target, "namespace")) or event.space,
-            as_text(dig(target, "name")),
-        )
-        if key in names and dig(event.value, "type") != "Normal":
-            text = as_text(dig(event.value, "message") or dig(event.value, "note"))
-            yield key[0], key[2], f"{as_text(dig(event.value, 'reason'))}: {text}"
+            yield Told(item.kind, item.name, text)
+    names = {(item.kind, item.space, item.name) for item in about}
+    for event in sorted((item.value for item in items if item.kind == "Event"), key=_find_time):
+        target: Any = dig(event, "involvedObject") or dig(event, "regarding")
+        kind, space, name = (as_text(dig(target, key)) for key in ("kind", "namespace", "name"))
+        reason = as_text(dig(event, "reason"))
+        known = (kind, space or as_text(dig(event, "metadata", "namespace")), name) in names
+        if known and (dig(event, "type") != "Normal" or reason in UNGROWN):
+            yield Told(kind, name, f"{reason}: {as_text(dig(event, 'message') or dig(event, 'note'))}")
+
+
+def _find_time(event: Mapping[str, Any]) -> str:
+    """When an event happened last."""
+    keys = (("series", "lastObservedTime"), ("lastTimestamp",), ("eventTime",), ("metadata", "creationTimestamp"))
+    return next((text for key in keys if (text := as_text(dig(event, *key)))), "")
 
 
 def read_conditions(item: Item) -> Iterator[str]:
@@ -82,6 +90,8 @@ def read_refusals(item: Item) -> Iterator[Explanation]:
             yield Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
 
 
+#: Why an autoscaler adds no node: events that are no warnings.
+UNGROWN: Final = ("NotTriggerScaleUp",)
 _CONDITIONS: Final = (
     *("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled"),
     "CompositePodGroupInitiallyScheduled",

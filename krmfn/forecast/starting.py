@@ -1,0 +1,193 @@
+"""Why pods that have a node do not run, and why there are fewer pods than wanted: what kubelets say of containers, and
+controllers of what they create.
+
+Source: the reasons in k8s.io/kubernetes/pkg/kubelet (images/types.go, kuberuntime, kubelet_pods.go), the events of
+pkg/controller, and the status of the kinds of KubeRay, JobSet, Trainer and kubeflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from krmfn.forecast.voices import Explanation, Told
+from krmfn.krm.item import Item
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.wording import count
+
+_IMAGE: Final = "Correct the name of the image, or give the pods imagePullSecrets that may read it."
+#: Why a container waits that does not start by itself, and what helps.
+_WAITING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"), _IMAGE),
+    **dict.fromkeys(("ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"), _IMAGE),
+    "CreateContainerConfigError": "Create the Secret or ConfigMap that is missing, in the namespace of the pod.",
+    **dict.fromkeys(
+        ("CreateContainerError", "RunContainerError", "PreStartHookError", "PostStartHookError"),
+        "Correct the command, the mounts or the devices of the container.",
+    ),
+}
+_MEMORY: Final = "Raise the memory limit of the container, or let it use less."
+#: Words of events that say why a pod that has a node does not start, and what helps.
+_POD_EVENTS: Final[Mapping[str, str]] = {
+    "FailedMount": "Create what the volume names, or correct its name.",
+    "FailedAttachVolume": "Free the volume from the node that has it, or wait until it is.",
+    "FailedCreatePodSandBox": "Check the network of the node: its CNI plugin, and free addresses.",
+    "NetworkNotReady": "Check the network of the node: its CNI plugin.",
+}
+#: What in the words of a refused creation says who refuses, and what helps.
+_REFUSED: Final[Mapping[str, str]] = {
+    "exceeded quota": "Raise the quota, or lower what the pods request.",
+    "failed quota": "Give the pods the requests or limits that the quota counts.",
+    "failed calling webhook": "Make the webhook's service answer, or remove its configuration.",
+    "admission webhook": "Change the pods so that the webhook allows them.",
+    "violates PodSecurity": "Change the securityContext of the pods, or the labels of the namespace.",
+    "per Container is": "Keep the requests and limits of the pods within the LimitRange.",
+    "serviceaccount": "Create the ServiceAccount in the namespace of the pods.",
+    "is being terminated": "Wait until the namespace is gone, or use another one.",
+    "no PriorityClass": "Create the PriorityClass, or correct priorityClassName.",
+}
+#: Conditions with which an object is over, those of a failure and those of success.
+_FAILED: Final = ("Failed", "FailureTarget")
+_COMPLETE: Final = ("Complete", "Completed", "Succeeded", "Finished")
+#: Phases of a RayJob and of a RayCluster after which it does not go on by itself.
+_ENDED: Final = ("Failed", "ValidationFailed", "failed")
+
+
+def is_complete(top: Item) -> bool:
+    """Whether an object has done its work: no pods are wanted any more."""
+    return any(kind in _COMPLETE for kind, _ in _list_true(top))
+
+
+def find_failed(top: Item, pods: Collection[Item]) -> Explanation | None:
+    """An object that has failed and does not go on, with the container that did."""
+    said = next((text for kind, text in _list_true(top) if kind in _FAILED), "")
+    phase = next((dig(top.value, "status", key) for key in ("jobDeploymentStatus", "state")), "")
+    if not said and phase in _ENDED:
+        parts = (as_text(dig(top.value, "status", key)) for key in ("reason", "message"))
+        said = ": ".join(filter(None, parts)) or as_text(phase)
+    if not said:
+        return None
+    container = next(_judge_all(pods, _find_ended), None)
+    text = f"{top.kind} {top.name} has failed: {said}" + (f"; {container.text}" if container else "")
+    way = container.way_out if container else "Read the logs and events of its pods."
+    return Explanation(text, f"{way} Then delete the {top.kind} and create it again.")
+
+
+def find_unstarted(pods: Sequence[Item], told: Sequence[Told]) -> Explanation | None:
+    """Of pods that have a node, what keeps one from running. A container that cannot start comes before the pods that
+    wait for it."""
+    starting = [pod for pod in pods if dig(pod.value, "status", "phase") in ("Pending", "Running")]
+    return next(
+        (
+            found
+            for find in (_find_waiting, _find_ended, _make_event_finder(told), _find_initial, _find_unready)
+            for found in _judge_all(starting, find)
+        ),
+        None,
+    )
+
+
+def find_refused(objects: Iterable[Item], told: Sequence[Told]) -> Explanation | None:
+    """Why a controller cannot create pods: its newest event about one of the objects, or a condition of them."""
+    said = [each for each in told if each.kind != "Pod" and _is_creation(each.text.partition(":")[0])]
+    said[:0] = [
+        Told(item.kind, item.name, text)
+        for item in objects
+        for kind, text in _list_true(item)
+        if kind == "ReplicaFailure"
+    ]
+    for kind, name, text in said[-1:]:
+        way = next((way for words, way in _REFUSED.items() if words in text), "Change what is refused.")
+        return Explanation(f"{kind} {name} cannot create its pods: {text}", way)
+    return None
+
+
+def _is_creation(reason: str) -> bool:
+    """Whether the reason of an event is that something could not be created: FailedCreate, FailedToCreateHeadPod,
+    JobCreationFailed."""
+    return "Fail" in reason and "Creat" in reason
+
+
+def _list_true(item: Item) -> Iterator[tuple[str, str]]:
+    """The conditions of an object that hold: type, and reason with message."""
+    for condition in as_list(dig(item.value, "status", "conditions")):
+        if dig(condition, "status") == "True":
+            reason, text = (as_text(dig(condition, key)) for key in ("reason", "message"))
+            yield as_text(dig(condition, "type")), ": ".join(filter(None, (reason, text)))
+
+
+_Find = Callable[[Item], Explanation | None]
+
+
+def _judge_all(pods: Collection[Item], find: _Find) -> Iterator[Explanation]:
+    return filter(None, map(find, pods))
+
+
+def _list_containers(pod: Item) -> Iterator[Mapping[str, Any]]:
+    status = as_mapping(pod.value.get("status"))
+    for field in ("initContainerStatuses", "containerStatuses"):
+        yield from map(as_mapping, as_list(status.get(field)))
+
+
+def _find_waiting(pod: Item) -> Explanation | None:
+    """A container that waits for what does not come by itself."""
+    for container in _list_containers(pod):
+        waiting = as_mapping(dig(container, "state", "waiting"))
+        reason = as_text(waiting.get("reason"))
+        if reason in _WAITING:
+            said = ": ".join(filter(None, (reason, as_text(waiting.get("message")))))
+            return Explanation(f"Pod {pod.name}, container {container.get('name')}: {said}", _WAITING[reason])
+    return None
+
+
+def _find_ended(pod: Item) -> Explanation | None:
+    """A container that ends with a failure, once or again and again."""
+    for container in _list_containers(pod):
+        again = dig(container, "state", "waiting", "reason") == "CrashLoopBackOff"
+        states = ("state", "lastState") if again or not dig(container, "state", "running") else ("state",)
+        ended = next((each for key in states if (each := as_mapping(dig(container, key, "terminated")))), {})
+        code, reason = as_int(ended.get("exitCode")), as_text(ended.get("reason"))
+        if not again and not code:
+            continue
+        restarts = as_int(container.get("restartCount")) or 0
+        how = f"ends again and again ({count(restarts, 'restart')})" if again else "has ended"
+        said = ", ".join([*([reason] if reason else []), *([] if code is None else [f"exit code {code}"])])
+        text = f"Pod {pod.name}, container {container.get('name')}: it {how}{f': {said}' if said else ''}"
+        previous = " --previous" if restarts else ""
+        log = f"kubectl logs {pod.name} -n {pod.space} -c {container.get('name')}{previous}"
+        return Explanation(text, _MEMORY if reason == "OOMKilled" else f"Read its log: {log}.")
+    return None
+
+
+def _make_event_finder(told: Sequence[Told]) -> _Find:
+    newest = {each.name: each.text for each in told if each.kind == "Pod" and each.text.startswith(tuple(_POD_EVENTS))}
+
+    def find(pod: Item) -> Explanation | None:
+        text = newest.get(pod.name, "")
+        waits = any(dig(each, "state", "waiting") for each in _list_containers(pod))
+        if not text or not (waits or dig(pod.value, "status", "phase") == "Pending"):
+            return None
+        return Explanation(f"Pod {pod.name}: {text}", _POD_EVENTS[text.partition(":")[0]])
+
+    return find
+
+
+def _find_initial(pod: Item) -> Explanation | None:
+    """An init container at work: the others wait for it."""
+    for container in as_list(dig(pod.value, "status", "initContainerStatuses")):
+        if dig(container, "state", "running") and not dig(container, "started"):
+            name = as_text(dig(container, "name"))
+            way = f"Read its log: kubectl logs {pod.name} -n {pod.space} -c {name}."
+            return Explanation(f"Pod {pod.name} waits for its init container {name}, which has not ended", way)
+    return None
+
+
+def _find_unready(pod: Item) -> Explanation | None:
+    """A pod that runs, and is not ready."""
+    for condition in as_list(dig(pod.value, "status", "conditions")):
+        is_unready = dig(condition, "type") == "Ready" and dig(condition, "status") == "False"
+        if is_unready and dig(condition, "reason") != "PodCompleted" and dig(pod.value, "status", "phase") != "Failed":
+            text = as_text(dig(condition, "message")) or as_text(dig(condition, "reason"))
+            way = "Read its log, and check that its readiness probe can pass."
+            return Explanation(f"Pod {pod.name} is not ready: {text}", way)
+    return None

@@ -1,0 +1,35 @@
+"""`krmfn why` about what public threads show: the cause that was found there comes first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Call
+from tests.cli.test_fit import make_node
+
+CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "unstarted.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["thread"].removeprefix("https://github.com/"))
+def test_the_cause_of_a_thread(case: dict[str, Any], tmp_path: Path, krmfn: Call) -> None:
+    values = [make_node("gpu-1", "a"), *case["objects"]]
+    (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all(values))
+    done = krmfn("why", case["asked"], "--cluster", "dump.yaml", "--prove")
+    assert done.code == 1, done.out
+    said = " ".join(done.out.split())
+    cause, _, rest = said.partition(" Way out: ")
+    assert case["cause"] in cause.partition("Cause: ")[2]
+    assert case["way"] in rest
+
+
+def test_a_job_that_is_complete_is_well(tmp_path: Path, krmfn: Call) -> None:
+    """Its pods may be gone, or have failed before others succeeded."""
+    case = next(case for case in CASES if case["asked"].startswith("job/"))
+    job = {**case["objects"][0], "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+    (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all([job, case["objects"][1]]))
+    done = krmfn("why", case["asked"], "--cluster", "dump.yaml", "--prove")
+    assert (done.code, "All is well." in done.out) == (0, True)
