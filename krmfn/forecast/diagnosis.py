@@ -65,7 +65,7 @@ class _Pods(NamedTuple):
     done: Set[int]
 
 
-class _Case(NamedTuple):
+class _Stuck(NamedTuple):
     """An object that does not run. `about` are its groups and what has pods in its gang, `beside` what controllers made
     for it and the claims of its pods, `told` what the cluster says of all of them; so many pods are `wanted`."""
 
@@ -138,7 +138,7 @@ def diagnose(
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
         if pods.older:
             state += f"; {len(pods.older)} more {'pods are' if len(pods.older) > 1 else 'pod is'} not in it"
-    cause = _find_cause(_Case(top, about, beside, told, standing, pods, wanted), findings) or Explanation("")
+    cause = _find_cause(_Stuck(top, about, beside, told, standing, pods, wanted), findings) or Explanation("")
     # Rules speak about files; here the objects come from a cluster.
     text, way_out = (
         each.replace("the files checked", "the data of the cluster") for each in (cause.text, cause.way_out)
@@ -212,7 +212,7 @@ def _list_related(top: Item, census: Census, standing: Standing | None) -> list[
     return list(found.values())
 
 
-def _find_cause(case: _Case, findings: Sequence[Finding]) -> Explanation | None:
+def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None:
     """The first cause that is certain, None where all is well."""
     top, about, beside, told, standing, pods, wanted = case
     if is_complete(top):
