@@ -386,7 +386,10 @@ def _find_said(pods: _Pods, told: Sequence[Told]) -> Explanation | None:
             return Explanation(f"{cause} {grown}", "Raise the limit of a node group that fits, or lower the requests.")
         claim = next((each for each in told if each.kind == "PersistentVolumeClaim"), None)
         if claim and claim.kind in text:
-            return Explanation(f"{cause} {claim.kind} {claim.name}: {claim.text}", "Correct what the claim asks for.")
+            return Explanation(
+                f"{cause} {claim.kind} {claim.name}: {claim.text}",
+                "Correct the claim, or the StorageClass that it names.",
+            )
         return Explanation(cause, _WAIT if "Insufficient " in text or "Too many pods" in text else "")
     return None
 
