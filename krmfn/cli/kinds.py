@@ -9,11 +9,12 @@ from krmfn.cli import streams
 from krmfn.cli.options import Argument, Option, UsageError
 from krmfn.config.karta import translate
 from krmfn.config.kinds import is_karta
-from krmfn.config.problems import ask_about
+from krmfn.config.problems import ask_about, join_words
 from krmfn.krm import Item
 from krmfn.model.drafts import draft
 from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.marks import KIND_KIND, PREFIX
+from krmfn.model.values import as_text
 
 SUMMARY = "Lists the kinds whose pods are known, prints the file of one, or drafts one from a CustomResourceDefinition."
 ARGUMENTS = Argument("[KIND]", "A kind, such as JobSet, or JobSet.jobset.x-k8s.io.", 0, 1)
@@ -74,10 +75,16 @@ def _draft(path: str) -> Iterator[str]:
     definitions = [item for item in items if item.kind == "CustomResourceDefinition" or is_karta(item)]
     if not definitions:
         raise UsageError(f"{path}: contains no CustomResourceDefinition and no Karta")
-    for item in definitions:
-        spec = translate(item.value) if is_karta(item) else draft(item.value)
-        if not spec.get("roles") and "reason" not in spec:
-            hint = "write the file by hand; krmfn kinds JobSet prints one"
-            raise UsageError(f"{path}: the schema of {spec.get('kind', item.name)} has no pod template: {hint}")
+    specs = [(item, translate(item.value) if is_karta(item) else draft(item.value)) for item in definitions]
+    found = [(item, spec) for item, spec in specs if spec.get("roles") or "reason" in spec]
+    if not found:
+        hint = "write the file by hand; krmfn kinds JobSet prints one"
+        names = join_words([as_text(spec.get("kind")) or item.name for item, spec in specs])
+        raise UsageError(f"{path}: the schema of {names} has no pod template: {hint}")
+    for item, spec in found:
         head = {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "metadata": {"name": item.name}}
-        yield Item.new({**head, "spec": spec}).text
+        once = [role["template"] for role in spec.get("roles", ()) if "count" not in role]
+        notes = [
+            f"# No field of the schema seems to count the pods of {each}: it is taken for one pod.\n" for each in once
+        ]
+        yield "".join(notes) + Item.new({**head, "spec": spec}).text

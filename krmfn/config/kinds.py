@@ -10,68 +10,100 @@ from krmfn.config.problems import ConfigError, Mistake
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
-from krmfn.model.kinds import KINDS, read_row
+from krmfn.model.kinds import KINDS, read_row, without_nulls
 from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
 from krmfn.model.values import as_list, as_mapping
 from krmfn.releases import schemastore
 
 SCHEMA_PATH: Final = "krmfn/v1alpha1/workloadkind.json"
+#: The keys below which there is the path of a field, wherever they stand.
+_FIELDS: Final = ("field", "atLeast", "atMost", "dividedBy", "where", "oneLessWith")
 
 
-def find_mistakes(value: Any) -> Iterator[Mistake]:
-    """What is wrong with a WorkloadKind of a user."""
+def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mistake]:
+    """What is wrong with a WorkloadKind of a user, among the CustomResourceDefinitions that are at hand."""
     found = list(find_problems(value, schemastore.load(SCHEMA_PATH)))
     yield from found
     if found:
         return
-    spec = value["spec"]
+    spec = without_nulls(value["spec"])
     group, name = spec["group"], spec["kind"]
     if (group, name) in KINDS.shipped and KINDS[group, name].has_gangs:
         yield Mistake(("spec", "kind"), f"krmfn knows {name} of {group or 'v1'} itself", "Remove this WorkloadKind.")
-    if not spec.get("roles") and spec.get("gang") != "Never":
-        yield Mistake(("spec", "roles"), "is missing", "Say where the pod templates are, or set gang: Never.")
+    if spec.get("gang") != "Never" and not any(not role.get("aside") for role in spec.get("roles", ())):
+        hint = "Say where the pod templates are, or set gang: Never."
+        yield Mistake(("spec", "roles"), "has no role that is in a gang" if spec.get("roles") else "is missing", hint)
     if {"kept", "since"} <= spec.get("link", {}).keys():
         yield Mistake(("spec", "link", "since"), "contradicts kept", "Write one of them.")
-    for number, role in enumerate(spec.get("roles") or ()):
-        if role.get("count") == "Unknown" and spec.get("gang") != "Never":
-            hint = "Name the field that counts them, or write gang: Never."
-            yield Mistake(("spec", "roles", number, "count"), "a gang needs the number of its pods", hint)
-        if "podSpec" in role and spec.get("link", {}).get("kept") != "Never":
-            hint = "Write link: {kept: Never}: without pod templates only the bridge can link the pods."
-            yield Mistake(("spec", "roles", number, "podSpec"), "needs the link bridge", hint)
-        for key in ("count", "minimum", "podSpec"):
-            for path in _list_fields(role.get(key)):
-                if not role["template"].startswith(path[: path.rfind("*") + 1]):
-                    template = role["template"]
-                    message = f"{path} has a * that is not one of {template}: it is not known which entry is meant"
-                    yield Mistake(("spec", "roles", number, key), message)
+    for number, role in enumerate(spec.get("roles", ())):
+        for mistake in _find_in_role(role, spec):
+            yield mistake._replace(path=("spec", "roles", number, *mistake.path))
+    yield from _find_absent(spec, definitions)
 
 
-def _list_fields(product: Any) -> Iterator[str]:
-    """The paths in a product."""
-    for factor in product if isinstance(product, list) else [product]:
-        if isinstance(factor, str):
-            yield factor
-        elif isinstance(factor, Mapping):
-            yield from (text for key, text in factor.items() if key != "default" and isinstance(text, str))
+def _find_in_role(role: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[Mistake]:
+    """What is wrong with a role, by its place in it."""
+    template = role["template"]
+    if role.get("count") == "Unknown" and spec.get("gang") != "Never":
+        hint = "Name the field that counts them, or write gang: Never."
+        yield Mistake(("count",), "a gang needs the number of its pods", hint)
+    if "podSpec" in role and spec.get("link", {}).get("kept") != "Never":
+        hint = "Write link: {kept: Never}: without pod templates only the bridge can link the pods."
+        yield Mistake(("podSpec",), "needs the link bridge", hint)
+    if next(other for other in spec["roles"] if other["template"] == template) is not role:
+        message = f"{template} is the template of an earlier role, too: its pods would be counted twice"
+        yield Mistake(("template",), message, "Remove one of the two roles.")
+    for key in ("count", "minimum", "podSpec"):
+        for path in _list_fields(role.get(key), "default"):
+            if not template.startswith(path[: path.rfind("*") + 1]):
+                message = f"{path} has a * that is not one of {template}: it is not known which entry is meant"
+                yield Mistake((key,), message, f"Write the path up to its last * as {template} has it.")
 
 
-def _find_absent(value: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
-    """The paths of a WorkloadKind that no version of its CustomResourceDefinition has, where that is at hand."""
-    spec = as_mapping(value.get("spec"))
-    for definition in definitions:
-        said = as_mapping(definition.value.get("spec"))
-        if (said.get("group"), dig(said, "names", "kind")) != (spec.get("group"), spec.get("kind")):
+def _list_fields(written: Any, *more: str) -> Iterator[str]:
+    """The paths in a product, a condition or several."""
+    for each in written if isinstance(written, list) else [written]:
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, Mapping):
+            yield from (each[key] for key in (*_FIELDS, *more) if isinstance(each.get(key), str))
+
+
+def _list_places(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Every path of a field in the `spec` of a WorkloadKind, and where it is."""
+    for number, role in enumerate(spec.get("roles", ())):
+        for key in ("template", "podSpec", "count", "minimum", "late"):
+            for path in _list_fields(role.get(key), *(("default",) if key in ("count", "minimum") else ())):
+                yield ("spec", "roles", number, key), path
+    for key in ("order", "except", "managedBy", "rival", "ownScheduling"):
+        yield from ((("spec", key), path) for path in _list_fields(spec.get(key)))
+    for key in ("immutable", "immutableRunning"):
+        yield from ((("spec", key), f"spec.{name}") for name in spec.get(key, ()))
+
+
+def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
+    """The paths that no version of the kind's CustomResourceDefinition has; where that is not at hand, those that lead
+    neither to the spec nor to the metadata."""
+    said = [
+        definition
+        for definition in definitions
+        if dig(definition.value, "spec", "group") == spec["group"]
+        and dig(definition.value, "spec", "names", "kind") == spec["kind"]
+    ]
+    schemas = [
+        as_mapping(dig(version, "schema", "openAPIV3Schema"))
+        for definition in said
+        for version in as_list(dig(definition.value, "spec", "versions"))
+    ]
+    for place, path in _list_places(spec):
+        first, *_ = steps = path.split(".")
+        if path in ("", "Unknown", "Optional") or first == "metadata":
             continue
-        versions = map(as_mapping, as_list(said.get("versions")))
-        schemas = [as_mapping(dig(version, "schema", "openAPIV3Schema")) for version in versions]
-        for number, role in enumerate(map(as_mapping, as_list(spec.get("roles")))):
-            for key in ("template", "podSpec", "count", "minimum"):
-                for path in _list_fields(role.get(key)):
-                    if "." in path and not any(_has(schema, path.split(".")) for schema in schemas):
-                        message = f"{path} is not in the CustomResourceDefinition {definition.name}"
-                        hint = "krmfn kinds --from lists the pod templates that it has."
-                        yield Mistake(("spec", "roles", number, key), message, hint)
+        if said and not any(_has(schema, steps) for schema in schemas):
+            message = f"{path} is not in the CustomResourceDefinition {said[0].name}"
+            yield Mistake(place, message, "krmfn kinds --from lists the pod templates that it has.")
+        elif not said and first != "spec":
+            yield Mistake(place, f"{path} does not begin at the object", f"Write spec.{path}.")
 
 
 def _has(schema: Mapping[str, Any], path: list[str]) -> bool:
@@ -95,12 +127,23 @@ def use_objects(items: Iterable[Item]) -> None:
     mistakes = [
         mistake._replace(place=item.locate(mistake.path).spell())
         for item in found
-        for mistake in (*find_mistakes(item.value), *_find_absent(item.value, definitions))
+        for mistake in (*find_mistakes(item.value, definitions), *_find_others(item, found))
     ]
     if mistakes:
         raise ConfigError(mistakes)
     _use_kartas(items)
     KINDS.add_own(read_row(item.value["spec"]) for item in found)
+
+
+def _find_others(item: Item, found: Iterable[Item]) -> Iterator[Mistake]:
+    """A WorkloadKind before this one that says something else of the same kind."""
+    for other in found:
+        if other is item:
+            return
+        mine, its = as_mapping(item.value.get("spec")), as_mapping(other.value.get("spec"))
+        if mine != its and (mine.get("group"), mine.get("kind")) == (its.get("group"), its.get("kind")):
+            message = f"{mine.get('kind')} is described differently at {other.locate(('spec', 'kind')).spell()}"
+            yield Mistake(("spec", "kind"), message, "Remove one of the two files.")
 
 
 def _use_kartas(items: Iterable[Item]) -> None:

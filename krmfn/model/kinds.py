@@ -17,16 +17,16 @@ from krmfn.releases.release import Release
 
 class Factor(NamedTuple):
     """A number that pods are counted by: that in `field`, or that of its `entries`, or `default` where it is absent,
-    plus `plus`; and not below or above the numbers in two other fields, where they are written. It is
+    plus `plus`; and not below or above two other numbers. These and the default may be in other fields. It is
     one less where the field `less` is set, is divided by the number in `over`, and is 1 where `where` is not set.
     Without a field it is `default`."""
 
     field: str = ""
-    default: int = 1
+    default: int | str = 1
     entries: bool = False
     plus: int = 0
-    at_least: str = ""
-    at_most: str = ""
+    at_least: int | str = ""
+    at_most: int | str = ""
     over: str = ""
     where: str = ""
     less: str = ""
@@ -81,7 +81,7 @@ class TemplatePath(NamedTuple):
     def alone(self) -> bool:
         """Whether that field alone decides; where more does, only 0 is certain."""
         factors = self.factors
-        return factors is not None and not factors[1:] and not any(any(factor[2:]) for factor in factors)
+        return factors is not None and len(factors) == 1 and not any(factors[0][2:])
 
 
 class KindRow(NamedTuple):
@@ -127,6 +127,11 @@ class KindRow(NamedTuple):
     owns: str = ""
     owner_labels: tuple[str, ...] = ()
     excluded: tuple[Condition, ...] = ()
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it is a kind that krmfn itself comes with."""
+        return (self.group, self.name) in KINDS.shipped
 
     @property
     def has_gangs(self) -> bool:
@@ -189,6 +194,7 @@ KINDS: Final = _Kinds()
 
 def read_row(spec: Mapping[str, Any]) -> KindRow:
     """The row that the `spec` of a WorkloadKind says, which is free of problems by its schema."""
+    spec = without_nulls(spec)
     group, link = spec["group"], spec.get("link", {})
     managed, rival, update = spec.get("managedBy", {}), spec.get("rival", {}), spec.get("update")
     kept_always = link.get("kept") == "Always" or (not link and "." not in group)
@@ -208,7 +214,7 @@ def read_row(spec: Mapping[str, Any]) -> KindRow:
         tuple(spec.get("immutableRunning", ())),
         _slash(managed.get("field", "")),
         managed.get("controller", ""),
-        "order" in spec or any("late" in role for role in spec.get("roles", ())),
+        bool(spec.get("order")) or any(role.get("late") for role in spec.get("roles", ())),
         () if spec.get("order") == "Optional" else _read_conditions(spec.get("order", [])),
         tuple(spec.get("versions", ())),
         update == "Beside",
@@ -242,7 +248,7 @@ def _read_role(role: Mapping[str, Any]) -> TemplatePath:
 
 
 def _read_conditions(written: Any) -> tuple[Condition, ...]:
-    """Conditions of which one has to hold. One needs no list; a word in place of it stands for always."""
+    """Conditions of which one has to hold. One needs no list; a word or true in place of it stands for always."""
     return tuple(
         Condition(
             _slash(each["field"]),
@@ -252,7 +258,7 @@ def _read_conditions(written: Any) -> tuple[Condition, ...]:
         )
         if isinstance(each, Mapping)
         else Condition()
-        for each in (written if isinstance(written, list) else [written])
+        for each in (written if isinstance(written, list) else [written] if written else [])
     )
 
 
@@ -267,15 +273,24 @@ def _read_factor(factor: Any) -> Factor:
         return Factor(default=factor)
     if isinstance(factor, str):
         return Factor(_slash(factor))
-    least, most = _slash(factor.get("atLeast", "")), _slash(factor.get("atMost", ""))
     entries = factor.get("entries", False)
-    more = (_slash(factor.get(word, "")) for word in ("dividedBy", "where", "oneLessWith"))
-    default = factor.get("default", 0 if entries else 1)
-    return Factor(_slash(factor["field"]), default, entries, factor.get("plus", 0), least, most, *more)
+    more = (_slash(factor.get(word, "")) for word in ("atLeast", "atMost", "dividedBy", "where", "oneLessWith"))
+    default = _slash(factor.get("default", 0 if entries else 1))
+    return Factor(_slash(factor["field"]), default, entries, factor.get("plus", 0), *more)
 
 
-def _slash(path: str) -> str:
-    return path.replace(".", "/")
+def _slash(path: Any) -> Any:
+    """The steps of a path; a number stays one."""
+    return path.replace(".", "/") if isinstance(path, str) else path
+
+
+def without_nulls(value: Any) -> Any:
+    """A value in which a null counts as absent."""
+    if isinstance(value, list):
+        return [without_nulls(each) for each in value if each is not None]
+    if not isinstance(value, Mapping):
+        return value
+    return {key: without_nulls(each) for key, each in value.items() if each is not None}
 
 
 def find_kind(group: str, name: str) -> KindRow | None:

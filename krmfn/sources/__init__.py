@@ -108,7 +108,8 @@ def _read(manifest: Manifest) -> SourceReading:
 
     group = read_group(manifest)
     if group is None and not manifest.notes:
-        manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} creates no pods")
+        places = " or ".join(role.path.replace("/", ".") for role in manifest.kind.templates)
+        manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} has no pods: nothing is at {places}")
     if group is not None and not manifest.counting:
         _check_bridge(manifest, group)
         if manifest.options.slices:

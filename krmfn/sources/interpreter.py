@@ -153,8 +153,8 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
 
 def _find_zero(manifest: Manifest, role: TemplatePath, stars: Path) -> Path:
     """The field because of which a role has no pods."""
-    fields = [field for factor in role.factors or () for field in (factor.field, factor.at_most) if field]
-    paths = [place(field, stars) for field in fields]
+    fields = [field for factor in role.factors or () for field in (factor.field, factor.at_most)]
+    paths = [place(field, stars) for field in fields if field and isinstance(field, str)]
     return next((path for path in paths if manifest.get(path) == 0), paths[0])
 
 
@@ -187,22 +187,30 @@ def multiply(manifest: Manifest, factors: tuple[Factor, ...], stars: Path) -> in
 
 def _read_factor(manifest: Manifest, factor: Factor, stars: Path) -> int:
     """The lower bound is tested first, as controllers do: below it, the upper one does not count."""
+    default = _read_bound(manifest, factor.default, stars, 1)
     if not factor.field:
-        return factor.default
+        return default
     path = place(factor.field, stars)
     if factor.where and manifest.get(place(factor.where, stars)) is None:
         return 1
     if factor.entries:
         listed = manifest.get(path)
-        number = len(listed) if isinstance(listed, dict | list) else factor.default
+        number = len(listed) if isinstance(listed, dict | list) else default
     else:
-        number = manifest.count(path, factor.default, least=0)
+        number = manifest.count(path, default, least=0)
     number += factor.plus - bool(factor.less and manifest.get(place(factor.less, stars)) is not None)
     if factor.over:
         number = max(number // max(manifest.count(place(factor.over, stars), 1, least=1), 1), 1)
-    least = manifest.count(place(factor.at_least, stars), 0, least=0) if factor.at_least else 0
-    most = manifest.count(place(factor.at_most, stars), number, least=0) if factor.at_most else number
+    least = _read_bound(manifest, factor.at_least, stars, 0)
+    most = _read_bound(manifest, factor.at_most, stars, number)
     return max(least if number < least else min(number, most), 0)
+
+
+def _read_bound(manifest: Manifest, bound: int | str, stars: Path, absent: int) -> int:
+    """A number, or that of the field with this path; `absent` where there is none."""
+    if isinstance(bound, int):
+        return bound
+    return manifest.count(place(bound, stars), absent, least=0) if bound else absent
 
 
 def _list_entries(manifest: Manifest, role: TemplatePath) -> list[_RoleTemplate]:
@@ -228,9 +236,12 @@ def _list_inner(manifest: Manifest, role: TemplatePath, outer: _RoleTemplate) ->
     else:
         paths = manifest.list_paths(outer.path)
     for path in paths:
-        own = str(path[-1]).lower() if isinstance(value, dict) else manifest.text((*path, role.name_field))
-        if not own:
-            manifest.note("field-missing", (*path, role.name_field), f"a {role.noun} needs a {role.name_field}")
+        named = (*path, role.name_field)
+        own = str(path[-1]).lower() if isinstance(value, dict) else manifest.text(named)
+        if not own and not manifest.kind.shipped:
+            own = f"{outer.path[-1]}-{path[-1]}".lower()
+        elif not own and manifest.get(named) in (None, ""):
+            manifest.note("field-missing", named, f"a {role.noun} needs a {role.name_field}")
         found.append(_RoleTemplate(path, (*outer.stars, path[-1]), "-".join(filter(None, (outer.name, own)))))
     return found
 

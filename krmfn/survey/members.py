@@ -117,8 +117,8 @@ def _count(value: Any, template: TemplatePath, path: Path, entries: Path) -> tup
     if not template.factors:
         return (None if template.factors is None else 1), path[:-1]
     field = _place(template.counted, entries)
-    written = dig(value, *field)
-    number = template.factors[0].default if written is None else as_int(written)
+    written = dig(value, *field) if field else None
+    number = as_int(template.factors[0].default if written is None else written)
     if number is not None and number > 0 and not template.alone:
         number = None
     return (None if number is None else max(number, 0)), field

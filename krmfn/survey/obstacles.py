@@ -50,6 +50,8 @@ def _suggest(item: Item) -> str:
     kinds = sorted({kind for _, kind in read})
     nearest = item.kind if item.kind in kinds else find_nearest(item.kind, kinds, 0.8)
     groups = sorted(group for group, kind in read if kind == nearest)
+    if not nearest and "." in item.ref.group:
+        return "Describe the kind: krmfn kinds --from its CustomResourceDefinition drafts the file."
     if not nearest:
         return 'Remove the annotation. "What each kind becomes" in the documentation lists the supported kinds.'
     return f"Did you mean {' or '.join(f'{nearest} of {group}' if group else f'{nearest} of v1' for group in groups)}?"

@@ -191,5 +191,83 @@ def test_kinds_lists_prints_and_drafts(tmp_path: Path) -> None:
     assert run(tmp_path, "kinds", "--from", "bees.yaml")[0] == 2
 
 
+def write_definition(folder: Path, *versions: object) -> None:
+    """A definition of Swarm whose versions have these schemas of spec."""
+    served = [
+        {
+            "name": f"v{number}",
+            "served": True,
+            "storage": number == 0,
+            "schema": {"openAPIV3Schema": has(spec=schema)},
+        }
+        for number, schema in enumerate(versions)
+    ]
+    spec = {"group": "swarms.example.com", "names": {"kind": "Swarm"}, "versions": served}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "swarms"}}
+    (folder / "crd.yaml").write_text(yaml.safe_dump({**crd, "spec": spec}))
+
+
+def has(**properties: object) -> dict[str, object]:
+    """The schema of an object with these fields."""
+    return {"type": "object", "properties": properties}
+
+
+NUMBER = {"type": "integer"}
+POD = has(containers={"type": "array"}, schedulerName={"type": "string"})
+OPAQUE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+PRODUCT = {"additionalProperties": has(numOfHosts=NUMBER, minReplicas=NUMBER, template=OPAQUE)}
+CLIQUES = {"items": has(annotations={"type": "object"}, spec=has(replicas=NUMBER, podSpec=POD))}
+
+
+@pytest.mark.parametrize(
+    ("schema", "roles", "kept"),
+    [
+        (  # a product of what counts on the way, and the least of it
+            has(replicas=NUMBER, parts=PRODUCT),
+            "[{template: spec.parts.*.template, count: [spec.replicas, spec.parts.*.numOfHosts],"
+            " minimum: [spec.replicas, spec.parts.*.minReplicas]}]",
+            "Always",
+        ),
+        (  # a count in the template itself, and names by what differs
+            has(a=has(podTemplateSpec=has(spec=POD)), b=has(replicas=NUMBER, spec=POD)),
+            "[{name: a, template: spec.a.podTemplateSpec}, {name: b, template: spec.b, count: spec.b.replicas}]",
+            "Never",
+        ),
+        (  # a pod's spec in an entry with annotations
+            has(cliques=CLIQUES),
+            "[{template: spec.cliques.*, podSpec: spec.cliques.*.spec.podSpec, count: spec.cliques.*.spec.replicas}]",
+            "Never",
+        ),
+        (  # what looks like one
+            has(volumeClaimTemplate=OPAQUE, sidecars=POD, template=has(spec=OPAQUE)),
+            "[{template: spec.template}]",
+            "Always",
+        ),
+    ],
+)
+def test_drafts_find_templates_and_what_counts_them(schema: object, roles: str, kept: str, tmp_path: Path) -> None:
+    write_definition(tmp_path, schema, {})
+    code, out, err = run(tmp_path, "kinds", "--from", "crd.yaml")
+    assert (code, err) == (0, "")
+    spec = yaml.safe_load(out)["spec"]
+    assert (spec["roles"], spec["link"]) == (yaml.safe_load(roles), {"kept": kept})
+    told = [role["template"] for role in spec["roles"] if "count" not in role]
+    assert [line for line in out.splitlines() if line[0] == "#"] == [
+        f"# No field of the schema seems to count the pods of {each}: it is taken for one pod." for each in told
+    ]
+    (tmp_path / "kind.yaml").write_text(out)
+    assert run(tmp_path, "validate", "kind.yaml", "crd.yaml")[0] != 2, "the draft has only paths of the definition"
+
+
+def test_a_file_of_several_definitions_drafts_those_with_pods(tmp_path: Path) -> None:
+    write_definition(tmp_path, has(replicas=NUMBER))
+    podless = (tmp_path / "crd.yaml").read_text()
+    assert "has no pod template" in run(tmp_path, "kinds", "--from", "crd.yaml")[2]
+    write_definition(tmp_path, has(replicas=NUMBER, template=OPAQUE))
+    (tmp_path / "crd.yaml").write_text(f"{podless}---\n{(tmp_path / 'crd.yaml').read_text()}")
+    code, out, _ = run(tmp_path, "kinds", "--from", "crd.yaml")
+    assert (code, len(list(yaml.safe_load_all(out)))) == (0, 1)
+
+
 def test_the_schema_of_the_file_is_published(tmp_path: Path) -> None:
     assert '"title": "WorkloadKind"' in run(tmp_path, "schema", "WorkloadKind")[1]

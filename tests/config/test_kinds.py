@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -10,9 +12,11 @@ import yaml
 
 import krmfn
 from krmfn.config.kinds import SCHEMA_PATH, find_mistakes
-from krmfn.model.kinds import KINDS
+from krmfn.model.kinds import KINDS, read_row
 from krmfn.releases import schemastore
+from krmfn.sources.manifest import SourceReading
 from tests.front_door import call
+from tests.sources.manifests import read
 
 FOLDER = Path(schemastore.root()) / "kinds"
 KIND = """\
@@ -187,3 +191,126 @@ def test_a_path_that_the_definition_lacks_is_refused(old: str, new: str, told: s
     code, out, err = run(tmp_path, "tree", ".")
     assert (told in err, code) == (True, 2 if told else 0)
     assert told or "all 5 pods start together" in out
+
+
+FULL = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: WorkloadKind
+metadata: {name: swarms}
+spec:
+  group: swarms.example.com
+  kind: Swarm
+  versions: [v1]
+  except:
+  - {field: spec.autoscale, reason: an autoscaler decides}
+  - {field: spec.mode, value: Big, default: Small, reason: it is too big}
+  roles:
+  - template: spec.parts.*.template
+    count: [spec.parts.*.replicas, {field: spec.parts.*.hosts, default: spec.hosts, atLeast: 1, atMost: spec.most}]
+    minimum: spec.parts.*.least
+    index: example.com/index
+    podIndex: example.com/pod
+  - name: router
+    template: spec.router.template
+    count: {field: spec.router.list, entries: true, plus: 1}
+    late: {field: spec.startup, value: Late}
+  order: {field: spec.startup, value: InOrder}
+  link: {since: Swarm v2}
+  managedBy: {field: spec.managedBy, controller: example.com/c}
+  rival: {field: spec.rival, name: Volcano}
+  ownScheduling: spec.scheduling
+  immutable: [color]
+  podLabels: [example.com/name]
+  update: Kept
+"""
+
+
+def _list_changes(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The place of every value in a file."""
+    for key, child in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield (*path, key)
+        yield from _list_changes(child, (*path, key))
+
+
+@pytest.mark.parametrize(
+    "other", [None, False, True, -1, 1.5, "x", "spec.parts.*.*", [], {}, [None], {"a": 1}], ids=repr
+)
+def test_no_value_in_any_place_of_a_file_is_a_bug(other: object) -> None:
+    for path in _list_changes(yaml.safe_load(FULL)):
+        value = yaml.safe_load(FULL)
+        inner = value
+        for step in path[:-1]:
+            inner = inner[step]
+        inner[path[-1]] = other
+        if not list(find_mistakes(value)):
+            reading = read_swarm(value["spec"])
+            assert reading.group or reading.notes, path
+
+
+def read_swarm(spec: dict[str, Any]) -> SourceReading:
+    """What becomes of a Swarm whose kind has this spec."""
+    KINDS.use_own([read_row({**spec, "group": "swarms.example.com", "kind": "Swarm"})])
+    return read(yaml.safe_load(SWARM))
+
+
+def test_a_null_counts_as_absent_and_false_as_never() -> None:
+    spec = yaml.safe_load(KIND)["spec"]
+    plain = read_row(spec)
+    assert read_row({**spec, "except": None, "order": None, "immutable": None, "hint": None}) == plain
+    spec["roles"][0].update(late=False, minimum=None)
+    assert read_row({**spec, "order": False}) == plain
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("spec.parts.*.template", "parts.*.template", "does not begin at the object. Write spec.parts.*.template"),
+        ("spec.parts.*.replicas", "replicas", "kinds.yaml:8:12: spec.roles[0].count: replicas does not begin at"),
+        ("  link", "  order: {field: start}\n  link", "spec.order: start does not begin at the object. Write spec.st"),
+        ("  link", "  - {template: spec.parts.*.template}\n  link", "its pods would be counted twice. Remove one"),
+        ("  link", "    aside: true\n  link", "spec.roles: has no role that is in a gang"),
+        ("Always}\n", "Always}\n---\n" + KIND.replace("Always", "Never"), "Swarm is described differently at kinds"),
+    ],
+)
+def test_what_would_be_passed_over_in_silence_is_refused(old: str, new: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "kinds.yaml").write_text(KIND.replace(old, new, 1))
+    (tmp_path / "swarm.yaml").write_text(SWARM)
+    code, _, err = run(tmp_path, "generate", ".")
+    assert (code, told in err) == (2, True), err
+
+
+@pytest.mark.parametrize(
+    ("count", "pods"),
+    [
+        ("{field: spec.parts.*.size, default: spec.parts.*.replicas}", 5),
+        ("{field: spec.parts.*.size, default: spec.size}", 2),
+        ("{field: spec.parts.*.replicas, atMost: 3}", 4),
+        ("{field: spec.parts.*.replicas, atLeast: 2}", 6),
+        ("spec.parts.*.text", 4),
+    ],
+)
+def test_bounds_and_defaults_are_numbers_or_fields_and_counts_may_be_texts(
+    count: str, pods: int, tmp_path: Path
+) -> None:
+    (tmp_path / "kinds.yaml").write_text(KIND.replace("count: spec.parts.*.replicas", f"count: {count}"))
+    (tmp_path / "swarm.yaml").write_text(SWARM.replace("replicas: 4", 'replicas: 4, text: "3"'))
+    assert f"minCount: {pods}\n" in run(tmp_path, "generate", ".")[1]
+
+
+def test_entries_of_a_list_without_names_are_numbered(tmp_path: Path) -> None:
+    (tmp_path / "kinds.yaml").write_text(KIND)
+    text = (
+        SWARM.replace("queen:", "-").replace("worker:", "-").replace('"true"', '"true", krmfn.dev/granularity: Group')
+    )
+    (tmp_path / "swarm.yaml").write_text(text)
+    code, out, err = run(tmp_path, "generate", ".")
+    assert (code, out.count("templateName: parts-"), "error" in err) == (0, 2, False), err
+
+
+def test_a_template_that_is_nowhere_is_named(tmp_path: Path) -> None:
+    (tmp_path / "kinds.yaml").write_text(KIND)
+    (tmp_path / "swarm.yaml").write_text(SWARM.replace("parts:", "pieces:"))
+    assert "this Swarm has no pods: nothing is at spec.parts.*.template" in run(tmp_path, "generate", ".")[2]
+    (tmp_path / "kinds.yaml").unlink()
+    KINDS.use_own([])
+    assert "krmfn kinds --from its CustomResourceDefinition" in run(tmp_path, "generate", ".")[2]
