@@ -8,6 +8,7 @@ pkg/controller, and the status of the kinds of KubeRay, JobSet, Trainer and kube
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from krmfn.forecast.voices import Explanation, Told
@@ -61,14 +62,14 @@ def is_complete(top: Item) -> bool:
 def find_failed(top: Item, pods: Collection[Item]) -> Explanation | None:
     """An object that has failed and does not go on, with the container that did."""
     said = next((text for kind, text in _list_true(top) if kind in _FAILED), "")
-    phase = next((dig(top.value, "status", key) for key in ("jobDeploymentStatus", "state")), "")
-    if not said and phase in _ENDED:
-        parts = (as_text(dig(top.value, "status", key)) for key in ("reason", "message"))
-        said = ": ".join(filter(None, parts)) or as_text(phase)
-    if not said:
+    phase = dig(top.value, "status", "jobDeploymentStatus") or dig(top.value, "status", "state")
+    if not said and (phase in _ENDED or _is_failed(top)):
+        said = _join_reason(as_mapping(top.value.get("status"))) or as_text(phase)
+    container = next(_judge_all(pods, _find_ended), None) if said or _is_failed(top) else None
+    if not said and not container:
         return None
-    container = next(_judge_all(pods, _find_ended), None)
-    text = f"{top.kind} {top.name} has failed: {said}" + (f"; {container.text}" if container else "")
+    text = "; ".join(filter(None, (said, container.text if container else "")))
+    text = f"{top.kind} {top.name} has failed: {text}"
     way = container.way_out if container else "Read the logs and events of its pods."
     return Explanation(text, f"{way} Then delete the {top.kind} and create it again.")
 
@@ -76,11 +77,14 @@ def find_failed(top: Item, pods: Collection[Item]) -> Explanation | None:
 def find_unstarted(pods: Sequence[Item], told: Sequence[Told]) -> Explanation | None:
     """Of pods that have a node, what keeps one from running. A container that cannot start comes before the pods that
     wait for it."""
-    starting = [pod for pod in pods if dig(pod.value, "status", "phase") in ("Pending", "Running")]
+    starting = [pod for pod in pods if _phase(pod) in ("Pending", "Running")]
     return next(
         (
             found
-            for find in (_find_waiting, _find_ended, _make_event_finder(told), _find_initial, _find_unready)
+            for find in (
+                *(_find_waiting, _find_ended, _find_lost, partial(_find_event, told), _find_initial),
+                partial(_find_unready, told),
+            )
             for found in _judge_all(starting, find)
         ),
         None,
@@ -112,8 +116,7 @@ def _list_true(item: Item) -> Iterator[tuple[str, str]]:
     """The conditions of an object that hold: type, and reason with message."""
     for condition in as_list(dig(item.value, "status", "conditions")):
         if dig(condition, "status") == "True":
-            reason, text = (as_text(dig(condition, key)) for key in ("reason", "message"))
-            yield as_text(dig(condition, "type")), ": ".join(filter(None, (reason, text)))
+            yield as_text(dig(condition, "type")), _join_reason(as_mapping(condition))
 
 
 _Find = Callable[[Item], Explanation | None]
@@ -135,8 +138,8 @@ def _find_waiting(pod: Item) -> Explanation | None:
         waiting = as_mapping(dig(container, "state", "waiting"))
         reason = as_text(waiting.get("reason"))
         if reason in _WAITING:
-            said = ": ".join(filter(None, (reason, as_text(waiting.get("message")))))
-            return Explanation(f"Pod {pod.name}, container {container.get('name')}: {said}", _WAITING[reason])
+            text = f"Pod {pod.name}, container {container.get('name')}: {_join_reason(waiting)}"
+            return Explanation(text, _WAITING[reason])
     return None
 
 
@@ -159,17 +162,28 @@ def _find_ended(pod: Item) -> Explanation | None:
     return None
 
 
-def _make_event_finder(told: Sequence[Told]) -> _Find:
-    newest = {each.name: each.text for each in told if each.kind == "Pod" and each.text.startswith(tuple(_POD_EVENTS))}
+def _find_lost(pod: Item) -> Explanation | None:
+    """A pod that is deleted and does not go: its node does not answer, or its containers do not end."""
+    if not dig(pod.value, "metadata", "deletionTimestamp"):
+        return None
+    node = as_text(dig(pod.value, "spec", "nodeName"))
+    text = f"Pod {pod.name} is being deleted and is still there: no other pod takes its place"
+    way = f"Check that the node {node} answers; if it is gone, give it the taint node.kubernetes.io/out-of-service."
+    return Explanation(text, way)
 
-    def find(pod: Item) -> Explanation | None:
-        text = newest.get(pod.name, "")
-        waits = any(dig(each, "state", "waiting") for each in _list_containers(pod))
-        if not text or not (waits or dig(pod.value, "status", "phase") == "Pending"):
-            return None
-        return Explanation(f"Pod {pod.name}: {text}", _POD_EVENTS[text.partition(":")[0]])
 
-    return find
+def _find_event(told: Sequence[Told], pod: Item) -> Explanation | None:
+    """What the kubelet says of a pod that it cannot start."""
+    if not any(dig(each, "state", "waiting") for each in _list_containers(pod)) and _phase(pod) != "Pending":
+        return None
+    text = _find_newest(told, pod, tuple(_POD_EVENTS))
+    return Explanation(f"Pod {pod.name}: {text}", _POD_EVENTS[text.partition(":")[0]]) if text else None
+
+
+def _find_newest(told: Sequence[Told], pod: Item, reasons: tuple[str, ...]) -> str:
+    """The newest event of a pod with one of the reasons, or nothing."""
+    found = (each.text for each in reversed(told) if (each.kind, each.name) == ("Pod", pod.name))
+    return next((text for text in found if text.partition(":")[0] in reasons), "")
 
 
 def _find_initial(pod: Item) -> Explanation | None:
@@ -182,12 +196,25 @@ def _find_initial(pod: Item) -> Explanation | None:
     return None
 
 
-def _find_unready(pod: Item) -> Explanation | None:
+def _find_unready(told: Sequence[Told], pod: Item) -> Explanation | None:
     """A pod that runs, and is not ready."""
-    for condition in as_list(dig(pod.value, "status", "conditions")):
-        is_unready = dig(condition, "type") == "Ready" and dig(condition, "status") == "False"
-        if is_unready and dig(condition, "reason") != "PodCompleted" and dig(pod.value, "status", "phase") != "Failed":
-            text = as_text(dig(condition, "message")) or as_text(dig(condition, "reason"))
+    for condition in map(as_mapping, as_list(dig(pod.value, "status", "conditions"))):
+        if condition.get("type") == "Ready" and condition.get("status") == "False":
+            text = _find_newest(told, pod, ("Unhealthy",)) or _join_reason(condition)
             way = "Read its log, and check that its readiness probe can pass."
-            return Explanation(f"Pod {pod.name} is not ready: {text}", way)
+            return Explanation(f"Pod {pod.name} is not ready{f': {text}' if text else ''}", way)
     return None
+
+
+def _phase(pod: Item) -> str:
+    return as_text(dig(pod.value, "status", "phase"))
+
+
+def _is_failed(item: Item) -> bool:
+    """Whether an object is a pod that nobody replaces, and has failed."""
+    return item.kind == "Pod" and _phase(item) == "Failed"
+
+
+def _join_reason(told: Mapping[str, Any]) -> str:
+    """`reason: message` of a status or condition, as far as they are there."""
+    return ": ".join(filter(None, (as_text(told.get(key)) for key in ("reason", "message"))))
