@@ -211,6 +211,12 @@ def test_the_world_outside_is_behind_gates(path: Path) -> None:
     assert not [(line, door) for line, door in list_doors(path) if here not in GATES[door]]
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_function_fits_on_a_screen(path: Path) -> None:
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    assert not [each.name for each in functions if (each.end_lineno or 0) - each.lineno >= 60]
+
+
 @pytest.mark.parametrize("path", OURS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_file_has_one_purpose(path: Path) -> None:
     text = path.read_text()

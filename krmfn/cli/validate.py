@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
@@ -58,6 +58,7 @@ from krmfn.workspace.worlds import Worlds
 if TYPE_CHECKING:
     from krmfn.cli.fixing import Found
     from krmfn.workspace.sharding import Shard
+    from krmfn.workspace.world import World
 
 SUMMARY = "Checks manifests offline, as the API server, the scheduler and the operators would treat them."
 ARGUMENTS = PATHS
@@ -121,12 +122,17 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return _run(words, options)
 
 
-def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def _refuse_combinations(options: Mapping[str, Any]) -> None:
+    """Raises UsageError for options that do not go together."""
     if options["write_baseline"] and not options["baseline"]:
         raise UsageError("--write-baseline needs --baseline FILE")
     for whole in ("baseline", "fix", "diff"):
         if options["shard"] and options[whole]:
             raise UsageError(f"--shard cannot be combined with --{whole}: {_OF_WHOLE[whole]}")
+
+
+def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    _refuse_combinations(options)
     if options["baseline"]:
         from krmfn.cli.baseline import handle_baseline, read_baseline
 
@@ -137,22 +143,13 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     stages = options["stage"].split(",") if options["stage"] else STAGES
     judged.read(new.files, stages)
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
+    fail_on: Severity = options["fail_on"] or "error"
+    definitions = Definitions(new.worlds)
+    pairs = _pair(old, new)
     found: list[Found] = []
     scopes: list[tuple[Sequence[Item], Settings]] = []
     unasked: set[int] = set()
-    fail_on: Severity = options["fail_on"] or "error"
-    definitions = read_definitions(options)
-    pairs = {}
-    if old:
-        from krmfn.workspace.pairing import pair
-
-        pairs = {id(after): before for before, after in pair(old, new)}
-    known_definitions = Definitions(new.worlds)
-    for world in new.own:
-        settings = configurations.find(world, as_cluster=True)
-        settings = settings._replace(
-            definitions=definitions, is_base=world.is_base, rivals=known_definitions.near(world)
-        )
+    for world, settings in _configure(new.own, configurations, definitions, options):
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = pairs.get(id(world))
@@ -191,9 +188,31 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     say_if_unasked(len(unasked), options)
     if "server" in stages and options["output"] == "text" and not options["quiet"]:
         scope = describe_scope(scopes)
-        for line in (*known_definitions.tell(), *([scope] if scope else ())):
+        for line in (*definitions.tell(), *([scope] if scope else ())):
             streams.say(line)
     return exit_status(results, fail_on, any(map(hides, problems)))
+
+
+def _pair(old: Worlds | None, new: Worlds) -> Mapping[int, World]:
+    """The worlds of the state before, by the identity of those of the new one."""
+    if old is None:
+        return {}
+    from krmfn.workspace.pairing import pair
+
+    return {id(after): before for before, after in pair(old, new) if before}
+
+
+def _configure(
+    worlds: Iterable[World], configurations: Configurations, definitions: Definitions, options: Mapping[str, Any]
+) -> Iterator[tuple[World, Settings]]:
+    """Each world with the settings that hold for it."""
+    given = read_definitions(options)
+    for world in worlds:
+        settings = configurations.find(world, as_cluster=True)
+        yield (
+            world,
+            settings._replace(definitions=given, is_base=world.is_base, rivals=definitions.near(world)),
+        )
 
 
 def _spell_scope(found: Worlds, objects: Iterable[Item]) -> str:

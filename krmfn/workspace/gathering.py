@@ -104,22 +104,10 @@ class Gathering:
             if posixpath.basename(file.path) in KUSTOMIZATIONS:
                 self._kustomizations.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
         overlays = self._find_overlays()
-        deployments = list(islice(self._expand(self._find_deployments(), overlays), MOST_DEPLOYMENTS + 1))
-        if len(deployments) > MOST_DEPLOYMENTS:
-            reason = f"has more than {MOST_DEPLOYMENTS:,} deployments of folders by Argo CD and Flux"
-            self._tell(path, NotRendered(reason), "checked only in part: it")
-            deployments.pop()
+        deployments = self._limit(self._expand(self._find_deployments(), overlays))
         added = _find_components(tree, deployments, overlays)
         overlays |= {folder: with_components(overlays[folder], components) for folder, components in added.items()}
-        for overlay in overlays.values():
-            self._covered |= list_files(tree, overlay)
-        roots = _find_roots(tree, overlays, {tree.resolve(each.folder) for each in deployments})
-        loose = {tree.resolve(file.path) for file in self.files if shard} - self._covered
-        named: list[tuple[str, str, Deployment | None]] = [(folder, folder, None) for folder in roots]
-        named += [(name, each.folder, each) for name, each in self._name(deployments)]
-        steps = [
-            self._plan(name, folder, overlays.get(folder), deployment, loose) for name, folder, deployment in named
-        ]
+        steps = self._plan_all(overlays, deployments)
         self.ranks = len(steps)
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         found = {step.overlay.folder: step.overlay for step in steps if step.overlay and step.is_made}
@@ -151,6 +139,26 @@ class Gathering:
     def folders(self) -> set[str]:
         """Those with a kustomization."""
         return set(self._kustomizations)
+
+    def _limit(self, deployments: Iterator[Deployment]) -> list[Deployment]:
+        """As many as are looked at, and a word about the rest."""
+        found = list(islice(deployments, MOST_DEPLOYMENTS + 1))
+        if len(found) > MOST_DEPLOYMENTS:
+            reason = f"has more than {MOST_DEPLOYMENTS:,} deployments of folders by Argo CD and Flux"
+            self._tell(self._path, NotRendered(reason), "checked only in part: it")
+            found.pop()
+        return found
+
+    def _plan_all(self, overlays: Mapping[str, Overlay], deployments: Sequence[Deployment]) -> list[_Intent]:
+        """The worlds of kustomizations that nobody uses or deploys, and of what is deployed."""
+        tree = self._tree
+        for overlay in overlays.values():
+            self._covered |= list_files(tree, overlay)
+        roots = _find_roots(tree, overlays, {tree.resolve(each.folder) for each in deployments})
+        loose = {tree.resolve(file.path) for file in self.files if self._shard} - self._covered
+        named: list[tuple[str, str, Deployment | None]] = [(folder, folder, None) for folder in roots]
+        named += [(name, each.folder, each) for name, each in self._name(deployments)]
+        return [self._plan(name, folder, overlays.get(folder), each, loose) for name, folder, each in named]
 
     def _plan(
         self, name: str, folder: str, overlay: Overlay | None, deployment: Deployment | None, loose: set[str]
