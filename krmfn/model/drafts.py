@@ -115,6 +115,15 @@ def _keeps(template: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
 def _write_role(role: dict[str, Any], levels: list[_Level]) -> dict[str, Any]:
     """A role with the product of what counts it on its way."""
     counts = [count for level in levels for count in level.counts]
-    least = [least for level in levels for least in ([level.least] if level.least else level.counts)]
+    least = [factor for level in levels for factor in (_lower(level) if level.least else level.counts)]
+    if len(least) == 1:
+        least = [level.least for level in levels if level.least]
     found = {"count": counts, "minimum": least if any(level.least for level in levels) else []}
-    return {**role, **{key: paths[0] if len(paths) == 1 else paths for key, paths in found.items() if paths}}
+    return {**role, **{key: factors[0] if len(factors) == 1 else factors for key, factors in found.items() if factors}}
+
+
+def _lower(level: _Level) -> list[Any]:
+    """The numbers of a level with the least in place of the replicas, which it is where nobody writes it."""
+    replicas = [count for count in level.counts if count.lower().endswith("replicas")] or level.counts[-1:]
+    others = [count for count in level.counts if count not in replicas]
+    return [*others, {"field": level.least, "default": replicas[0]} if replicas else level.least]

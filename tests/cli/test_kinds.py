@@ -215,7 +215,7 @@ def has(**properties: object) -> dict[str, object]:
 NUMBER = {"type": "integer"}
 POD = has(containers={"type": "array"}, schedulerName={"type": "string"})
 OPAQUE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-PRODUCT = {"additionalProperties": has(numOfHosts=NUMBER, minReplicas=NUMBER, template=OPAQUE)}
+PRODUCT = {"additionalProperties": has(numOfHosts=NUMBER, replicas=NUMBER, minReplicas=NUMBER, template=OPAQUE)}
 CLIQUES = {"items": has(annotations={"type": "object"}, spec=has(replicas=NUMBER, podSpec=POD))}
 
 
@@ -224,8 +224,9 @@ CLIQUES = {"items": has(annotations={"type": "object"}, spec=has(replicas=NUMBER
     [
         (  # a product of what counts on the way, and the least of it
             has(replicas=NUMBER, parts=PRODUCT),
-            "[{template: spec.parts.*.template, count: [spec.replicas, spec.parts.*.numOfHosts],"
-            " minimum: [spec.replicas, spec.parts.*.minReplicas]}]",
+            "[{template: spec.parts.*.template, count: [spec.replicas, spec.parts.*.numOfHosts,"
+            " spec.parts.*.replicas], minimum: [spec.replicas, spec.parts.*.numOfHosts,"
+            " {field: spec.parts.*.minReplicas, default: spec.parts.*.replicas}]}]",
             "Always",
         ),
         (  # a count in the template itself, and names by what differs

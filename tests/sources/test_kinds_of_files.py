@@ -1,7 +1,8 @@
 """Kinds that a file alone describes: the numbers of pods that their controllers make of objects of their repositories.
 
 The objects have the shape of examples of kubeflow/spark-operator v2.5.2, sgl-project/rbg v0.8.0-alpha.5,
-volcano-sh/kthena 3cc0572, kubernetes-sigs/lws 060ab4d, kserve/kserve v0.20.0 and ai-dynamo/dynamo 04521f4.
+volcano-sh/kthena 3cc0572, kubernetes-sigs/lws 060ab4d, kserve/kserve v0.20.0, ai-dynamo/dynamo 04521f4 and
+ai-dynamo/grove v0.1.0-alpha.11.
 """
 
 from __future__ import annotations
@@ -69,6 +70,13 @@ def component(name: str, replicas: int | None = None, **fields: Any) -> dict[str
     return {"name": name, "podTemplate": TEMPLATE, **({"replicas": replicas} if replicas else {}), **fields}
 
 
+def cliques(*sizes: tuple[str, int], replicas: int | None = 1, **template: Any) -> dict[str, Any]:
+    """A PodCliqueSet whose cliques have so many pods each."""
+    made = [{"name": name, "spec": {"roleName": name, "replicas": pods, "podSpec": {}}} for name, pods in sizes]
+    spec = {**({} if replicas is None else {"replicas": replicas}), "template": {"cliques": made, **template}}
+    return manifest("grove.io/v1alpha1", "PodCliqueSet", spec)
+
+
 WORKERS = {"replicas": 2, "parallelism": {"data": 16, "dataLocal": 8}, "worker": {}}
 LEADERS = {"name": "prefill", "replicas": 2, "leaderWorkerPattern": {"size": 4, "template": TEMPLATE}}
 COMPONENTS: dict[str, Any] = {
@@ -113,6 +121,8 @@ COMPONENTS: dict[str, Any] = {
             graph("v1alpha1", services={"Frontend": {}, "decode": {"replicas": 2, "extraPodSpec": {}}}),
             {"frontend": 1, "decode": 2},
         ),
+        (cliques(("prefill", 3), ("decode", 2)), {"prefill": 3, "decode": 2}),
+        (cliques(("model", 2), replicas=3), {"model": 6}),
         (disaggregated(slices=2), {"leader-decode": 4, "worker-prefill": 16, "worker-decode": 8}),
     ],
 )
@@ -145,6 +155,12 @@ REFERS = {"name": "a", "standalonePattern": {"templateRef": {"name": "base"}}}
         (graph(grove="", components=[component("a")]), "enable-grove", "Grove creates its pods"),
         (graph(components=[component("a", multinode={"nodeCount": 2})]), "multinode", "PodGroup of Volcano"),
         (graph(services={"a": {"multinode": {"nodeCount": 2}}}), "services/a/multinode", "PodGroup of Volcano"),
+        (cliques(podCliqueScalingGroups=[{"name": "a"}]), "podCliqueScalingGroups", "until the first ones"),
+        (
+            cliques(cliques=[{"name": "a", "spec": {"autoScalingConfig": {"maxReplicas": 3}}}]),
+            "autoScaling",
+            "autoscaler",
+        ),
         (serving(None), "schedulerName", "creates a PodGroup of Volcano"),
         (serving("volcano"), "schedulerName", "creates a PodGroup of Volcano"),
     ],
@@ -155,6 +171,15 @@ def test_what_has_no_gang_is_told_with_its_place(value: dict[str, Any], path: st
     assert path in "/".join(map(str, reading.notes[0].path))
     assert told in reading.notes[0].message
     assert rules_of(read(value, BRIDGE, requested=False)) == ["kind-passed-over"]
+
+
+def test_the_minimum_of_a_clique_is_that_of_each_replica_and_all_where_it_says_none() -> None:
+    value = cliques(("prefill", 4), ("decode", 2), replicas=2)
+    value["spec"]["template"]["cliques"][0]["spec"]["minAvailable"] = 3
+    group = read(value, BRIDGE, min_count="MinReplicas").group
+    assert group is not None
+    assert {leaf.name: leaf.min_count for leaf in leaves(group)} == {"prefill": 6, "decode": 4}
+    assert read(cliques(("a", 1), replicas=None), BRIDGE).group is None, "replicas are 0 by its definition"
 
 
 def test_annotations_and_their_keys_are_conditions() -> None:

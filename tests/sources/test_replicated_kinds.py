@@ -308,7 +308,6 @@ def test_a_pod_is_its_own_template() -> None:
         ("tekton.dev/v1", "TaskRun"),
         ("helm.toolkit.fluxcd.io/v2", "HelmRelease"),
         ("batch.volcano.sh/v1alpha1", "Job"),
-        ("grove.io/v1alpha1", "PodCliqueSet"),
     ],
 )
 def test_kinds_that_are_only_explained(api_version: str, kind: str) -> None:

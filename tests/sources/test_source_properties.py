@@ -116,6 +116,10 @@ EXAMPLES: dict[tuple[str, str], dict[str, Any]] = {
         "worker": {},
         "prefill": {"replicas": 1, "parallelism": {"pipeline": 2}, "worker": {"schedulerName": "default-scheduler"}},
     },
+    ("grove.io", "PodCliqueSet"): {
+        "replicas": 2,
+        "template": {"cliques": [{"name": "a", "spec": {"replicas": 3, "minAvailable": 2, "podSpec": {}}}]},
+    },
     ("nvidia.com", "DynamoGraphDeployment"): {
         "components": [{"name": "Frontend", "replicas": 1, "podTemplate": TEMPLATE}],
         "services": {"decode": {"replicas": 2, "extraPodSpec": {"priorityClassName": "high"}}},
