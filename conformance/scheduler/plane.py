@@ -84,12 +84,14 @@ def control(
     gates: Mapping[str, bool],
     scheduler_gates: Mapping[str, bool] | None = None,
     controllers: Sequence[str] = (),
+    scheduling: bool = True,
 ) -> Iterator[Plane]:
     """A ready control plane for the length of the block. `gates` are those of all programs; `scheduler_gates` are the
-    scheduler's where they differ; `controllers` run beside the usual ones. Raises StartFailed or BuildFailed."""
+    scheduler's where they differ; `controllers` run beside the usual ones; without `scheduling` there is no scheduler.
+    Raises StartFailed or BuildFailed."""
     with (
         open_store() as store,
-        attach(store, release_name, gates, scheduler_gates, controllers=controllers) as plane,
+        attach(store, release_name, gates, scheduler_gates, controllers=controllers, scheduling=scheduling) as plane,
     ):
         yield plane
 
@@ -102,10 +104,12 @@ def attach(
     scheduler_gates: Mapping[str, bool] | None = None,
     patient: bool = True,
     controllers: Sequence[str] = (),
+    scheduling: bool = True,
 ) -> Iterator[Plane]:
     """A control plane over what is stored already; a `patient` one is ready. Raises StartFailed or BuildFailed."""
     release = read_releases()[release_name]
-    programs = {name: find_program(release, name) for name in PROGRAMS}
+    wanted = PROGRAMS if scheduling else tuple(name for name in PROGRAMS if name != "kube-scheduler")
+    programs = {name: find_program(release, name) for name in wanted}
     api, scheduler_port, manager_port = free_ports(3)
     plane = Plane(store.folder, api, scheduler_port, release, gates)
     try:
@@ -115,17 +119,19 @@ def attach(
             _wait(plane, plane.client, "/readyz")
         else:
             _wait(plane, plane.client, "/livez")
-        plane.spawn(
-            "scheduler",
-            _scheduler(programs["kube-scheduler"], scheduler_gates or gates, plane.folder, scheduler_port),
-        )
+        if scheduling:
+            plane.spawn(
+                "scheduler",
+                _scheduler(programs["kube-scheduler"], scheduler_gates or gates, plane.folder, scheduler_port),
+            )
         manager = Client(manager_port, TOKEN)
         plane.spawn(
             "manager",
             _manager(programs["kube-controller-manager"], release, gates, plane.folder, manager_port, controllers),
         )
         if patient:
-            _wait(plane, plane.scheduler, "/healthz")
+            if scheduling:
+                _wait(plane, plane.scheduler, "/healthz")
             _wait(plane, manager, "/healthz")
         yield plane
     finally:
