@@ -7,7 +7,11 @@ import time
 from collections.abc import Sequence
 
 from conformance.ending import end
-from conformance.kueue.record import RECORDED, record, write
+from conformance.kueue import live
+from conformance.kueue.compare import judge, write_matrix
+from conformance.kueue.record import RECORDED, read_all, record, write
+from conformance.kueue.report import REPORT, insert
+from conformance.kueue.situations import SITUATIONS
 
 
 def main(words: Sequence[str]) -> int:
@@ -17,9 +21,16 @@ def main(words: Sequence[str]) -> int:
     recording = commands.add_parser("record", help="asks the manager about worlds, writes recorded/FIRST.jsonl.xz")
     recording.add_argument("first", type=int, help="the first seed")
     recording.add_argument("count", type=int, help="how many")
-    recording.add_argument("--batch", type=int, default=20, help="how many worlds share the control plane at a time")
+    recording.add_argument("--batch", type=int, default=75, help="how many worlds share the control plane at a time")
+    commands.add_parser("compare", help="compares what krmfn proves with the records, writes the matrix; 1: a mistake")
+    living = commands.add_parser(
+        "live", help="brings situations about, makes the changes that mend them; 1: one did not"
+    )
+    living.add_argument("names", nargs="*", help="some of the situations; without, all are written down")
     given = parser.parse_args(words)
-    return _record(given.first, given.count, given.batch)
+    if given.command == "record":
+        return _record(given.first, given.count, given.batch)
+    return _compare() if given.command == "compare" else _prove(given.names)
 
 
 def _record(first: int, count: int, batch: int) -> int:
@@ -31,6 +42,28 @@ def _record(first: int, count: int, batch: int) -> int:
     write(RECORDED / f"{first:04}.jsonl.xz", rows)
     print(f"{count} worlds, {(time.monotonic() - started) / count:.1f} s each")
     return 0
+
+
+def _compare() -> int:
+    rows = [row for each in read_all() for row in judge(each)]
+    matrix = write_matrix(rows)
+    print("\n".join(matrix))
+    insert("worlds", matrix)
+    wrong = [row for row in rows if (row.said, row.became) == ("never", "admitted")]
+    for row in wrong:
+        print(f"false never: {row.job}: {row.message} [{row.rule}]")
+    print(f"{len(rows)} jobs, {len(wrong)} false never: {REPORT}")
+    return int(bool(wrong))
+
+
+def _prove(names: Sequence[str]) -> int:
+    rows = []
+    for row in live.prove([each for each in SITUATIONS if not names or each.name in names]):
+        rows.append(row)
+        print(f"{row['state']}: {live.spell(row['started'])}", flush=True)
+    if not names:
+        live.write(rows)
+    return int(any(row["started"] is False for row in rows))
 
 
 if __name__ == "__main__":

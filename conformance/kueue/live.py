@@ -151,6 +151,13 @@ def _clean(rig: Rig) -> None:
     rig.client.send("DELETE", f"/api/v1/namespaces/{SPACE}/events", {})
 
 
+def spell(started: bool | None) -> str:
+    """What happened after the change."""
+    return {True: "starts after the change", False: "does NOT start after the change", None: "no change is made"}[
+        started
+    ]
+
+
 def write(rows: Sequence[Value]) -> None:
     """One JSON object a line, compressed."""
     text = "".join(json.dumps(row, sort_keys=True, separators=(",", ":")) + "\n" for row in rows)

@@ -56,17 +56,36 @@ def create(rig: Rig, value: Mapping[str, Any]) -> str:
 
 
 def wait_calm(rig: Rig, seconds: float = _CALM_SECONDS) -> bool:
-    """Waits until nothing is written for so long. Whether it was within half a minute."""
+    """Waits until nothing is written for so long, or no decision changes for a while longer: the head of a strict queue
+    is tried again and again, and its message changes between flavors. Whether it was within half a minute."""
     end = time.monotonic() + _PATIENCE_SECONDS
-    seen, since = "", time.monotonic()
+    revision, decided = "", None
+    written = changed = time.monotonic()
     while time.monotonic() < end:
-        revision = rig.client.get(f"{KUEUE}/topologies?limit=1").body["metadata"]["resourceVersion"]
-        if revision != seen:
-            seen, since = revision, time.monotonic()
-        elif time.monotonic() - since > seconds:
+        now = rig.client.get(f"{KUEUE}/topologies?limit=1").body["metadata"]["resourceVersion"]
+        if now != revision:
+            revision, written = now, time.monotonic()
+            decisions = _list_decisions(rig)
+            if decisions != decided:
+                decided, changed = decisions, time.monotonic()
+        elif time.monotonic() - written > seconds:
+            return True
+        if time.monotonic() - changed > 2.5 * seconds:
             return True
         time.sleep(0.1)
     return False
+
+
+def _list_decisions(rig: Rig) -> Value:
+    """Where every Workload stands."""
+    return {
+        value["metadata"]["uid"]: (
+            value["spec"].get("active"),
+            value.get("status", {}).get("admission"),
+            [(each["type"], each["status"]) for each in value.get("status", {}).get("conditions", ())],
+        )
+        for value in rig.client.get(f"{KUEUE}/workloads").body["items"]
+    }
 
 
 def list_steps(world: World) -> Iterator[list[Value]]:

@@ -130,10 +130,10 @@ def _make_checks(world: World) -> list[str]:
     for number in range(world.random.choice((1, 2)) if world.chance(0.12) else 0):
         name = world.name(f"check{number}")
         check = make("AdmissionCheck", name, {"controllerName": "example.com/checker"})
-        if world.chance(0.75):
+        if world.chance(0.85):
             condition = {"type": "Active", "status": "True", "reason": "Active", "message": "ready"}
             check["status"] = {"conditions": [{**condition, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
-        if world.chance(0.9):
+        if world.chance(0.97):
             world.objects.append(check)
         names.append(name)
     return names
@@ -182,7 +182,9 @@ def _make_queues(world: World, cohorts: list[str], checks: list[str]) -> None:
     random = world.random
     for number in range(random.choice((1, 2, 2, 3)) if cohorts else random.choice((1, 1, 2))):
         count = random.randint(1, len(world.flavors))
-        group = _make_group(world, random.sample(world.flavors, count), (0, 2, 4, 6, 8, 8, 12))
+        group = _make_group(
+            world, random.sample(world.flavors, count), (2, 4, 4, 6, 8, 8, 12) if world.chance(0.9) else (0, 2)
+        )
         spec: Value = {"resourceGroups": [group]}
         if not world.chance(0.02):
             spec["namespaceSelector"] = {}

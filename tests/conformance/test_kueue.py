@@ -1,0 +1,39 @@
+"""Recorded decisions of Kueue's manager: krmfn never says "never" of a job that was admitted."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from conformance.kueue.answers import expand
+from conformance.kueue.compare import Row, judge, write_matrix
+from conformance.kueue.record import JOBS, read_all
+from conformance.kueue.report import read_section
+from conformance.kueue.worlds import make_world
+
+
+@cache
+def list_rows() -> list[Row]:
+    """Every job of every record."""
+    return [row for record in read_all() for row in judge(record)]
+
+
+def test_no_proof_is_wrong() -> None:
+    wrong = [row for row in list_rows() if row.said == "never" and row.became in ("admitted", "checks pending")]
+    assert not wrong
+
+
+def test_the_report_is_what_is_compared() -> None:
+    assert read_section("worlds") == write_matrix(list_rows())
+
+
+def test_a_seed_gives_the_recorded_world() -> None:
+    for record in list(read_all())[::25]:
+        world = make_world(record["seed"])
+        assert (world.objects, world.configuration) == (record["objects"], record["configuration"])
+        assert len(record["answers"]) == sum(value["kind"] in JOBS for value in record["objects"])
+
+
+def test_domains_are_expanded() -> None:
+    level = {"individual": {"prefix": "n", "roots": ["1", "2"]}}
+    part = {"domainCount": 2, "valuesPerLevel": [{"universal": "r"}, level], "podCounts": {"individual": [3, 1]}}
+    assert expand({"slices": [part]}) == [[["r", "n1"], 3], [["r", "n2"], 1]]
