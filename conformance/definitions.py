@@ -1,7 +1,7 @@
 """CustomResourceDefinitions of other projects, packed: without descriptions, and what stands several times stands once.
 
 `schemas/crds/projects.json` says of each project which versions are packed, and where they stand (`files`): in its Go
-module, or in commits of its repository; or from which packages of the module they are generated (`packages`).
+module, or in `commits` of its repository; or from which packages of the module they are generated (`packages`).
 `python -m conformance definitions [PROJECT…]` packs them.
 """
 
@@ -47,7 +47,7 @@ def pack_project(project: str, again: bool = False) -> Path:
             }
             continue
         releases[version] = {}
-        read = _check_out if "repository" in row else _generate if "packages" in row else _download
+        read = _check_out if number in row.get("commits", ()) else _generate if "packages" in row else _download
         made = read(row, number)
         for spec in _read_specs(made, row.get("files", "*.yaml")):
             names = spec["names"]

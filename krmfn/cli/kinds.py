@@ -82,7 +82,9 @@ def _draft(path: str) -> Iterator[str]:
         names = join_words([as_text(spec.get("kind")) or item.name for item, spec in specs])
         raise UsageError(f"{path}: the schema of {names} has no pod template: {hint}")
     for item, spec in found:
-        head = {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "metadata": {"name": item.name}}
+        local = {"config.kubernetes.io/local-config": "true"}  # kustomize and kpt send it to no cluster
+        metadata = {"name": item.name, "annotations": local}
+        head = {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "metadata": metadata}
         once = [role["template"] for role in spec.get("roles", ()) if "count" not in role]
         notes = [
             f"# No field of the schema seems to count the pods of {each}: it is taken for one pod.\n" for each in once

@@ -19,13 +19,13 @@ def check_quorums(gang: Gang, *layouts: PlacedGroup) -> Iterator[Note]:
         if isinstance(group, Leaf):
             quorum, bound, what = group.min_count, group.size, "pods of group"
             template = group.templates[0]
-            path = template.count_path if template.owner == 0 else ()
+            path, hint = template.count_path if template.owner == 0 else (), f"Use a number from 1 to {bound}."
         else:
             quorum, bound, what = group.min_group_count, group.width, "groups below"
-            path = ()
+            path, hint = (), f"Set krmfn.dev/min-groups, or gang.minGroups of the configuration, to at most {bound}."
         if quorum is not None and not 1 <= quorum <= bound:
             message = f"{quorum} of the {bound} {what} {group.name!r} must start together, which is impossible"
-            yield Note("quorum-out-of-bounds", path, message, quorum, bound, f"Use a number from 1 to {bound}.")
+            yield Note("quorum-out-of-bounds", path, message, quorum, bound, hint)
 
 
 def note_layout(*layouts: PlacedGroup) -> Iterator[Note]:

@@ -229,6 +229,7 @@ def test_executors_take_their_annotations_from_their_entry() -> None:
         ("kthena", "workload.serving.volcano.sh", "ModelServing"),
         ("kserve", "serving.kserve.io", "LLMInferenceService"),
         ("leaderWorkerSet", "disaggregatedset.x-k8s.io", "DisaggregatedSet"),
+        ("grove", "grove.io", "PodCliqueSet"),
     ],
 )
 def test_the_definitions_have_the_paths_and_keep_what_links(project: str, group: str, kind: str) -> None:
@@ -248,14 +249,12 @@ def test_the_definitions_have_the_paths_and_keep_what_links(project: str, group:
         assert role.aside or has(f"{place}/annotations"), place
         for factor in role.factors or ():
             for field in (factor.field, factor.over, factor.where, factor.less):
-                assert not field or has(field) or field in NEWER, field
+                assert not field or has(field), field
         if not role.spec and not role.aside:
             kept = has(f"{role.path}/spec/schedulingGroup")
             assert kept == (row.drops == ("", "")) or role.path in TYPED, role.path
 
 
-#: Of DisaggregatedSet 0.10, whose definitions are not here.
-NEWER = {"spec/slices"}
 #: The definition keeps what its controller, which knows the types of Kubernetes 1.34, drops.
 TYPED = {
     "spec/roles/*/customComponentsPattern/components/*/template",
