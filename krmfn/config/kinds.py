@@ -10,9 +10,9 @@ from krmfn.config.problems import ConfigError, Mistake
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
-from krmfn.model.kinds import KINDS, read_row, without_nulls
+from krmfn.model.kinds import KINDS, read_row
 from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
-from krmfn.model.values import as_list, as_mapping
+from krmfn.model.values import as_list, as_mapping, without_nulls
 from krmfn.releases import schemastore
 
 SCHEMA_PATH: Final = "krmfn/v1alpha1/workloadkind.json"

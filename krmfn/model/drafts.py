@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from krmfn.krm.paths import dig
 from krmfn.model.values import as_list, as_mapping, as_text
@@ -15,7 +15,6 @@ _COUNTS: Final = re.compile(
     r"|(worker|node|host|pod|group|podgroup|replica|gang)(replicas|size|count)|(hosts|nodes|pods|workers)per\w+",
     re.IGNORECASE,
 )
-_LEAST: Final = re.compile(r"min(imum)?(available|member|replicas|workers|pods|size)", re.IGNORECASE)
 #: Entries that are opaque, and are pod templates by their names.
 _TEMPLATE: Final = re.compile(
     r"(?!.*(claim|volume|service|patch|deployment|set|job))(.*template|podtemplatespec)", re.IGNORECASE
@@ -23,15 +22,6 @@ _TEMPLATE: Final = re.compile(
 #: What says nothing in the name of a field on the way to a template.
 _WORDLESS: Final = re.compile(r"^(spec|template|pod)$|([Pp]od)?(Template|Group)?(Spec)?$")
 _DEEPEST: Final = 12
-
-
-class _Level(NamedTuple):
-    """An object of a schema on the way to a pod template: the fields that count it, and the least of them."""
-
-    path: str
-    properties: Mapping[str, Any]
-    counts: tuple[str, ...]
-    least: str
 
 
 def draft(definition: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,31 +50,35 @@ def _name(templates: list[str]) -> dict[str, str]:
     return {path: re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() for path, name in names.items() if name}
 
 
-def _find_roles(schema: Mapping[str, Any], above: list[_Level], path: str) -> Iterator[tuple[dict[str, Any], bool]]:
-    """The role of each pod template in a schema, and whether the link is kept."""
-    level = _read_level(schema, path)
-    levels = [*above, level]
-    pod = as_mapping(level.properties.get("spec"))
-    if _is_template(schema, path) or (_is_pod(pod) and above):
-        yield _write_role({"template": path}, levels), _keeps(schema, pod)
-        return
-    if _is_pod(schema) and "schedulerName" in level.properties:
-        if holder := next((each for each in reversed(above) if "annotations" in each.properties), None):
-            yield _write_role({"template": holder.path, "podSpec": path}, above), False
-        return
-    if len(levels) > _DEEPEST:
-        return
-    for name, inner in level.properties.items():
-        yield from _find_roles(as_mapping(inner), levels, f"{path}.{name}")
-    for entries in (schema.get("items"), schema.get("additionalProperties")):
-        yield from _find_roles(as_mapping(entries), levels, f"{path}.*") if entries else ()
-
-
-def _read_level(schema: Mapping[str, Any], path: str) -> _Level:
+def _find_roles(
+    schema: Mapping[str, Any], above: list[tuple[str, Mapping[str, Any]]], path: str
+) -> Iterator[tuple[dict[str, Any], bool]]:
+    """The role of each pod template in a schema, and whether the link is kept. `above` are the paths on the way to it,
+    each with its fields."""
     properties = as_mapping(schema.get("properties"))
-    numbers = [name for name, each in properties.items() if _is_number(as_mapping(each))]
-    counts = tuple(f"{path}.{name}" for name in numbers if _COUNTS.fullmatch(name))
-    return _Level(path, properties, counts, next((f"{path}.{name}" for name in numbers if _LEAST.fullmatch(name)), ""))
+    levels = [*above, (path, properties)]
+    pod = as_mapping(properties.get("spec"))
+    if _is_template(schema, path) or (_is_pod(pod) and above):
+        yield {"template": path, **_count(levels)}, _keeps(schema, pod)
+    elif _is_pod(schema) and "schedulerName" in properties:
+        for place, _ in [level for level in above if "annotations" in level[1]][-1:]:
+            yield {"template": place, "podSpec": path, **_count(above)}, False
+    elif len(levels) <= _DEEPEST:
+        for name, inner in properties.items():
+            yield from _find_roles(as_mapping(inner), levels, f"{path}.{name}")
+        for entries in (schema.get("items"), schema.get("additionalProperties")):
+            yield from _find_roles(as_mapping(entries), levels, f"{path}.*") if entries else ()
+
+
+def _count(levels: list[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The product of what counts on the way to a template."""
+    found = [
+        f"{path}.{name}"
+        for path, properties in levels
+        for name, each in properties.items()
+        if _COUNTS.fullmatch(name) and _is_number(as_mapping(each))
+    ]
+    return {"count": found[0] if len(found) == 1 else found} if found else {}
 
 
 def _is_number(schema: Mapping[str, Any]) -> bool:
@@ -110,20 +104,3 @@ def _keeps(template: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
     """Whether a template keeps the link of the pods."""
     opaque = any(each.get("x-kubernetes-preserve-unknown-fields") is True for each in (pod or template, pod))
     return opaque or dig(pod, "properties", "schedulingGroup") is not None
-
-
-def _write_role(role: dict[str, Any], levels: list[_Level]) -> dict[str, Any]:
-    """A role with the product of what counts it on its way."""
-    counts = [count for level in levels for count in level.counts]
-    least = [factor for level in levels for factor in (_lower(level) if level.least else level.counts)]
-    if len(least) == 1:
-        least = [level.least for level in levels if level.least]
-    found = {"count": counts, "minimum": least if any(level.least for level in levels) else []}
-    return {**role, **{key: factors[0] if len(factors) == 1 else factors for key, factors in found.items() if factors}}
-
-
-def _lower(level: _Level) -> list[Any]:
-    """The numbers of a level with the least in place of the replicas, which it is where nobody writes it."""
-    replicas = [count for count in level.counts if count.lower().endswith("replicas")] or level.counts[-1:]
-    others = [count for count in level.counts if count not in replicas]
-    return [*others, {"field": level.least, "default": replicas[0]} if replicas else level.least]

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.lines import read_lines
+from krmfn.krm.paths import Path
+from krmfn.model.values import without_nulls
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
 
@@ -284,13 +286,10 @@ def _slash(path: Any) -> Any:
     return path.replace(".", "/") if isinstance(path, str) else path
 
 
-def without_nulls(value: Any) -> Any:
-    """A value in which a null counts as absent."""
-    if isinstance(value, list):
-        return [without_nulls(each) for each in value if each is not None]
-    if not isinstance(value, Mapping):
-        return value
-    return {key: without_nulls(each) for key, each in value.items() if each is not None}
+def place(field: str, stars: Path) -> Path:
+    """The path of a field of a role, in the entry that `stars` lead to."""
+    left = iter(stars)
+    return tuple(next(left) if step == "*" else step for step in field.split("/")) if field else ()
 
 
 def find_kind(group: str, name: str) -> KindRow | None:

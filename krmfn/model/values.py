@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from krmfn.krm.paths import dig
 from krmfn.krm.results import DEFAULT_NAMESPACE
 
-__all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "group_by", "key_of", "name_of"]
+__all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "group_by", "key_of", "name_of", "without_nulls"]
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -37,6 +37,15 @@ def as_text(value: object) -> str:
 def as_int(value: object) -> int | None:
     """`value` when it is a whole number, None otherwise (a bool is none)."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def without_nulls(value: Any) -> Any:
+    """A value without what is null, as a merge patch has it."""
+    if isinstance(value, list):
+        return list(map(without_nulls, value))
+    if not isinstance(value, Mapping):
+        return value
+    return {key: without_nulls(each) for key, each in value.items() if each is not None}
 
 
 def key_of(value: object) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path, dig
+from krmfn.model.values import without_nulls
 from krmfn.server.custom import find_wrong_keywords
 from krmfn.server.formats import check_dns_1035, check_long_name
 from krmfn.server.plain.values import RULE, check_choice, check_immutable
@@ -40,17 +41,10 @@ def check_definition(
     """The refusals of a definition whose fields and types are right. What was wrong before may stay."""
     if old is None:
         return (*_check_name(value), *_check(value, integers))
-    value = _prune(value) if update == "apply" else value
+    value = without_nulls(value) if update == "apply" else value
     found = tuple(_check(value, integers))
     were = set(_check(old, integers)) if found else set()
     return (*(cause for cause in found if cause not in were), *_check_change(value.get("spec") or {}, old))
-
-
-def _prune(value: Any) -> Any:
-    """What a merge patch makes of a value: nulls go, also those in lists of objects."""
-    if isinstance(value, list):
-        return list(map(_prune, value))
-    return {key: _prune(each) for key, each in value.items() if each is not None} if isinstance(value, dict) else value
 
 
 def _check_name(value: Mapping[str, Any]) -> Iterator[Cause]:

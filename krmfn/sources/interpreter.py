@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from krmfn.krm.paths import Path
-from krmfn.model.kinds import Condition, Factor, TemplatePath
+from krmfn.model.kinds import Condition, Factor, TemplatePath, place
 from krmfn.model.podnumber import add_labels
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
 from krmfn.sources.manifest import Manifest
@@ -244,12 +244,6 @@ def _list_inner(manifest: Manifest, role: TemplatePath, outer: _RoleTemplate) ->
             manifest.note("field-missing", named, f"a {role.noun} needs a {role.name_field}")
         found.append(_RoleTemplate(path, (*outer.stars, path[-1]), "-".join(filter(None, (outer.name, own)))))
     return found
-
-
-def place(field: str, stars: Path) -> Path:
-    """The path of a field of a role, in the entry that `stars` lead to."""
-    left = iter(stars)
-    return tuple(next(left) if step == "*" else step for step in _split(field))
 
 
 def _split(field: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member
-from krmfn.model.kinds import TemplatePath, find_kind
+from krmfn.model.kinds import TemplatePath, find_kind, place
 from krmfn.model.marks import POD_GROUP
 from krmfn.model.podnumber import count_numbered
 from krmfn.model.tree import Group, Path, leaves
@@ -67,7 +67,7 @@ def from_item(item: Item) -> tuple[Member, ...]:
         for path, entries in _expand(item.value, template.path):
             if not template.aside:
                 number, field = _count(item.value, template, path, entries)
-                found.append(Member(item, path, number, field, apart=_place(template.spec, entries)))
+                found.append(Member(item, path, number, field, apart=place(template.spec, entries)))
     return tuple(found)
 
 
@@ -116,15 +116,9 @@ def _count(value: Any, template: TemplatePath, path: Path, entries: Path) -> tup
     """How many pods there are, None where that is not known, and the field that says so."""
     if not template.factors:
         return (None if template.factors is None else 1), path[:-1]
-    field = _place(template.counted, entries)
+    field = place(template.counted, entries)
     written = dig(value, *field) if field else None
     number = as_int(template.factors[0].default if written is None else written)
     if number is not None and number > 0 and not template.alone:
         number = None
     return (None if number is None else max(number, 0)), field
-
-
-def _place(pattern: str, entries: Path) -> Path:
-    """The path of a field of a template, in the entries that its `*` stand for."""
-    left = iter(entries)
-    return tuple(next(left) if step == "*" else step for step in pattern.split("/")) if pattern else ()

@@ -222,11 +222,10 @@ CLIQUES = {"items": has(annotations={"type": "object"}, spec=has(replicas=NUMBER
 @pytest.mark.parametrize(
     ("schema", "roles", "kept"),
     [
-        (  # a product of what counts on the way, and the least of it
+        (  # a product of what counts on the way
             has(replicas=NUMBER, parts=PRODUCT),
             "[{template: spec.parts.*.template, count: [spec.replicas, spec.parts.*.numOfHosts,"
-            " spec.parts.*.replicas], minimum: [spec.replicas, spec.parts.*.numOfHosts,"
-            " {field: spec.parts.*.minReplicas, default: spec.parts.*.replicas}]}]",
+            " spec.parts.*.replicas]}]",
             "Always",
         ),
         (  # a count in the template itself, and names by what differs
