@@ -26,7 +26,7 @@ def main(words: Sequence[str]) -> int:
     living = commands.add_parser(
         "live", help="brings situations about, makes the changes that mend them; 1: one did not"
     )
-    living.add_argument("names", nargs="*", help="some of the situations; without, all are written down")
+    living.add_argument("names", nargs="*", help="some of the situations; without, all of them")
     given = parser.parse_args(words)
     if given.command == "record":
         return _record(given.first, given.count, given.batch)
@@ -61,8 +61,8 @@ def _prove(names: Sequence[str]) -> int:
     for row in live.prove([each for each in SITUATIONS if not names or each.name in names]):
         rows.append(row)
         print(f"{row['state']}: {live.spell(row['started'])}", flush=True)
-    if not names:
-        live.write(rows)
+        live.write([row])
+    insert("situations", live.list_lines(live.read_states()))
     return int(any(row["started"] is False for row in rows))
 
 

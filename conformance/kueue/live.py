@@ -14,7 +14,7 @@ from typing import Any, Final
 from conformance.kueue.record import create, find_path, wait_calm
 from conformance.kueue.rig import KUEUE, Rig, start
 from conformance.kueue.situations import SITUATIONS, SPACE, Change, Parts, Situation
-from conformance.scheduler.cluster import remove
+from conformance.scheduler.cluster import list_pods, remove
 
 Value = dict[str, Any]
 
@@ -60,6 +60,8 @@ def _bring_about(rig: Rig, situation: Situation) -> Value:
     for change in parts.after:
         apply(rig, change, parts.job)
     wait_calm(rig)
+    list_pods(rig.plane)  # those that are being deleted end, as with a kubelet
+    wait_calm(rig)
     row: Value = {
         "state": situation.name,
         "items": list(dump(rig)),
@@ -70,6 +72,7 @@ def _bring_about(rig: Rig, situation: Situation) -> Value:
         wait_calm(rig)
     for change in situation.changes:
         apply(rig, change, parts.job, situation.again)
+        wait_calm(rig)
     row["started"] = _wait_started(rig) if situation.changes else None
     _clean(rig)
     return row
@@ -151,16 +154,33 @@ def _clean(rig: Rig) -> None:
     rig.client.send("DELETE", f"/api/v1/namespaces/{SPACE}/events", {})
 
 
+def list_lines(rows: Sequence[Value]) -> list[str]:
+    """The section of the report."""
+    lines = ["| situation | change | the gang |", "|---|---|---|"]
+    for row in rows:
+        changes = "; ".join(_spell_change(*change) for change in row["changes"])
+        lines.append(f"| {row['state']} | {changes or 'none'} | {spell(row['started'])} |")
+    return lines
+
+
+def _spell_change(kind: str, name: str, patch: Value | None, status: bool) -> str:
+    if patch is None:
+        return f"delete {kind} {name}"
+    if not name:
+        return f"create {kind} {patch['metadata']['name']}"
+    return f"{kind} {name}: `{json.dumps(patch.get('spec', patch))}`" + (" (status)" if status else "")
+
+
 def spell(started: bool | None) -> str:
-    """What happened after the change."""
-    return {True: "starts after the change", False: "does NOT start after the change", None: "no change is made"}[
-        started
-    ]
+    """What became of the gang after the change."""
+    return {True: "starts", False: "does NOT start", None: "not tried"}[started]
 
 
 def write(rows: Sequence[Value]) -> None:
-    """One JSON object a line, compressed."""
-    text = "".join(json.dumps(row, sort_keys=True, separators=(",", ":")) + "\n" for row in rows)
+    """One JSON object a line, compressed; rows of other situations stay."""
+    kept = {row["state"]: row for row in (*(read_states() if STATES.exists() else ()), *rows)}
+    ordered = [kept[each.name] for each in SITUATIONS if each.name in kept]
+    text = "".join(json.dumps(row, sort_keys=True, separators=(",", ":")) + "\n" for row in ordered)
     STATES.write_bytes(lzma.compress(text.encode(), preset=9))
 
 

@@ -19,6 +19,7 @@ from conformance.client import Client, NoAnswer
 from conformance.custom import install
 from conformance.definitions import list_projects
 from conformance.kueue.build import find_manager, list_manifests
+from conformance.scheduler.made.scenario import PROFILES, spell_gates
 from conformance.scheduler.plane import Plane, StartFailed, control
 from conformance.server import TOKEN, free_ports
 
@@ -134,7 +135,8 @@ def start(scheduling: bool = False) -> Iterator[Rig]:
     BuildFailed."""
     (port,) = free_ports(1)
     manifests = list(list_manifests(port))
-    with control(RELEASE, {}, scheduling=scheduling) as plane:
+    gates = spell_gates(RELEASE, PROFILES[RELEASE][0][2]) if scheduling else {}
+    with control(RELEASE, gates, scheduling=scheduling) as plane:
         for project in PROJECTS:
             install(plane.client, project, list(list_projects()[project]["versions"])[-1])
         for value in manifests:

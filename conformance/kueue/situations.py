@@ -188,6 +188,7 @@ def _check_inactive(parts: Parts) -> None:
 def _check_rejected(parts: Parts) -> None:
     _check(parts)
     row = {"name": "capacity", "state": "Rejected", "message": "no capacity of this kind is sold here"}
+    row["lastTransitionTime"] = "2026-01-01T00:00:00Z"
     parts.after.append(Change("Workload", "train", {"status": {"admissionChecks": [row]}}, status=True))
 
 
@@ -294,7 +295,8 @@ def _list_situations() -> Iterator[Situation]:
     yield queue("check pending", _check, unchecked)
     yield queue("check without controller", _check_inactive, unchecked)
     yield queue("check missing", _check_missing, unchecked)
-    yield queue("check rejected", _check_rejected, unchecked, start)
+    # Set active again, the Workload stays evicted where its check is gone: Kueue makes a new one.
+    yield queue("check rejected", _check_rejected, unchecked, Change("Workload", "train", None))
     yield queue("behind the head of StrictFIFO", _behind_head, {"queueingStrategy": "BestEffortFIFO"})
     yield queue("preempted", _preempted, large)
     yield Situation("not ready in time", _never_ready, (), "ready", seconds=8)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
+from krmfn.forecast.queued import KUEUE, explain_workload, is_workload, list_queues
 from krmfn.forecast.roster import is_owner
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
 from krmfn.forecast.starting import find_failed, find_refused, find_unstarted, is_complete
@@ -67,7 +68,8 @@ class _Pods(NamedTuple):
 
 class _Stuck(NamedTuple):
     """An object that does not run. `about` are its groups and what has pods in its gang, `beside` what controllers made
-    for it and the claims of its pods, `told` what the cluster says of all of them; so many pods are `wanted`."""
+    for it and the claims of its pods, `told` what the cluster says of all of them; so many pods are `wanted`.
+    `queued` is what keeps Kueue from starting it."""
 
     top: Item
     about: Sequence[Item]
@@ -76,6 +78,7 @@ class _Stuck(NamedTuple):
     standing: Standing | None
     pods: _Pods
     wanted: int
+    queued: Explanation | None
 
 
 def find_object(items: Sequence[Item], word: str) -> list[Item]:
@@ -129,6 +132,7 @@ def diagnose(
     named = {name for pod in mine for name in _name_groups(pod)}
     foreign = (each for each in items if each.ref.group in FOREIGN and each is not top)
     about += [each for each in foreign if owners.find_top(each) is top or _name(each) in named]
+    about += [queue for each in about if is_workload(each) for queue in list_queues(each, items)]
     beside = [each for each in items if each.kind in _BETWEEN and owners.find_top(each) is top]
     beside += _find_claims(mine, items)
     told = [*listen([*{id(each): each for each in (*about, *beside, *mine)}.values()], items)]
@@ -138,7 +142,8 @@ def diagnose(
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
         if pods.older:
             state += f"; {len(pods.older)} more {'pods are' if len(pods.older) > 1 else 'pod is'} not in it"
-    cause = _find_cause(_Stuck(top, about, beside, told, standing, pods, wanted), findings) or Explanation("")
+    queued = next(filter(None, (explain_workload(each, items) for each in about if is_workload(each))), None)
+    cause = _find_cause(_Stuck(top, about, beside, told, standing, pods, wanted, queued), findings) or Explanation("")
     # Rules speak about files; here the objects come from a cluster.
     text, way_out = (
         each.replace("the files checked", "the data of the cluster") for each in (cause.text, cause.way_out)
@@ -214,7 +219,7 @@ def _list_related(top: Item, census: Census, standing: Standing | None) -> list[
 
 def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None:
     """The first cause that is certain, None where all is well."""
-    top, about, beside, told, standing, pods, wanted = case
+    top, about, beside, told, standing, pods, wanted, queued = case
     if is_complete(top):
         return None
     failed = find_failed(top, [pod for pod in pods.mine if id(pod) in pods.done])
@@ -226,7 +231,7 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
     refused = find_refused([top, *beside], told) if len(pods.mine) < wanted else None
     causes = (
         _find_elsewhere(top, own, len(pods.mine)),
-        _find_suspended(top, own, about),
+        _find_suspended(top, own, queued),
         _find_torn(own, pods, untold),
         _find_broken(own, "error"),
         next((found for item in about for found in read_refusals(item)), None),
@@ -234,6 +239,7 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
         _find_short(top, standing, pods, refused),
         refused,
         _find_gated(pods),
+        queued,
         _find_unadmitted(about),
         _find_untried(pods),
         _find_verdict(standing),
@@ -264,7 +270,7 @@ def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanati
     return Explanation(text, "Ask why that RayCluster, or the RayJob's submitter, does not run.")
 
 
-def _find_suspended(top: Item, own: Sequence[Finding], about: Iterable[Item]) -> Explanation | None:
+def _find_suspended(top: Item, own: Sequence[Finding], queued: Explanation | None) -> Explanation | None:
     """Of what Kueue resumes, why it does not: what is proved first, then its own words."""
     if dig(top.value, "spec", "suspend") is not True:
         return None
@@ -276,7 +282,7 @@ def _find_suspended(top: Item, own: Sequence[Finding], about: Iterable[Item]) ->
     return (
         _find_broken(of_queue, "error")
         or _find_broken(of_queue, "warning")
-        or _find_unadmitted(about)
+        or queued
         or Explanation(text, f"Kueue resumes it when the queue {queue} has quota.")
     )
 
@@ -284,7 +290,7 @@ def _find_suspended(top: Item, own: Sequence[Finding], about: Iterable[Item]) ->
 def _find_unadmitted(about: Iterable[Item]) -> Explanation | None:
     """What another scheduler says of its own object for the gang."""
     for item in about:
-        if item.ref.group in FOREIGN:
+        if item.ref.group in FOREIGN and item.ref.group != KUEUE:
             for text in read_conditions(item):
                 way = f"Make room in the queue of {item.kind} {item.name}, or lower what its pods request."
                 return Explanation(f"{FOREIGN[item.ref.group]} does not start {item.kind} {item.name}: {text}", way)

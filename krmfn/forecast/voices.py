@@ -105,7 +105,7 @@ FOREIGN: Final[Mapping[str, str]] = {
 #: Conditions of these objects that say no (Kueue v0.19.2, Volcano v1.15.1, KAI-Scheduler v0.17.0).
 _STUCK: Final = frozenset(
     (
-        *(("QuotaReserved", "False"), ("Evicted", "True"), ("DeactivationTarget", "True")),
+        *(("QuotaReserved", "False"), ("Evicted", "True"), ("DeactivationTarget", "True"), ("Active", "False")),
         *(("Unschedulable", "True"), ("UnschedulableOnNodePool", "True")),
     )
 )

@@ -204,7 +204,7 @@ def test_what_kueue_says_of_a_suspended_job(tmp_path: Path, krmfn: Call) -> None
     for word in ("job/ml/train", "jobs.batch/train", "job.v1.batch/ml/train", "wl/g", "workloads.kueue.x-k8s.io/ml/g"):
         done = krmfn("why", word, "--cluster", "dump.yaml", "--prove")
         assert done.code == 1
-        assert "Kueue does not start Workload g: Pending: 2 more needed in flavor gpu" in done.out, word
+        assert "Cause: Kueue does not start Job train: 2 more needed in flavor gpu" in done.out, word
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,8 @@ def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Findin
                 if _NO_NODE in reason or _NO_DOMAIN in reason:  # an autoscaler may add some
                     message += ", or its pods never find a node"
                     hint = "Correct nodeLabels of the ResourceFlavor, or add nodes with these labels."
+                    if _NO_DOMAIN in reason:
+                        hint = "Add nodes to one domain, make the gang smaller, or prefer the domain."
                     severity = "warning"
                 yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
                 break

@@ -1,0 +1,184 @@
+"""Why Kueue does not start a workload, in the words of its own objects: the Workload and its queues, the checks that it
+waits for, and the workloads before it.
+
+Source: Kueue v0.19.2 apis/kueue/v1beta2, pkg/controller/core, pkg/scheduler; recorded in conformance/kueue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from krmfn.forecast.voices import Explanation
+from krmfn.krm.item import Item
+from krmfn.model.values import as_int, as_list, as_text, dig
+from krmfn.model.wording import join
+from krmfn.releases import schemastore
+from krmfn.survey.owners import find_controller
+
+KUEUE: Final = "kueue.x-k8s.io"
+
+
+def is_workload(item: Item) -> bool:
+    """Whether it is what Kueue makes of a job."""
+    return item.kind == "Workload" and item.ref.group == KUEUE
+
+
+def list_queues(workload: Item, items: Iterable[Item]) -> list[Item]:
+    """Its LocalQueue and its ClusterQueue, those of them that are there."""
+    ours = [each for each in items if each.ref.group == KUEUE]
+    name = as_text(dig(workload.value, "spec", "queueName"))
+    local = [each for each in ours if (each.kind, each.space, each.name) == ("LocalQueue", workload.space, name)]
+    names = [dig(each.value, "spec", "clusterQueue") for each in local]
+    return local + [each for each in ours if each.kind == "ClusterQueue" and each.name in names]
+
+
+def explain_workload(workload: Item, items: Sequence[Item]) -> Explanation | None:
+    """The first reason that holds; None where it is admitted."""
+    conditions = _read(workload)
+    if _is(conditions, "Admitted", "True"):
+        return None
+    ours = [each for each in items if each.ref.group == KUEUE]
+    queue = next((each for each in list_queues(workload, ours) if each.kind == "ClusterQueue"), None)
+    return (
+        _find_deactivated(workload, conditions)
+        or _find_inactive(queue)
+        or _find_checks(workload, conditions, queue)
+        or _find_evicted(workload, conditions, ours)
+        or _find_refused(workload, conditions, queue, ours)
+        or _find_ahead(workload, queue, ours)
+    )
+
+
+def _read(item: Item) -> Mapping[str, Any]:
+    return {as_text(dig(each, "type")): each for each in as_list(dig(item.value, "status", "conditions"))}
+
+
+def _is(conditions: Mapping[str, Any], name: str, status: str) -> bool:
+    return bool(dig(conditions.get(name), "status") == status)
+
+
+def _name(workload: Item) -> str:
+    """What it was made for."""
+    owner = find_controller(workload)
+    return f"{owner[1]} {owner[2]}" if owner else f"Workload {workload.name}"
+
+
+def _find_deactivated(workload: Item, conditions: Mapping[str, Any]) -> Explanation | None:
+    if dig(workload.value, "spec", "active") is not False:
+        return None
+    reason, said = (as_text(dig(conditions.get("Evicted"), key)) for key in ("reason", "message"))
+    way = f"If it should start, set spec.active: true in the Workload {workload.name}."
+    if "MaximumExecutionTime" in reason:
+        way = "Raise or remove the label kueue.x-k8s.io/max-exec-time-seconds, and create the job again."
+    elif "AdmissionCheck" in reason or "RequeuingLimit" in reason:
+        way = f"Correct what the message names, and then delete the Workload {workload.name}: Kueue makes a new one."
+    return Explanation(f"{_name(workload)} is not active in Kueue: {said or 'its spec.active is false'}", way)
+
+
+def _find_inactive(queue: Item | None) -> Explanation | None:
+    condition = _read(queue).get("Active") if queue else None
+    if dig(condition, "status") != "False":
+        return None
+    reason, said = (as_text(dig(condition, key)) for key in ("reason", "message"))
+    return Explanation(f"{_call(queue)} is not active: {said}", _find_way("inactive", reason, queue=_call(queue)))
+
+
+def _list_checks(workload: Item) -> Iterator[str]:
+    """The AdmissionChecks that did not say yes."""
+    for check in as_list(dig(workload.value, "status", "admissionChecks")):
+        name, state, said = (as_text(dig(check, key)) for key in ("name", "state", "message"))
+        if state != "Ready":
+            yield f"the AdmissionCheck {name} is {state}" + (f" ({said})" if said else "")
+
+
+def _find_checks(workload: Item, conditions: Mapping[str, Any], queue: Item | None) -> Explanation | None:
+    """It has its quota, and somebody else has to agree."""
+    checks = list(_list_checks(workload))
+    if not checks or not _is(conditions, "QuotaReserved", "True"):
+        return None
+    way = "Check the controller that the AdmissionCheck names (spec.controllerName): its log and its objects;"
+    way += f" or remove the check from {_call(queue)}."
+    return Explanation(f"Kueue has reserved quota for {_name(workload)}, but {join(checks)}", way)
+
+
+def _call(queue: Item | None) -> str:
+    return f"the ClusterQueue {queue.name}" if queue else "its ClusterQueue"
+
+
+def _find_evicted(workload: Item, conditions: Mapping[str, Any], ours: Iterable[Item]) -> Explanation | None:
+    """It ran, and had to stop."""
+    if not _is(conditions, "Evicted", "True"):
+        return None
+    reason, said = (as_text(dig(conditions["Evicted"], key)) for key in ("reason", "message"))
+    if reason == "PodsReadyTimeout":
+        at = as_text(dig(workload.value, "status", "requeueState", "requeueAt"))
+        way = "Find out why its pods did not become ready: images, probes and volumes, or nodes without room."
+        way += f" Kueue tries again at {at}." if at else ""
+        return Explanation(f"Kueue has evicted {_name(workload)}: {said}", way)
+    if reason != "Preempted":
+        return None
+    uids = {as_text(dig(each.value, "metadata", "uid")): each for each in ours}
+    by = next((_name(each) for uid, each in uids.items() if f"(UID: {uid}," in said), "")
+    way = f"Wait for {by or 'the other workload'} to finish, or raise its priority, or the quota of the queue."
+    return Explanation(f"Kueue has preempted {_name(workload)}{f' for {by}' if by else ''}: {said}", way)
+
+
+def _find_refused(
+    workload: Item, conditions: Mapping[str, Any], queue: Item | None, ours: Iterable[Item]
+) -> Explanation | None:
+    """Why it has no quota; who has it."""
+    said = as_text(dig(conditions.get("QuotaReserved"), "message"))
+    if not said or not _is(conditions, "QuotaReserved", "False"):
+        return None
+    names = list(_list_holders(queue, ours)) if queue else []
+    who = f"{join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}" if names else "others"
+    way = _find_way("refused", said, queue=_call(queue), who=who)
+    return Explanation(f"Kueue does not start {_name(workload)}: {said}", way)
+
+
+def _find_way(table: str, said: str, **names: str) -> str:
+    """What helps against the words of a condition; the last row is for all others."""
+    way: str = next(way for word, way in schemastore.load("kueue/ways.json")[table].items() if word in said)
+    return way.format(**names)
+
+
+def _list_holders(queue: Item, ours: Iterable[Item]) -> Iterator[str]:
+    """What has quota of the ClusterQueue, or of its cohort."""
+    cohort = dig(queue.value, "spec", "cohortName")
+    near = {
+        each.name for each in ours if each.kind == "ClusterQueue" and dig(each.value, "spec", "cohortName") == cohort
+    }
+    near = near if cohort else {queue.name}
+    for each in filter(is_workload, ours):
+        if dig(each.value, "status", "admission", "clusterQueue") in near and not _is(_read(each), "Finished", "True"):
+            yield _name(each)
+
+
+def _find_ahead(workload: Item, queue: Item | None, ours: Iterable[Item]) -> Explanation | None:
+    """Nothing was said of it: it waits behind another one, where the first has to start first."""
+    if queue is None or dig(queue.value, "spec", "queueingStrategy") != "StrictFIFO":
+        return None
+    doors = {
+        (each.space, each.name)
+        for each in ours
+        if each.kind == "LocalQueue" and dig(each.value, "spec", "clusterQueue") == queue.name
+    }
+    waiting = (
+        each
+        for each in filter(is_workload, ours)
+        if (each.space, dig(each.value, "spec", "queueName")) in doors
+        and dig(each.value, "spec", "active") is not False
+        and not _is(_read(each), "QuotaReserved", "True")
+    )
+    first = min(waiting, key=_order, default=workload)
+    if first is workload:
+        return None
+    text = f"{_name(workload)} waits behind {_name(first)} in {_call(queue)}, whose queueingStrategy is StrictFIFO"
+    way = f"Find out why {_name(first)} does not start, move it to another queue, or set queueingStrategy: "
+    return Explanation(text, f"{way}BestEffortFIFO in {_call(queue)}.")
+
+
+def _order(workload: Item) -> tuple[int, str]:
+    created = as_text(dig(workload.value, "metadata", "creationTimestamp"))
+    return -(as_int(dig(workload.value, "spec", "priority")) or 0), created
