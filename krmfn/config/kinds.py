@@ -16,6 +16,7 @@ from krmfn.model.values import as_list, as_mapping, without_nulls
 from krmfn.releases import schemastore
 
 SCHEMA_PATH: Final = "krmfn/v1alpha1/workloadkind.json"
+LINK: Final = "schedulingGroup"
 #: The keys below which there is the path of a field, wherever they stand.
 _FIELDS: Final = ("field", "atLeast", "atMost", "dividedBy", "where", "oneLessWith")
 
@@ -77,6 +78,8 @@ def _list_places(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
                 yield ("spec", "roles", number, key), path
     for key in ("order", "except", "managedBy", "rival", "ownScheduling"):
         yield from ((("spec", key), path) for path in _list_fields(spec.get(key)))
+    if spec.get("link", {}).get("kept") == "Always":
+        yield from ((("spec", "link", "kept"), f"{role['template']}.spec.{LINK}") for role in spec["roles"])
     for key in ("immutable", "immutableRunning"):
         yield from ((("spec", key), f"spec.{name}") for name in spec.get(key, ()))
 
@@ -101,7 +104,9 @@ def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterat
             continue
         if said and not any(_has(schema, steps) for schema in schemas):
             message = f"{path} is not in the CustomResourceDefinition {said[0].name}"
-            yield Mistake(place, message, "krmfn kinds --from lists the pod templates that it has.")
+            bridge = "Write link: {kept: Never}; krmfn bridge links the pods."
+            hint = bridge if place[-1] == "kept" else "krmfn kinds --from lists the pod templates that it has."
+            yield Mistake(place, message, hint)
         elif not said and first != "spec":
             yield Mistake(place, f"{path} does not begin at the object", f"Write spec.{path}.")
 

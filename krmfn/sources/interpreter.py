@@ -137,12 +137,11 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
         return None
     if pods == 0:
         alone = len(manifest.kind.templates) == 1 and not entry.stars
-        message = (
-            f"{_find_zero(manifest, role, entry.stars)[-1]} is 0: no pods, so no group"
-            if alone
-            else f"{role.noun} {entry.key} has no pods: it is left out of the gang"
-        )
-        manifest.note("group-without-pods", _find_zero(manifest, role, entry.stars) if alone else count_path, message)
+        path, message = count_path, f"{role.noun} {entry.key} has no pods: it is left out of the gang"
+        if alone:
+            path = _find_zero(manifest, role, entry.stars)
+            message = f"{path[-1]} is {manifest.get(path) or 0}: no pods, so no group"
+        manifest.note("group-without-pods", path, message)
         return None
     leaf = _find_minimum(manifest, role, entry, template)._replace(head=role.head)
     replicas = _read_factor(manifest, role.factors[0], entry.stars) if role.index_label and role.factors else 1

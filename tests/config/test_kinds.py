@@ -48,6 +48,23 @@ def indent(text: str, by: int) -> str:
     return text.replace("\n", "\n" + " " * by).rstrip() + "\n"
 
 
+def define(spec: dict[str, Any]) -> str:
+    """The definition of Swarm with this schema of spec."""
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "swarms.swarms.example.com"},
+        "spec": {
+            "group": "swarms.example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Swarm", "plural": "swarms", "singular": "swarm", "listKind": "SwarmList"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+    return yaml.safe_dump(definition)
+
+
 def run(folder: Path, *words: str, data: str = "") -> tuple[int, str, str]:
     done = call(data.encode(), words, folder)
     return done.code, done.out.decode(), done.err.decode()
@@ -173,19 +190,7 @@ def test_a_path_that_the_definition_lacks_is_refused(old: str, new: str, told: s
     part = {"type": "object", "properties": {"replicas": {"type": "integer"}, "template": template}}
     parts = {"type": "object", "additionalProperties": part}
     spec = {"type": "object", "properties": {"parts": parts}}
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "swarms.swarms.example.com"},
-        "spec": {
-            "group": "swarms.example.com",
-            "scope": "Namespaced",
-            "names": {"kind": "Swarm", "plural": "swarms", "singular": "swarm", "listKind": "SwarmList"},
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
-        },
-    }
-    (tmp_path / "crd.yaml").write_text(yaml.safe_dump(definition))
+    (tmp_path / "crd.yaml").write_text(define(spec))
     (tmp_path / "kind.yaml").write_text(KIND.replace(old, new) if old else KIND)
     (tmp_path / "swarm.yaml").write_text(SWARM)
     code, out, err = run(tmp_path, "tree", ".")
@@ -314,3 +319,34 @@ def test_a_template_that_is_nowhere_is_named(tmp_path: Path) -> None:
     (tmp_path / "kinds.yaml").unlink()
     KINDS.use_own([])
     assert "krmfn kinds --from its CustomResourceDefinition" in run(tmp_path, "generate", ".")[2]
+
+
+CONTAINERS = {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+DROPPING = {
+    "type": "object",
+    "properties": {"spec": {"type": "object", "properties": {"containers": CONTAINERS}}},
+}
+DROPPED = "kind.yaml:9:16: spec.link.kept: spec.parts.*.template.spec.schedulingGroup is not in the CustomRes"
+
+
+@pytest.mark.parametrize(
+    ("link", "code", "told"),
+    [("kept: Always", 2, DROPPED), ("since: Swarm v2", 1, "crd-drops-link"), ("kept: Never", 1, "drops the link from")],
+)
+def test_a_definition_that_drops_the_link_is_believed(link: str, code: int, told: str, tmp_path: Path) -> None:
+    part = {"type": "object", "properties": {"replicas": {"type": "integer"}, "template": DROPPING}}
+    spec = {"type": "object", "properties": {"parts": {"type": "object", "additionalProperties": part}}}
+    (tmp_path / "crd.yaml").write_text(define(spec))
+    (tmp_path / "kind.yaml").write_text(KIND.replace("kept: Always", link))
+    linked = SWARM.replace("{spec: {", "{spec: {schedulingGroup: {podGroupName: a}, ")
+    (tmp_path / "swarm.yaml").write_text(linked)
+    found, _, err = run(tmp_path, "validate", "."), *run(tmp_path, "generate", ".")[1:]
+    assert (found[0], told in found[1] + found[2] + err) == (code, True), found
+
+
+def test_pods_that_are_subtracted_are_none(tmp_path: Path) -> None:
+    one = KIND.replace("parts.*.template", "template").replace("spec.parts.*.replicas", "{field: spec.size, plus: -3}")
+    (tmp_path / "kinds.yaml").write_text(one)
+    text = SWARM[: SWARM.index("  parts:")] + "  size: 2\n  template: {spec: {containers: [{name: a, image: b}]}}\n"
+    (tmp_path / "swarm.yaml").write_text(text)
+    assert "size is 2: no pods, so no group" in run(tmp_path, "generate", ".")[2]

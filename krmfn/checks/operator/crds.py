@@ -8,7 +8,6 @@ from typing import Any
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
-from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.tree import Path
@@ -22,16 +21,17 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
     reported: set[tuple[int, str]] = set()
     for template in census.templates:
         item = template.item
-        if template.link is None or template.link.bridged or _keeps_always(item) or (id(item), item.kind) in reported:
+        known = find_kind(item.ref.group, item.kind) is not None
+        if template.link is None or template.link.bridged or not known or (id(item), item.kind) in reported:
             continue
         field = _field(template)
         verdict, reason = _judge(census, settings, template, field)
         if verdict is True or (verdict is None and not reason):
             continue
         reported.add((id(item), item.kind))
-        known = "drops" if verdict is False else "may drop"
+        does = "drops" if verdict is False else "may drop"
         message = (
-            f"the API server {known} {field} from the pod templates of this {item.kind} silently, and the pods "
+            f"the API server {does} {field} from the pod templates of this {item.kind} silently, and the pods "
             f"are scheduled one by one: {reason}"
         )
         hint = "Install a CRD that keeps the field, then check that running pods have it."
@@ -51,11 +51,6 @@ def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[F
         hint = f"Use {wanted}; krmfn convert --to {settings.release} rewrites groups and links."
         path = (*template.spec_path, field)
         yield Finding(template.item, path, message, hint=hint)
-
-
-def _keeps_always(item: Item) -> bool:
-    kind = find_kind(item.ref.group, item.kind)
-    return kind is None or (kind.group != "ray.io" and kind.keeper is None)
 
 
 def _field(template: Template) -> str:
@@ -84,8 +79,9 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
     version_of_api, project = row.drops
     if project and (not version_of_api or item.api_version.endswith(f"/{version_of_api}")):
         return False, f"no release of {project} has it"
-    keeper = row.keeper
-    return None, f"{keeper} is the first that keeps it" if keeper else "no release is known that keeps it"
+    if row.keeper is None:
+        return None, ""  # every CRD keeps it, as the file of the kind says
+    return None, f"{row.keeper} is the first that keeps it" if row.keeper else "no release is known that keeps it"
 
 
 def _keeps(crd: Mapping[str, Any], version: str, path: Path) -> bool:
