@@ -79,7 +79,7 @@ def _list_places(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for key in ("order", "except", "managedBy", "rival", "ownScheduling"):
         yield from ((("spec", key), path) for path in _list_fields(spec.get(key)))
     if spec.get("link", {}).get("kept") == "Always":
-        yield from ((("spec", "link", "kept"), f"{role['template']}.spec.{LINK}") for role in spec["roles"])
+        yield from ((("spec", "link", "kept"), f"{role['template']}.spec.{LINK}") for role in spec.get("roles", ()))
     for key in ("immutable", "immutableRunning"):
         yield from ((("spec", key), f"spec.{name}") for name in spec.get(key, ()))
 
