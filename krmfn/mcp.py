@@ -6,6 +6,7 @@ is given have to be below the folder in which the server was started. Needs the 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -98,7 +99,7 @@ def rules(rule: str = "") -> str:
 def make_edits(text: str, results: Sequence[Mapping[str, Any]]) -> str:
     """A text after the edits of all results, which do not meet; those that several results have are made once."""
     starts = [0]
-    for line in text.splitlines(keepends=True):
+    for line in io.StringIO(text, newline=""):
         starts.append(starts[-1] + len(line))
 
     def find(place: Mapping[str, int]) -> int:

@@ -24,6 +24,14 @@ class Fixed(NamedTuple):
     left: tuple[Finding, ...]
 
 
+class Region(NamedTuple):
+    """Characters of the text of an item, and what replaces them."""
+
+    start: int
+    end: int
+    text: str
+
+
 def apply_fixes(findings: Iterable[Finding]) -> Fixed:
     """Make the changes that findings propose; of several for one place the first is made.
 
@@ -74,26 +82,37 @@ def find_edits(findings: Iterable[Finding]) -> dict[int, Edit]:
             by_item.setdefault(id(finding.item), []).append(finding)
     found: dict[int, Edit] = {}
     for together in by_item.values():
-        clusters: list[tuple[Edit, list[Finding]]] = []
+        clusters: list[tuple[Region, list[Finding]]] = []
         for finding in together:
-            edit, joined = _try([finding]), [finding]
-            while edit and (met := next((each for each in clusters if _meet(each[0], edit)), None)):
+            region, joined = _try([finding]), [finding]
+            while region and (met := next((each for each in clusters if _meet(each[0], region)), None)):
                 clusters.remove(met)
                 joined = [*met[1], *joined]
-                edit = _try(joined)
-            if edit:
-                clusters.append((edit, joined))
-        found |= {id(each): edit for edit, joined in clusters for each in joined}
+                region = _try(joined)
+            if region:
+                clusters.append((region, joined))
+        item = together[0].item
+        whole = _try(together)
+        if whole and _replace(item.text, [region for region, _ in clusters]) != _replace(item.text, [whole]):
+            clusters = [(whole, together)]  # such as two that make the same map
+        for region, joined in clusters:
+            edit = _locate(item, region)
+            found |= {} if _shows_secrets(item, edit) else {id(each): edit for each in joined}
     return found
 
 
-def _try(findings: Sequence[Finding]) -> Edit | None:
-    """The one region that mending some findings of an item changes."""
+def _try(findings: Sequence[Finding]) -> Region | None:
+    """The smallest region of the text of an item that mending some findings changes."""
     item = findings[0].item
     trial = copy.copy(item)
     apply_fixes(finding._replace(item=trial) for finding in findings)
-    edit = _difference(item, item.text, trial.text)
-    return None if edit and _shows_secrets(item, edit) else edit
+    before, after = item.text, trial.text
+    if before == after:
+        return None
+    most = min(len(before), len(after))
+    head = next((at for at in range(most) if before[at] != after[at]), most)
+    tail = next((at for at in range(most - head) if before[-1 - at] != after[-1 - at]), most - head)
+    return Region(head, len(before) - tail, after[head : len(after) - tail])
 
 
 def _shows_secrets(item: Item, edit: Edit) -> bool:
@@ -108,26 +127,19 @@ def _shows_secrets(item: Item, edit: Edit) -> bool:
     return False
 
 
-def _meet(one: Edit, other: Edit) -> bool:
-    """Whether two edits cannot be made one after the other from the end of the file."""
-    start, end = (one.line, one.column), (one.end_line, one.end_column)
-    return start <= (other.end_line, other.end_column) and (other.line, other.column) <= end
+def _meet(one: Region, other: Region) -> bool:
+    """Whether two changes cannot be made one after the other from the end of the text."""
+    return one.start <= other.end and other.start <= one.end
 
 
-def _difference(item: Item, before: str, after: str) -> Edit | None:
-    """The smallest region of `before` that makes it `after`, in lines and columns of the file."""
-    if before == after:
-        return None
-    most = min(len(before), len(after))
-    head = next((at for at in range(most) if before[at] != after[at]), most)
-    tail = next((at for at in range(most - head) if before[-1 - at] != after[-1 - at]), most - head)
-    start = item.start + len(before[:head].encode())
-    end = item.start + len(before[: len(before) - tail].encode())
-    source = item.source
-    return Edit(
-        source.line(start),
-        source.column(start) + 1,
-        source.line(end),
-        source.column(end) + 1,
-        after[head : len(after) - tail],
-    )
+def _replace(text: str, regions: Iterable[Region]) -> str:
+    for start, end, new in sorted(regions, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _locate(item: Item, region: Region) -> Edit:
+    """A change of an item in lines and columns of its file."""
+    source, before = item.source, item.text
+    start, end = (item.start + len(before[:at].encode()) for at in (region.start, region.end))
+    return Edit(source.line(start), source.column(start) + 1, source.line(end), source.column(end) + 1, region.text)

@@ -1,14 +1,12 @@
 """What was probably meant by what a server cannot decode, where that is sure: the words of other releases, of the
-enhancement proposals and of other schedulers, and values in another form.
+enhancement proposals and of other schedulers, and values in another form or at another place.
 
-The words are data (`schemas/kubernetes/dialects.json`): by Go type, a field that it does not have, and where its value
-belongs, as a path from the same struct; null where the server would only drop it, and `.` where what is in it belongs
-one level up. Edits no text.
+The words are data: `schemas/kubernetes/dialects.json`, which README.md beside it explains. Edits no text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.editing import REMOVED, edit_copy
@@ -25,26 +23,35 @@ from krmfn.server.verdict import Cause
 
 #: How alike a mistyped field is to the only one that was meant.
 _ALIKE: Final = 0.85
+#: Fields that people leave out, or write too early, on the way to the one that they mean.
+_WRAPS: Final = ("spec", "template")
+#: Fields that objects have at several places.
+_ALWAYS: Final = frozenset({"metadata", "spec", "kind", "apiVersion"})
+#: What a reference may have besides a name, which the field that takes the name implies.
+_IMPLIED: Final = frozenset({"name", "kind", "apiVersion", "apiGroup", "group"})
 
 
 class Mend(NamedTuple):
-    """The steps that mend a cause, in order, and the name or the form that was meant, for people."""
+    """The steps that mend a cause, in order; the name or the form that was meant, for people (empty: nothing is), and
+    what has no place in it, or why."""
 
     steps: tuple[EditStep, ...]
     meant: str
+    dropped: str = ""
 
 
 def find_mend(root: Type, value: Any, cause: Cause, release: Release) -> Mend | None:
     """What mends a cause of a server that could not decode `value`, None where nobody can be sure."""
+    fitting = _Reshaper(release)
+    mend: Mend | None = None
     if cause.rule == "unknown-field" and isinstance(cause.path[-1], str):
-        parent = find_type(root, cause.path[:-1])
-        return _move(parent, value, cause.path, release) if parent and parent.kind == "struct" else None
-    if cause.rule == "wrong-type" and cause.path:
-        of, written = find_type(root, cause.path), dig(value, *cause.path)
-        fitted = written if of is None else _fit(of, written, release)
-        if fitted is not written and fitted != written:
-            return Mend((EditStep(cause.path, fitted),), f"{_spell(fitted)}")
-    return None
+        if cause.path[0] == "status":
+            return Mend((EditStep(("status",)),), "", "the server fills it in")
+        for above in _list_around(cause.path):
+            mend = mend or _move(root, value, cause.path, above, fitting)
+    elif cause.rule == "wrong-type" and cause.path:
+        mend = _reshape(root, value, cause.path, fitting)
+    return mend._replace(dropped=", ".join(fitting.dropped)) if mend and fitting.dropped else mend
 
 
 def carry_out(value: Any, steps: Iterable[EditStep]) -> Any:
@@ -73,74 +80,113 @@ def find_type(root: Type, path: Path) -> Type | None:
     return of
 
 
-def _move(parent: Type, value: Any, path: Path, release: Release) -> Mend | None:
-    """A field under another name, or at another place below the same struct."""
-    *above, word = path
-    target = _find_target(parent, str(word))
+def find_advice(parent: Type, word: str) -> str:
+    """What to do about a field that `parent` does not have, where that is not one edit; empty where it is not known."""
+    return next((each[1:] for each in _read_row(parent, word) if each[0] == "?"), "")
+
+
+def _read_row(parent: Type, word: str) -> list[str]:
+    """What the dialects say of a field of a type."""
+    rows: Mapping[str, Any] = schemastore.load("kubernetes/dialects.json").get(parent.go.rpartition(".")[2], {})
+    row = rows.get(word, [])
+    return row if isinstance(row, list) else ["#" if row is None else row]
+
+
+def _find_targets(parent: Type, word: str, alike: float = _ALIKE) -> list[str]:
+    """Where the value of a field that `parent` does not have may belong, the likeliest first; `#` and a reason for
+    nowhere, none where it is not sure."""
+    targets = _read_row(parent, word)
+    known = [each for each in targets if each[0] in ".#" or find_type(parent, tuple(each.split(".")))]
+    if known or find_advice(parent, word):
+        return known
+    if near := find_nearest(word, parent.fields, alike):
+        return [near]
+    inside = [(name, parent.fields[name].type) for name in _WRAPS if name in parent.fields]
+    found = [(name, _find_targets(of, word, alike)) for name, of in inside if of.kind == "struct"]
+    return [f"{name}.{target}" for name, targets in found for target in targets if target[0] not in ".#"]
+
+
+def _list_around(path: Path) -> Iterator[Path]:
+    """The struct that a field is in, and those around it up to the next list, which a wrong indentation may mean."""
+    for length in range(len(path) - 1, -1, -1):
+        yield path[:length]
+        if length and (isinstance(path[length - 1], int) or path[-1] in _ALWAYS):
+            return
+
+
+def _move(root: Type, value: Any, path: Path, above: Path, fitting: _Reshaper) -> Mend | None:
+    """A field under another name, or at another place of the struct at `above`."""
+    word, is_here = str(path[-1]), above == path[:-1]
+    parent = find_type(root, above)
+    if parent is None or parent.kind != "struct":
+        return None
+    targets = [word] if word in parent.fields else _find_targets(parent, word, _ALIKE if is_here else 1)
+    if not is_here:
+        targets = [each for each in targets if each[0] not in ".#"]
+    if not targets:
+        return None
     written = dig(value, *path)
-    if target is None:
-        return None
-    if not target:
-        return Mend((EditStep(path),), "")
+    target, fitted = fitting.choose(parent, word, written, targets)
+    if target[0] == "#":
+        return Mend((EditStep(path),), "", target[1:])
     if target == ".":
-        return _lift(parent, value, path, release)
-    names = target.split(".")
+        return _lift(parent, value, path, fitted)
+    names: Path = tuple(int(each) if each.isdigit() else each for each in target.split("."))
     place = (*above, *names)
-    of = find_type(parent, tuple(names))
-    if word == "apiVersion" and names == ["apiGroup"] and isinstance(written, str):
-        written = written.rpartition("/")[0]
-    if of is None:
-        return None
-    fitted = _fit(of, written, release)
-    if not _suits(of, fitted):
+    if 0 in names and len(dig(value, *above, names[0]) or ()) != 1:
+        return None  # of several, nobody can say which
+    of = find_type(parent, names)
+    if of is None or not _suits(of, fitted):
         return None
     there = dig(value, *place, default=ABSENT)
-    if there is not ABSENT:
-        return Mend((EditStep(path),), target) if there == fitted else None
-    if len(names) > 1:
-        return Mend((EditStep(place, fitted), EditStep(path)), target)
-    changed = (EditStep(place, fitted),) if fitted != dig(value, *path) else ()
-    return Mend((EditStep(path, key=target), *changed), target)
+    merged = _merge(there, fitted)
+    if merged is ABSENT:
+        return None
+    renames = there is ABSENT and is_here and len(names) == 1
+    changed = (EditStep(place, merged),) if merged != (written if renames else there) else ()
+    return Mend((EditStep(path, key=target), *changed) if renames else (*changed, EditStep(path)), target)
 
 
-def _lift(parent: Type, value: Any, path: Path, release: Release) -> Mend | None:
-    """What is in a field, one level up. A text there is the first field that the struct has."""
-    written, above = dig(value, *path), path[:-1]
-    if isinstance(written, str):
-        written = {next(iter(parent.fields)): written}
-    fitted = _fit(parent, written, release) if isinstance(written, dict) else None
+def _lift(parent: Type, value: Any, path: Path, fitted: Any) -> Mend | None:
+    """What is in a field, one level up, where nothing else is there."""
+    above = path[:-1]
     if not isinstance(fitted, dict) or not fitted.keys() <= parent.fields.keys():
         return None
-    if any(dig(value, *above, name, default=each) != each for name, each in fitted.items()):
+    if any(dig(value, *above, key, default=each) != each for key, each in fitted.items()):
         return None
-    return Mend((*(EditStep((*above, name), each) for name, each in fitted.items()), EditStep(path)), ", ".join(fitted))
+    return Mend((*(EditStep((*above, key), each) for key, each in fitted.items()), EditStep(path)), ", ".join(fitted))
 
 
-def _find_target(parent: Type, word: str) -> str | None:
-    """Where the value of a field that `parent` does not have belongs; empty for nowhere, None where it is not sure."""
-    row: Mapping[str, str | None] = schemastore.load("kubernetes/dialects.json").get(parent.go.rpartition(".")[2], {})
-    if word in row:
-        target = row[word]
-        if target is None or target == ".":
-            return target or ""
-        return target if find_type(parent, tuple(target.split("."))) else None
-    return find_nearest(word, parent.fields, _ALIKE) or None
+def _reshape(root: Type, value: Any, path: Path, fitting: _Reshaper) -> Mend | None:
+    """A value in the form of its type, with what stands beside it and belongs into it."""
+    *above, word = path
+    of, parent, written = find_type(root, path), find_type(root, tuple(above)), dig(value, *path)
+    if of is None:
+        return None
+    if written is False and of.kind == "struct":
+        return Mend((EditStep(path),), "", "without it, it is off")
+    fitted, beside = fitting.fit(of, written), list[EditStep]()
+    holder = dig(value, *above)
+    if isinstance(fitted, dict) and fitted != written and parent and parent.kind == "struct":
+        for key in holder:
+            targets = [] if key in parent.fields else _find_targets(parent, key)
+            if targets and targets[0].startswith(f"{word}."):
+                inner = tuple(targets[0].split(".")[1:])
+                more = edit_copy({}, inner, 0, fitting.fit(find_type(of, inner) or of, holder[key]))
+                fitted, beside = _merge(fitted, more), [*beside, EditStep((*above, key))]
+    if fitted is ABSENT or fitted == written or (isinstance(written, str | bool) and not is_whole(of, fitted)):
+        return None
+    return Mend((EditStep(path, fitted), *beside), _spell(fitted))
 
 
-def _fit(of: Type, value: Any, release: Release) -> Any:
-    """The value in the form of a type, where one is meant for sure; else the value itself."""
-    if of.go.endswith("DisruptionMode") and (mode := _read_mode(value)) in release.modes:
-        return release.modes[mode]
-    if of.kind == "struct":
-        return _fit_struct(of, value, release)
-    if of.kind == "list" and of.item:
-        values = value if isinstance(value, list) else [value]
-        fitted = [_fit(of.item, each, release) for each in values]
-        wraps = not isinstance(value, list) and isinstance(fitted[0], dict) != (of.item.kind == "struct")
-        return value if wraps else fitted
-    if of.kind == "map" and of.item and isinstance(value, dict):
-        return {key: _fit(of.item, each, release) for key, each in value.items()}
-    return _fit_scalar(of, value)
+def _merge(one: Any, other: Any) -> Any:
+    """Both values in one; ABSENT where they contradict each other."""
+    if one is ABSENT or one == other:
+        return other
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return ABSENT
+    made = {**one, **{key: _merge(one.get(key, ABSENT), each) for key, each in other.items()}}
+    return ABSENT if any(each is ABSENT for each in made.values()) else made
 
 
 def _suits(of: Type, value: Any) -> bool:
@@ -148,46 +194,108 @@ def _suits(of: Type, value: Any) -> bool:
     return isinstance(value, {"struct": dict, "map": dict, "list": list}.get(of.kind, str | int | float))
 
 
-def _fit_struct(of: Type, value: Any, release: Release) -> Any:
-    if isinstance(value, list):
-        return _fit(of, value[0], release) if len(value) == 1 else value
-    if isinstance(value, dict):
-        return _fit_fields(of, value, release)
-    if isinstance(value, str) and value.lower() == "basic" and "basic" in of.fields:
-        return {"basic": {}}
-    if len(of.fields) == 1 and isinstance(value, str | int):
-        ((name, field),) = of.fields.items()
-        fitted = _fit(field.type, value, release)
-        if field.type.kind in ("string", "int32", "int64") and isinstance(fitted, str) == (field.type.kind == "string"):
-            return {name: fitted}
-    return value
+def is_whole(of: Type, value: Any) -> bool:
+    """Whether a value has the form of a type, all that it has to have and nothing else."""
+    if not _suits(of, value) or of.kind not in ("struct", "list"):
+        return _suits(of, value)
+    if of.kind == "list":
+        return all(of.item is None or is_whole(of.item, each) for each in value)
+    fields = of.fields
+    if not value.keys() <= fields.keys() or any(field.required and name not in value for name, field in fields.items()):
+        return False
+    return all(is_whole(fields[key].type, each) for key, each in value.items())
 
 
-def _fit_fields(of: Type, value: Mapping[str, Any], release: Release) -> dict[str, Any]:
-    """The fields of a struct under the names that it has; what is not sure stays."""
-    made: Any = {}
-    for key, each in value.items():
-        target = key if key in of.fields else _find_target(of, key)
-        if target == ".":
-            inner = {next(iter(of.fields)): each} if isinstance(each, str) else each
-            made |= _fit_fields(of, inner, release) if isinstance(inner, dict) else {key: each}
-        elif target:
-            place = tuple(target.split("."))
-            below = find_type(of, place)
-            if dig(made, *place, default=ABSENT) is ABSENT and below:
-                made = edit_copy(made, place, 0, _fit(below, each, release))
-        elif target is None:
-            made[key] = each
-    return dict(made)
+class _Reshaper:
+    """Puts values into the form of types, where one is meant for sure, and keeps what has no place there: `dropped`."""
+
+    def __init__(self, release: Release) -> None:
+        self.dropped: list[str] = []
+        self._release = release
+
+    def choose(self, parent: Type, word: str, value: Any, targets: list[str]) -> tuple[str, Any]:
+        """The target that takes a value as a whole, else the first, with the value in the form of its type."""
+        tried = []
+        for target in targets:
+            trial = _Reshaper(self._release)
+            of = parent if target == "." else find_type(parent, tuple(target.split(".")))
+            if word == "apiVersion" and target == "apiGroup" and isinstance(value, str):
+                fitted = value.rpartition("/")[0]
+            else:
+                fitted = trial.fit(of, value) if of else value
+            tried.append((target, fitted, trial.dropped, target[0] == "#" or (of and is_whole(of, fitted))))
+        target, fitted, dropped, _ = next((each for each in tried if each[3]), tried[0])
+        self.dropped += dropped
+        return target, fitted
+
+    def fit(self, of: Type, value: Any) -> Any:
+        """The value in the form of a type, where one is meant for sure; else the value itself."""
+        modes = self._release.modes if of.go.endswith("DisruptionMode") else {}
+        if (mode := _read_mode(value)) in modes:
+            return modes[mode]
+        if of.kind == "struct":
+            return self._fit_struct(of, value)
+        if of.kind == "list" and of.item:
+            return self._fit_list(of.item, value)
+        if of.kind == "map" and of.item and isinstance(value, dict):
+            return {key: self.fit(of.item, each) for key, each in value.items()}
+        return _fit_scalar(of, value)
+
+    def _fit_list(self, of: Type, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.fit(of, each) for each in value]
+        if isinstance(value, dict) and value and of.kind == "struct" and "name" in of.fields:
+            named = [{"name": key, **each} for key, each in value.items() if isinstance(each, dict)]
+            if len(named) == len(value) and not any(key in of.fields or _find_targets(of, key) for key in value):
+                return [self.fit(of, each) for each in named]
+        fitted = self.fit(of, value)
+        return [fitted] if isinstance(fitted, dict) == (of.kind == "struct") else value
+
+    def _fit_struct(self, of: Type, value: Any) -> Any:
+        if isinstance(value, list):
+            return self.fit(of, value[0]) if len(value) == 1 else value
+        if isinstance(value, dict):
+            return self._fit_fields(of, value)
+        if value is True:
+            return {}
+        if isinstance(value, str) and value.lower() in of.union:
+            return {value.lower(): {}}
+        own = [*of.fields] if len(of.fields) == 1 else _read_row(of, "")
+        if own and isinstance(value, str | int):
+            field = of.fields[own[0]].type
+            fitted = self.fit(field, value)
+            if _suits(field, fitted) and (
+                field.kind == "struct" or isinstance(fitted, str) == (field.kind == "string")
+            ):
+                return {own[0]: fitted}
+        return value
+
+    def _fit_fields(self, of: Type, value: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a struct under the names that it has; what is not sure stays."""
+        made: Any = {}
+        for key, each in value.items():
+            targets = [key] if key in of.fields else _find_targets(of, key)
+            target, fitted = self.choose(of, key, each, targets) if targets else (key, each)
+            if target[0] == "#":
+                self.dropped.append(key)
+                continue
+            if target == ".":
+                fits = isinstance(fitted, dict) and fitted.keys() <= of.fields.keys()
+                more = fitted if fits else {key: each}
+            else:
+                more = edit_copy({}, tuple(target.split(".")) if targets else (key,), 0, fitted)
+            merged = _merge(made, more)
+            made = {**made, key: each} if merged is ABSENT else merged
+        return dict(made)
 
 
 def _fit_scalar(of: Type, value: Any) -> Any:
     if of.kind == "string":
-        if isinstance(value, dict) and list(value) == ["name"] and isinstance(value["name"], str):
+        if isinstance(value, dict) and isinstance(value.get("name"), str) and value.keys() <= _IMPLIED:
             return value["name"]
         return str(value).lower() if isinstance(value, bool) else str(value) if type(value) is int else value
     if of.kind in ("int32", "int64") and isinstance(value, str):
-        number = parse_int(value)
+        number = parse_int(value.strip())
         return value if number is None else number
     if of.kind == "bool" and isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"

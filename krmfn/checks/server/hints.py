@@ -11,6 +11,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int
 from krmfn.model.rules import RULES
 from krmfn.model.showing import is_secret
+from krmfn.server.mends import find_advice, find_type
 from krmfn.server.schema import Type
 from krmfn.server.verdict import Cause
 
@@ -20,26 +21,18 @@ def find_hint(root: Type, value: Any, cause: Cause) -> str:
     if cause.rule == "unknown-field":
         return _nearest_name(root, cause.path)
     if cause.rule == "wrong-type" and isinstance(value, dict):
-        return _other_spelling(value, cause, is_secret(str(value.get("kind")), cause.path))
+        spelling = _other_spelling(value, cause, is_secret(str(value.get("kind")), cause.path))
+        return spelling or _describe(find_type(root, cause.path))
     return RULES[cause.rule].hint
 
 
 def _nearest_name(root: Type, path: Path) -> str:
     """The field of that place which the unknown name resembles, or where a field of that name is."""
-    wrong = path[-1]
-    parent: Type | None = root
-    for part in path[:-1]:
-        if parent is None:
-            return ""
-        if isinstance(part, int):
-            parent = parent.item
-        elif parent.kind == "struct":
-            field = parent.fields.get(part)
-            parent = field.type if field else None
-        else:
-            parent = parent.item
+    wrong, parent = path[-1], find_type(root, path[:-1])
     if parent is None or parent.kind != "struct" or not isinstance(wrong, str):
         return ""
+    if advice := find_advice(parent, wrong):
+        return advice
     names = list(parent.fields)
     for name in names:
         if name.lower() == wrong.lower():
@@ -69,3 +62,11 @@ def _other_spelling(value: Any, cause: Cause, secret: bool) -> str:
     if parse_int(value) is not None:
         return f"Write the number without quotes: {value}."
     return ""
+
+
+def _describe(of: Type | None) -> str:
+    """What a field takes, where something else stands there."""
+    if of is None or of.kind not in ("struct", "string"):
+        return ""
+    fields = " and ".join(f"`{name}`" for name in of.fields if len(of.fields) <= 4) if of.kind == "struct" else ""
+    return f"Write an object{' with ' if fields else ''}{fields}." if of.kind == "struct" else "Write a text."

@@ -16,7 +16,7 @@ from krmfn.model.findings import EditStep, Note
 from krmfn.model.showing import show
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import Release
-from krmfn.server.mends import Mend, carry_out, find_mend
+from krmfn.server.mends import Mend, carry_out, find_mend, find_type, is_whole
 from krmfn.server.schema import Type
 from krmfn.server.verdict import Cause
 
@@ -111,18 +111,21 @@ class Meaning:
         return cause.path[:-1] in beside and dig(self.value, *cause.path) is None
 
     def _find_word(self, cause: Cause) -> Any:
-        """The value of an enumeration that was meant."""
-        found = dig(self.value, *cause.path)
+        """The value of an enumeration that was meant, or the member of a union that was left empty."""
+        found, of = dig(self.value, *cause.path), find_type(self._root, cause.path)
+        if isinstance(found, dict) and of and (member := next((name for name in of.union if name in found), "")):
+            empty = found[member] is None and is_whole(of.fields[member].type, {})
+            return {**found, member: {}} if empty else ABSENT
         if cause.type != "NotSupported" or not isinstance(found, str) or self._trace(cause.path) != cause.path:
             return ABSENT
         nearest = find_nearest(found, re.findall('"([^"]+)"', cause.message.partition(_SUPPORTED)[2]), _ALIKE)
         return nearest if nearest and nearest != found else ABSENT
 
     def _spell_hint(self, hint: str, mend: Mend) -> str:
+        nothing = f"Kubernetes {self._release} has nothing that means the same"
         if not mend.meant:
-            return f"Remove it: Kubernetes {self._release} has nothing that means the same."
-        if hint and not hint.startswith(_KNOWN) and mend.meant in hint:
-            return hint
-        if mend.meant[0] in '{["':
-            return f"Write {mend.meant}."
-        return f"Kubernetes {self._release} calls it {mend.meant}."
+            return f"Remove it: {mend.dropped.strip() or nothing}."
+        if not hint or hint.startswith(_KNOWN) or mend.meant not in hint:
+            calls = f"Kubernetes {self._release} calls it {mend.meant}."
+            hint = f"Write {mend.meant}." if mend.meant[0] in '{["' else calls
+        return f"{hint} Remove {mend.dropped}: {nothing}." if mend.dropped else hint

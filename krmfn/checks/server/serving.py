@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
-from krmfn.releases.release import find_release, list_releases
+from krmfn.releases.release import GROUP, find_release, list_releases
 from krmfn.releases.stored import find_writer
 from krmfn.server.schema import Kind
 
 
 def weigh_assumed(finding: Finding, settings: Settings) -> Finding:
     """What a release that nobody named does not serve is no error yet, if another one serves it."""
-    version = finding.item.api_version.rpartition("/")[2]
-    served = (version in find_release(name).kinds.get(finding.item.kind, ()) for name in list_releases())
+    group, _, version = finding.item.api_version.rpartition("/")
+    kinds = [find_release(name).kinds for name in list_releases() if group == GROUP]
+    served = (version in each.get(finding.item.kind, ()) for each in kinds)
     if not settings.assumed or not any(served):
         return finding
     hint = f"{finding.hint} If the cluster is older, set --kubernetes, or spec.kubernetes.version in krmfn.yaml."
@@ -36,12 +37,15 @@ def tell_no_match(item: Item) -> str:
 def tell_not_served(item: Item, kind: Kind) -> Finding:
     if kind.versions:
         served = " or ".join(f"{kind.group}/{version}" for version in kind.versions)
-        hint = f"Kubernetes {kind.release} serves this kind as {served}."
+        hint = f"Kubernetes {kind.release} serves {'this kind' if kind.name == item.kind else kind.name} as {served}."
+        if item.ref.group not in ("", kind.group) and "." in item.ref.group:
+            message = f"{item.api_version} is another API: its {item.kind} does not have these fields"
+            return find_no_match(item, hint)._replace(message=message)
         if find_writer(item.value, find_release(kind.release)):
             hint += f" krmfn convert --to {kind.release} rewrites it; krmfn upgrade shows how to upgrade a cluster."
     else:
         hint = "A feature gate that this kind needs is off."
-    return find_no_match(item, hint)
+    return find_no_match(item, hint, "apiVersion" if kind.name == item.kind else "kind")
 
 
 def tell_not_known(item: Item, release: str) -> Finding:

@@ -20,7 +20,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.krm.sharing import share
-from krmfn.model.findings import Finding, Note
+from krmfn.model.findings import EditStep, Finding, Note
 from krmfn.model.identity import identify
 from krmfn.model.marks import FLUX_APPLY
 from krmfn.model.placeholders import is_braced, spell
@@ -47,6 +47,8 @@ _MAYBE_UNKNOWN = (
     r"|: +\{[A-Za-z_][\w-]*\}|\.\.\.|\b[AXx]\.[BXx]\.|(?:ed|en) by "
 )
 _MOST_SHOWN = 60
+#: Fields of a spec that only kinds of scheduling.k8s.io have.
+_OWN = {"schedulingPolicy", "podGroupTemplates", "compositePodGroupTemplates", "podGroupTemplateRef", "workloadRef"}
 #: The status of an answer about what cannot be decoded.
 _BAD_REQUEST = 400
 _SUMMARY = "must validate at least one schema (anyOf)"
@@ -92,12 +94,13 @@ class Judge:
 
     def check(self, item: Item, before: Item | None) -> Iterable[Finding]:
         """What the server would say of an item, whose state was `before`."""
-        kind = self.kind(item)
+        kind = self.kind(item) or self._find_meant(item)
         if kind is None:
             if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
                 return [weigh_assumed(tell_not_known(item, self.release), self.settings)]
             return self.findings_of_other(item, before)
-        if item.api_version.rpartition("/")[2] in kind.versions:
+        group, _, version = item.api_version.rpartition("/")
+        if (kind.group, kind.name) == (group, item.kind) and version in kind.versions:
             return self.findings(kind, item, before)
         if kind.group == GROUP:
             return self._findings_of_unserved(kind, item)
@@ -114,6 +117,18 @@ class Judge:
             gates = assume_gates(self.settings.feature_gates, self.settings.release, spoken)
             self._kinds[key] = find_kind(group, item.kind, self.release, gates, version)
         return self._kinds[key]
+
+    def _find_meant(self, item: Item) -> Kind | None:
+        """The kind of scheduling.k8s.io whose fields an object of another group or another spelling has."""
+        name = next((each for each in SCHEDULING_KINDS if each.lower() == item.kind.lower()), "")
+        group, _, version = item.api_version.rpartition("/")
+        if not name or not re.fullmatch(r"[\w.-]*", group) or self._given.find(group, item.kind, version):
+            return None
+        fields = item.get(("spec",))
+        if group not in ("", GROUP) and not (isinstance(fields, dict) and _OWN.intersection(fields)):
+            return None
+        gates = assume_gates(self.settings.feature_gates, self.settings.release, ())
+        return find_kind(GROUP, name, self.release, gates)
 
     @property
     def facts(self) -> AdmissionFacts:
@@ -148,10 +163,12 @@ class Judge:
         if finding.severity == "warning" or not kind.versions:
             yield finding
             return
-        versions = self.settings.release.kinds.get(kind.name, kind.versions)
+        version = item.api_version.rpartition("/")[2]
+        versions = [version, *self.settings.release.kinds.get(kind.name, kind.versions)]
         meant = f"{kind.group}/{next(each for each in versions if each in kind.versions)}"
-        yield finding._replace(proposed=meant)
-        value = {**item.value, "apiVersion": meant}
+        steps = [EditStep((key,), each) for key, each in (("apiVersion", meant), ("kind", kind.name))]
+        yield finding._replace(mend=tuple(step for step in steps if item.get(step.path) != step.value))
+        value = {**item.value, "apiVersion": meant, "kind": kind.name}
         yield from self._tell_causes(kind, item, value, guard(self._answer, kind, value, item, None), None)
 
     def _tell_causes(
