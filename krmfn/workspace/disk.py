@@ -73,7 +73,7 @@ class Disk(Tree):
                 raise LeftOut(path, f"is a link that leaves {self.boundary}")
             way = "" if self.repository else "; without a git repository, run krmfn from a folder that contains both"
             raise LeftOut(path, f"is outside of {self.boundary}{way}")
-        if not witness.lexists(real):
+        if real not in self.unsaved and not witness.lexists(real):
             raise FileNotFoundError(path)
         return real
 
@@ -90,6 +90,8 @@ class Disk(Tree):
     def kind(self, path: str) -> str:
         try:
             real = self.resolve(path)
+            if real in self.unsaved:
+                return "file"
             witness.note("kind", real)
             mode = os.lstat(real).st_mode
         except (LeftOut, OSError, ValueError):
@@ -100,6 +102,9 @@ class Disk(Tree):
         try:
             real = self.resolve(folder)
             witness.note("entries", real)
+            for each in self.unsaved:  # of a new file, the editor has all there is
+                if os.path.dirname(each) == real and not witness.lexists(each):
+                    yield FolderEntry(os.path.basename(each), "file")
             with os.scandir(real) as found:
                 for entry in found:
                     yield FolderEntry(entry.name, _spell_kind(entry))

@@ -50,6 +50,7 @@ class Editor:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.others = [each for each in folder.parent.iterdir() if each.name == "second"]
         self.client = LanguageClient("editor", "1")
         self.said: dict[str, list[types.Diagnostic]] = {}
         self.arrived = asyncio.Event()
@@ -66,10 +67,10 @@ class Editor:
     async def start(self, options: dict[str, Any] | None = None) -> types.InitializeResult:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         await self.client.start_io(sys.executable, "-m", "krmfn", "lsp", env=environment)
-        folder = types.WorkspaceFolder(self.folder.as_uri(), "here")
+        folders = [types.WorkspaceFolder(each.as_uri(), each.name) for each in (self.folder, *self.others)]
         done = await self.client.initialize_async(
             types.InitializeParams(
-                types.ClientCapabilities(), workspace_folders=[folder], initialization_options=options
+                types.ClientCapabilities(), workspace_folders=folders, initialization_options=options
             )
         )
         self.client.initialized(types.InitializedParams())
@@ -78,10 +79,11 @@ class Editor:
     def uri(self, name: str) -> types.TextDocumentIdentifier:
         return types.TextDocumentIdentifier((self.folder / name).as_uri())
 
-    async def open(self, name: str) -> None:
+    async def open(self, name: str, text: str | None = None) -> None:
+        """Show a file, or a `text` that is not saved."""
         self.arrived.clear()
         self.awaited = (Path(name).name, 1)
-        text = (self.folder / name).read_text()
+        text = (self.folder / name).read_text() if text is None else text
         item = types.TextDocumentItem((self.folder / name).as_uri(), "yaml", 1, text)
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
         await self.wait()
@@ -215,6 +217,72 @@ def test_what_a_place_may_hold(tmp_path: Path) -> None:
 
 def fields_have(found: dict[str, str], name: str) -> bool:
     return name in found
+
+
+def test_texts_that_are_on_no_disk_and_files_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    (tmp_path / "out.yaml").write_text(GROUP)
+    (tmp_path / "second/other.yaml").write_text(GROUP)
+
+    async def run(editor: Editor) -> None:
+        await editor.open("new.yaml", POD)
+        assert "unknown-field" in editor.rules("other.yaml"), "a second folder of the workspace"
+        await editor.open("../out.yaml")
+        await editor.open("group.yaml", GROUP)
+        for name in ("out.yaml", "group.yaml"):
+            assert "unknown-field" in editor.rules(name)
+
+    session(tmp_path / "first", run, {"kubernetes": "1.37"})
+
+
+def test_files_come_and_go(tmp_path: Path) -> None:
+    (tmp_path / "group.yaml").write_text(GROUP)
+    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "none.yaml").write_bytes(b"\x00\xff")
+
+    async def run(editor: Editor) -> None:
+        await editor.open("pod.yaml")
+        await editor.open("group.yaml")
+        assert "group-missing" not in editor.rules("pod.yaml")
+        assert editor.rules("none.yaml") == ["skipped"]
+        editor.client.text_document_did_close(types.DidCloseTextDocumentParams(editor.uri("group.yaml")))
+        (tmp_path / "group.yaml").unlink()
+        gone = types.FileEvent((tmp_path / "group.yaml").as_uri(), types.FileChangeType.Deleted)
+        editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([gone]))
+        await editor.type("pod.yaml", f"{POD}# more\n")
+        assert "group-missing" in editor.rules("pod.yaml")
+        assert editor.rules("group.yaml") == []
+
+    session(tmp_path, run, {"kubernetes": "1.37"})
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_fix_in_other_lines_and_behind_other_characters(newline: str, tmp_path: Path) -> None:
+    text = GROUP.replace("  name: g", '  name: g\n  annotations: {a: "\U0001f600\u2028", b: true}').replace(
+        "\n", newline
+    )
+
+    async def run(editor: Editor) -> None:
+        await editor.open("group.yaml", text)
+        line = next(number for number, each in enumerate(text.split(newline)) if "b: true" in each)
+        place = types.Range(types.Position(line, 0), types.Position(line, 1))
+        params = types.CodeActionParams(editor.uri("group.yaml"), place, types.CodeActionContext([]))
+        (action,) = await editor.client.text_document_code_action_async(params) or []
+        assert isinstance(action, types.CodeAction)
+        assert action.edit
+        assert action.edit.changes
+        ((edit,),) = action.edit.changes.values()
+        units = text.split(newline)[line].encode("utf-16-le")
+        first, last = 2 * edit.range.start.character, 2 * edit.range.end.character
+        edited = units[:first].decode("utf-16-le") + edit.new_text + units[last:].decode("utf-16-le")
+        assert edited.endswith('b: "true"}')
+        hover = await editor.client.text_document_hover_async(
+            types.HoverParams(editor.uri("group.yaml"), find(text, "disruptionMode"))
+        )
+        assert hover
+
+    session(tmp_path, run, {"kubernetes": "1.37"})
 
 
 def test_a_lens_says_what_a_resource_becomes(tmp_path: Path) -> None:

@@ -166,8 +166,10 @@ class Judge:
         version = item.api_version.rpartition("/")[2]
         versions = [version, *self.settings.release.kinds.get(kind.name, kind.versions)]
         meant = f"{kind.group}/{next(each for each in versions if each in kind.versions)}"
-        steps = [EditStep((key,), each) for key, each in (("apiVersion", meant), ("kind", kind.name))]
-        yield finding._replace(mend=tuple(step for step in steps if item.get(step.path) != step.value))
+        if kind.name == item.kind:
+            yield finding._replace(proposed=meant)
+        else:
+            yield finding._replace(mend=(EditStep(("apiVersion",), meant), EditStep(("kind",), kind.name)))
         value = {**item.value, "apiVersion": meant, "kind": kind.name}
         yield from self._tell_causes(kind, item, value, guard(self._answer, kind, value, item, None), None)
 

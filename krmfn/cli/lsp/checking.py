@@ -6,7 +6,7 @@ All of it is checked once; after a change, the worlds that the file is in. Knows
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.cli.configuration import Configurations
@@ -22,6 +22,7 @@ from krmfn.pipeline import find_all, run_functions
 from krmfn.releases.release import GROUP
 from krmfn.survey.gangs import survey
 from krmfn.workspace.definitions import Definitions
+from krmfn.workspace.disk import is_below
 from krmfn.workspace.manifests import LoadedFile, load
 from krmfn.workspace.trees import InputMissing, ManifestFile
 from krmfn.workspace.world import World
@@ -48,8 +49,10 @@ class Checked(NamedTuple):
 class Checker:
     """Checks the working directory. `unsaved` are the texts of the editor, by the real paths of their files."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        """`options` are those of the command line, such as `kubernetes`."""
+    def __init__(self, options: Mapping[str, Any], folders: Sequence[str] = (".",)) -> None:
+        """`options` are those of the command line, such as `kubernetes`; `folders` are seen from the working
+        directory."""
+        self._folders = folders
         self.unsaved: dict[str, bytes] = {}
         self.checked: list[Checked] = []
         #: What there is to say of files themselves, such as one that cannot be read.
@@ -60,7 +63,9 @@ class Checker:
 
     def check_all(self) -> None:
         """Reads and judges everything. Raises ConfigError, UsageError and InputMissing."""
-        found = self._find(".")
+        tops = [os.path.realpath(folder) for folder in self._folders]
+        apart = [each for each in self.unsaved if not any(is_below(each, top) for top in tops)]
+        found = self._find(*self._folders, *map(os.path.relpath, apart))
         self._definitions = Definitions(found.worlds)
         judged, configurations = self._begin(found.files)
         self.problems = {}
@@ -91,8 +96,8 @@ class Checker:
                 listed.append(result)
         return found
 
-    def _find(self, folder: str) -> Worlds:
-        found = find_worlds([folder], Rendering(done=self._done, unsaved=self.unsaved), complete=True)
+    def _find(self, *places: str) -> Worlds:
+        found = find_worlds(places, Rendering(done=self._done, unsaved=self.unsaved), complete=True)
         use_kinds(found.items)
         return found.apply(run_functions)
 

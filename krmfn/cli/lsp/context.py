@@ -30,7 +30,7 @@ class Context(NamedTuple):
 
 def find_context(text: str, line: int, column: int) -> Context:
     """The place at a line and column, counted from 0, of a YAML text in block style."""
-    lines = text.split("\n")
+    lines = re.split(r"\r\n|\r|\n", text)
     start, end = _find_document(lines, line)
     here = lines[line] if line < len(lines) else ""
     found = _KEY.match(here)

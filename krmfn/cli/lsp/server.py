@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types
@@ -36,12 +36,12 @@ class Server(LanguageServer):
         self.shown: dict[str, list[Result]] = {}
         self.changes = 0
 
-    def begin(self, root: str, kubernetes: str) -> None:
-        """Work in a folder, for a version of Kubernetes (empty: the configuration's)."""
-        if os.path.isdir(root):
-            os.chdir(root)
+    def begin(self, roots: Sequence[str], kubernetes: str) -> None:
+        """Work in folders, for a version of Kubernetes (empty: the configuration's)."""
+        folders = [root for root in roots if os.path.isdir(root)] or [os.curdir]
+        os.chdir(folders[0])
         self.release = find_release(kubernetes) if kubernetes else newest_release()
-        self.checker = Checker({"kubernetes": kubernetes} if kubernetes else {})
+        self.checker = Checker({"kubernetes": kubernetes} if kubernetes else {}, [*map(os.path.relpath, folders)])
 
     def take(self, uri: str) -> str:
         """Read the editor's text of a file from now on; its path from the folder."""
@@ -70,7 +70,10 @@ class Server(LanguageServer):
             return
         uri = _to_uri(path)
         document = self.workspace.get_text_document(uri)
-        lines = document.source.split("\n")
+        try:
+            lines = document.source.split("\n")
+        except (OSError, UnicodeError):  # it is gone, or no text
+            lines = []
         shown = [_to_diagnostic(result, lines) for result in results]
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, shown, document.version))
 
@@ -81,17 +84,17 @@ server = Server()
 @server.feature(types.INITIALIZE)
 def begin(params: types.InitializeParams) -> None:
     """The folder that is open in the editor, and what its settings say."""
-    folders = params.workspace_folders or []
-    root = _to_path(folders[0].uri) if folders else _to_path(params.root_uri) if params.root_uri else os.curdir
+    uris = [each.uri for each in params.workspace_folders or []] or [params.root_uri or ""]
     options = params.initialization_options
-    server.begin(root, str(options.get("kubernetes", "")) if isinstance(options, dict) else "")
+    server.begin(
+        [_to_path(uri) for uri in uris if uri], str(options.get("kubernetes", "")) if isinstance(options, dict) else ""
+    )
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
 def open_text(params: types.DidOpenTextDocumentParams) -> None:
     """A file is shown: the first one lets everything be checked."""
-    path = server.take(params.text_document.uri)
-    server.check(path if server.checker.checked else "")
+    server.check(server.take(params.text_document.uri))
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -105,9 +108,21 @@ async def change(params: types.DidChangeTextDocumentParams) -> None:
         server.check(path)
 
 
+@server.feature(types.INITIALIZED)
+async def watch(_: types.InitializedParams) -> None:
+    """Ask the editor for news of files that are changed, renamed or deleted elsewhere."""
+    capabilities = server.client_capabilities.workspace
+    if capabilities and (watching := capabilities.did_change_watched_files) and watching.dynamic_registration:
+        watchers = [types.FileSystemWatcher("**/*.{yaml,yml,json}"), types.FileSystemWatcher("**/Kustomization")]
+        options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+        registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+        await server.client_register_capability_async(types.RegistrationParams([registration]))
+
+
 @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-def save(_: types.DidSaveTextDocumentParams) -> None:
-    """A file is saved: others may build on it."""
+@server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+def save(_: types.DidSaveTextDocumentParams | types.DidChangeWatchedFilesParams) -> None:
+    """A file is saved, or changed elsewhere: others may build on it."""
     server.check()
 
 
