@@ -16,7 +16,7 @@ from krmfn.config import ConfigError
 from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
 from krmfn.workspace.kustomization import NotPossible, plan_init
-from krmfn.workspace.moving import list_above, plan_move, spell_advice
+from krmfn.workspace.moving import find_deployer, list_above, plan_move, spell_advice
 from krmfn.workspace.replacing import FileChange, lock, replace
 from krmfn.workspace.trees import InputMissing
 from krmfn.workspace.writing import spell_diff
@@ -110,6 +110,10 @@ def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
         return
     if advice := spell_advice(folder, list_above(folder)):
         streams.say(f"{advice}. Let krmfn run there: {spell_command('krmfn init --move', [os.path.normpath(folder)])}")
+    if deployer := find_deployer(folder):
+        flux = "Flux runs no function: render it in CI (docs/how-to/flux.md)"
+        argo = "Argo CD runs functions with a plugin or build options (docs/how-to/argocd.md)"
+        streams.say(f"{deployer.source} deploys {os.path.normpath(folder)}. {flux if deployer.builds else argo}")
     if not chosen and any(offer.gives for offer in offers):
         streams.tell(channels.line(f"next: {spell_next(folder, offers)}") + "\n")
         return

@@ -52,7 +52,7 @@ def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
     problems = judged.judge_files(found)
     results: list[tuple[str, Result]] = [("", problem) for problem in problems]
     forests = []
-    unasked = 0
+    unasked: set[int] = set()
     fail_on: Severity = "error"
     for world in found.worlds:
         settings = configurations.find(world)
@@ -64,7 +64,8 @@ def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
         trees = grow(items, settings)
         loose = list_loose(items, trees)
         names = set(loose)
-        unasked += sum(str(item.ref) in names for item in list_unasked(items, settings))
+        asking = [item for item in list_unasked(items, settings) if str(item.ref) in names]
+        unasked |= {id(world.sources.get(id(item), item)) for item in asking}
         forests.append(Forest(found.name(world), trees, loose))
     told = merge(results)
     report_aside(told, options, found.files)
@@ -72,4 +73,4 @@ def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
     if found.items and not any(forest.trees or forest.loose for forest in forests) and not options["quiet"]:
         streams.say(f"nothing to show: {count(len(found.items), 'object')}, of which none is a group or creates pods")
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
-    return exit_status(told, fail_on, any(map(hides, problems))), unasked
+    return exit_status(told, fail_on, any(map(hides, problems))), len(unasked)

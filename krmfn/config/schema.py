@@ -108,7 +108,9 @@ def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Itera
             if child is not None:
                 yield from find_problems(child, properties[key], (*path, key))
         elif others is False:
-            yield Mistake((*path, str(key)), f"unknown key {key!r}", suggest(str(key), properties))
+            inside = next((name for name in properties if key in resolve(properties[name]).get("properties", {})), "")
+            hint = f"Write it below {inside}." if inside else suggest(str(key), properties)
+            yield Mistake((*path, str(key)), f"unknown key {key!r}", hint)
         elif "propertyNames" in schema and key not in list_gates():
             yield Mistake((*path, str(key)), f"unknown feature gate {key!r}", suggest(str(key), list_gates()))
         elif isinstance(others, dict):

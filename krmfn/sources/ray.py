@@ -56,7 +56,10 @@ def _read_cluster(manifest: Manifest, spec: Path) -> Group | None:
         return None
     if autoscaling and manifest.options.autoscaling == "Skip":
         message = "the cluster autoscales, so its number of pods changes at run time: no gang is generated"
-        hint = "For a gang of head and minReplicas of every group, set autoscaling: MinReplicas and granularity: Group."
+        hint = (
+            "For a gang of head and minReplicas of every group, add the annotations krmfn.dev/autoscaling: MinReplicas "
+            "and krmfn.dev/granularity: Group."
+        )
         if manifest.decline("autoscaling-skipped", (*spec, "enableInTreeAutoscaling"), message, hint):
             return None
     head_path = (*spec, "headGroupSpec")

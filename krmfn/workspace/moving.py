@@ -10,6 +10,7 @@ import posixpath
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from krmfn.workspace.deployers import Deployment, find_deployments
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import read_tree
 from krmfn.workspace.kustomization import (
@@ -21,6 +22,7 @@ from krmfn.workspace.kustomization import (
     plan_init,
     remove_entries,
 )
+from krmfn.workspace.manifests import load
 from krmfn.workspace.name_references import write_names
 from krmfn.workspace.overlays import Overlay, find_overlay, index_uses, reach
 from krmfn.workspace.replacing import FileChange
@@ -60,6 +62,16 @@ def list_above(folder: str) -> list[Above]:
         for each in sorted(users)
         if each not in used and not overlays[each].is_component
     ]
+
+
+def find_deployer(folder: str) -> Deployment | None:
+    """What deploys the kustomization in a folder, as an object of Flux or Argo CD in the repository says."""
+    tree = Disk(folder)
+    files = read_tree(tree, os.path.relpath(tree.boundary, tree.here)).files
+    read = load([file for file in files if b".toolkit.fluxcd.io/" in file.data or b"argoproj.io/" in file.data])
+    items = [item for file in read.files for item in file.stream.items]
+    found = find_deployments(tree, items, lambda *_: None)
+    return next((each for each in found if tree.resolve(each.folder) == tree.resolve(folder)), None)
 
 
 def plan_move(folder: str, above: Sequence[Above], release: str) -> list[FileChange]:

@@ -25,6 +25,8 @@ _ORIGIN = "config.kubernetes.io/origin"
 _LONGEST = 253
 #: What Flux fills in after kustomize has written the text anew.
 _VARIABLE = "${"
+#: Rules that compare a group with pods which something may have changed since, and propose no value.
+_COUNTED = ("min-count-below-pods", "min-count-one")
 _QUOTES = "kustomize drops quotes around a variable: write them in its value, as in '\"true\"'."
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -158,7 +160,8 @@ class World(NamedTuple):
         """The finding on what the function made in a base, where the mend is not an edit of an object that nobody
         wrote: something between the function and this kustomization has changed what was counted."""
         early = [folder for folder in self.ran_in if folder != self.folder]
-        if not early or early != list(self.ran_in) or not finding.is_mendable or not list_sources(finding.item):
+        counts = finding.is_mendable or finding.rule in _COUNTED
+        if not early or early != list(self.ran_in) or not counts or not list_sources(finding.item):
             return finding
         hint = (
             f"krmfn ran in {early[0]}, before {self.folder} changed what it had counted. List it in {self.folder} "

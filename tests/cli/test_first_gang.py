@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.conftest import ROOT, Call
 from tests.e2e.tools import PATH, build, require_kustomize
+from tests.workspace.repositories import git
 
 JOB = """\
 # counts tokens
@@ -71,7 +72,7 @@ def test_init_says_what_could_be_a_gang_and_what_is_in_the_way(repository: Path,
     assert "2 resources can become gangs:\n" in done.err
     assert "  job/train (base/job.yaml): 8 pods\n    the pods of Job train have no cpu and memory requests" in done.err
     assert "  raycluster/ray (base/cluster.yaml): not as it is\n    the cluster autoscales" in done.err
-    assert "set autoscaling: MinReplicas" in done.err
+    assert "krmfn.dev/autoscaling: MinReplicas and krmfn.dev/granularity: Group" in done.err
     assert done.err.endswith("next: krmfn init base --annotate job/train\n")
     assert (repository / "base/job.yaml").read_text() == JOB
 
@@ -179,3 +180,43 @@ def test_resources_of_one_file_that_two_overlays_bring(repository: Path, krmfn: 
     (repository / "overlays/prod/drop.yaml").write_text(drop)
     assert krmfn("init", "--move", "--all", "base").code == 0
     assert (repository / "base/job.yaml").read_text().count("krmfn.dev/gang") == 2
+
+
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec: {path: ./overlays/prod, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: apps}
+spec: {source: {repoURL: "https://git.invalid/a.git", path: overlays/prod}}
+"""
+
+
+@pytest.mark.parametrize(("text", "said"), [(FLUX, "Flux runs no function"), (ARGO, "Argo CD runs functions with")])
+def test_init_says_who_does_not_run_it(repository: Path, krmfn: Call, text: str, said: str) -> None:
+    (repository / "clusters").mkdir()
+    (repository / "clusters/apps.yaml").write_text(text)
+    git(repository, "init", "-q", "-b", "main")
+    assert f"krmfn: clusters/apps.yaml deploys overlays/prod. {said}" in krmfn("init", "overlays/prod").err
+    assert said not in krmfn("init", "overlays/dev").err
+
+
+def test_the_hint_for_autoscaling_makes_a_gang(repository: Path, krmfn: Call) -> None:
+    marks = {"gang": '"true"', "autoscaling": "MinReplicas", "granularity": "Group"}
+    written = ", ".join(f"krmfn.dev/{name}: {value}" for name, value in marks.items())
+    path = repository / "base/cluster.yaml"
+    path.write_text(CLUSTER.replace("{name: ray}", f"{{name: ray, annotations: {{{written}}}}}"))
+    assert "CompositePodGroup raycluster-ray: both groups start together" in krmfn("tree", "base/cluster.yaml").out
+
+
+def test_a_count_that_an_overlay_raised_is_its_own(repository: Path, krmfn: Call) -> None:
+    require_kustomize()
+    (repository / "overlays/dev/kustomization.yaml").write_text(PATCH.replace("value: 2}", "value: 16}"))
+    krmfn("init", "base", "--all")
+    said = krmfn("validate", ".").out
+    assert "[min-count-below-pods]\n    krmfn ran in base, before overlays/dev changed" in said
+    assert "2 resources" not in krmfn("tree", ".").err
