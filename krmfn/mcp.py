@@ -16,6 +16,7 @@ from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
 
 _SECONDS = 300
 _INSTRUCTIONS = """\
@@ -24,11 +25,13 @@ scheduling.k8s.io from memory: use generate, or look them up with explain. Valid
 has the edits for what is wrong, and `fixed`, the text after all of them.
 """
 server = MCPServer("krmfn", instructions=_INSTRUCTIONS)
+#: Agents need not ask anybody before they call a tool that only reads.
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
-@server.tool()
+@server.tool(annotations=_READS)
 def validate(
-    manifests: str = "", paths: list[str] | None = None, kubernetes: str = "", against: str = ""
+    manifests: str | None = None, paths: list[str] | None = None, kubernetes: str = "", against: str = ""
 ) -> dict[str, Any]:
     """Check Kubernetes manifests as the API server would, and find gangs that would be accepted and never start.
 
@@ -40,13 +43,13 @@ def validate(
     options = {"--kubernetes": kubernetes, "--against": _confine(against) if os.path.exists(against) else against}
     told = _run("validate", [*_place(manifests, paths), "-o", "json"], options, manifests)
     answer: dict[str, Any] = json.loads(told)
-    if manifests:
+    if manifests is not None:
         answer["fixed"] = make_edits(manifests, answer["results"])
     return answer
 
 
-@server.tool()
-def generate(manifests: str = "", paths: list[str] | None = None, kubernetes: str = "") -> str:
+@server.tool(annotations=_READS)
+def generate(manifests: str | None = None, paths: list[str] | None = None, kubernetes: str = "") -> str:
     """Print manifests with the groups and links that they ask for with the annotation krmfn.dev/gang: "true".
 
     Nothing is written. A RayCluster, Job, JobSet or other kind becomes a gang; `kubernetes` is the version of the
@@ -55,7 +58,7 @@ def generate(manifests: str = "", paths: list[str] | None = None, kubernetes: st
     return _run("generate", _place(manifests, paths), {"--kubernetes": kubernetes}, manifests)
 
 
-@server.tool()
+@server.tool(annotations=_READS)
 def diff(old: str, new: str = "", kubernetes: str = "") -> str:
     """What an apply of `new` over `old` would do: which objects are updated, refused or have to be replaced.
 
@@ -65,7 +68,7 @@ def diff(old: str, new: str = "", kubernetes: str = "") -> str:
     return _run("diff", states, {"--kubernetes": kubernetes})
 
 
-@server.tool()
+@server.tool(annotations=_READS)
 def why(object: str, cluster: str, kubernetes: str = "") -> str:
     """Why an object of a cluster, such as job/ml/train, does not run, and what to change.
 
@@ -74,14 +77,14 @@ def why(object: str, cluster: str, kubernetes: str = "") -> str:
     return _run("why", [object], {"--cluster": _confine(cluster), "--kubernetes": kubernetes})
 
 
-@server.tool()
-def fit(cluster: str, manifests: str = "", paths: list[str] | None = None, kubernetes: str = "") -> str:
+@server.tool(annotations=_READS)
+def fit(cluster: str, manifests: str | None = None, paths: list[str] | None = None, kubernetes: str = "") -> str:
     """Which gangs of the manifests would run in the cluster of a dump, on which nodes, and why others would not."""
     options = {"--cluster": _confine(cluster), "--kubernetes": kubernetes}
     return _run("fit", _place(manifests, paths), options, manifests)
 
 
-@server.tool()
+@server.tool(annotations=_READS)
 def explain(field: str, kubernetes: str = "", recursive: bool = False) -> str:
     """What a kind or field may contain, such as PodGroup.spec.schedulingPolicy: types, limits, rules.
 
@@ -90,7 +93,7 @@ def explain(field: str, kubernetes: str = "", recursive: bool = False) -> str:
     return _run("explain", [field, *["--recursive"] * recursive], {"--kubernetes": kubernetes})
 
 
-@server.tool()
+@server.tool(annotations=_READS)
 def rules(rule: str = "") -> str:
     """The page of a rule: what goes wrong, an example, how to fix it, sources. Without one, a line for each rule."""
     return _run("rules", [rule] if rule else [], {})
@@ -111,29 +114,29 @@ def make_edits(text: str, results: Sequence[Mapping[str, Any]]) -> str:
     return text
 
 
-def _place(manifests: str, paths: Sequence[str] | None) -> list[str]:
+def _place(manifests: str | None, paths: Sequence[str] | None) -> list[str]:
     """The arguments that name what is read. Raises ToolError for both, and for a path elsewhere."""
-    if manifests and paths:
+    if manifests is not None and paths:
         raise ToolError("give either manifests or paths")
-    return ["-"] if manifests else [_confine(path) for path in paths or ["."]]
+    return ["-"] if manifests is not None else [_confine(path) for path in paths or ["."]]
 
 
 def _confine(path: str) -> str:
     """A path below the folder of the server. Raises ToolError for any other."""
     here = os.path.realpath(os.curdir)
-    real = os.path.realpath(path)
+    real = os.path.realpath(path.replace("\0", "?"))
     if path.startswith("-") or os.path.commonpath([here, real]) != here:
         raise ToolError(f"{path}: only paths below {here} are read")
     return os.path.relpath(real, here)
 
 
-def _run(command: str, words: Sequence[str], options: Mapping[str, str], stdin: str = "") -> str:
+def _run(command: str, words: Sequence[str], options: Mapping[str, str], stdin: str | None = None) -> str:
     """The output of a command; what it says aside stands before it. Raises ToolError with its words where it fails."""
     given = [f"{name}={value}" for name, value in options.items() if value]
     if any(word.startswith("-") and word not in ("-", "-o", "--recursive") for word in words):
         raise ToolError("an argument begins with a dash")
     called = [sys.executable, "-m", "krmfn", command, *given, *words]
-    done = subprocess.run(called, input=stdin.encode(), capture_output=True, check=False, timeout=_SECONDS)
+    done = subprocess.run(called, input=(stdin or "").encode(), capture_output=True, check=False, timeout=_SECONDS)
     out, err = done.stdout.decode(), done.stderr.decode("utf-8", "replace")
     if done.returncode > 1 and not (out and command == "validate"):
         raise ToolError(err.strip() or f"krmfn {command} failed")

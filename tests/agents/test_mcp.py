@@ -39,6 +39,25 @@ def ask(folder: Path, *calls: tuple[str, dict[str, Any]]) -> list[tuple[bool, st
     return asyncio.run(run())
 
 
+def test_tools_say_that_they_only_read() -> None:
+    from krmfn.mcp import server
+
+    tools = asyncio.run(server.list_tools())
+    assert len(tools) == 7
+    assert all(each.annotations and each.annotations.read_only_hint for each in tools)
+
+
+def test_odd_texts(tmp_path: Path) -> None:
+    """An empty text is no question about the folder; line separators of Unicode end no line; many calls at once."""
+    (tmp_path / "job.yaml").write_text(JOB)
+    head = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\n"
+    text = f'{head}metadata: {{name: a, annotations: {{a: "\u2028\u0085", b: "\U0001f600"}}}}\nspec: {{minMember: 4}}\n'
+    empty, odd = ask(tmp_path, ("validate", {"manifests": ""}), ("validate", {"manifests": text, "kubernetes": "1.37"}))
+    assert not json.loads(empty[1])["results"]
+    fixed = json.loads(odd[1])["fixed"]
+    assert fixed == text.replace("{minMember: 4}", "{schedulingPolicy: {gang: {minCount: 4}}}")
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -93,6 +112,8 @@ def test_wrong_manifests_come_back_right(tmp_path: Path) -> None:
         ("validate", {"paths": ["--fix"]}, "only paths below"),
         ("validate", {"paths": ["."], "manifests": "a: b"}, "either manifests or paths"),
         ("validate", {"paths": ["missing.yaml"]}, "no such file or folder"),
+        ("validate", {"paths": ["missing\0.yaml"]}, "no such file or folder"),
+        ("validate", {"paths": ["."], "manifests": ""}, "either manifests or paths"),
         ("why", {"object": "job/a", "cluster": "/etc/passwd"}, "only paths below"),
         ("why", {"object": "--help", "cluster": "link.yaml"}, ""),
         ("explain", {"field": "PodGruop"}, "Did you mean PodGroup?"),
