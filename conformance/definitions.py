@@ -1,7 +1,7 @@
 """CustomResourceDefinitions of other projects, packed: without descriptions, and what stands several times stands once.
 
 `schemas/crds/projects.json` says of each project which versions are packed, and where they stand (`files`): in its Go
-module, or in `commits` of its repository; or from which packages of the module they are generated (`packages`).
+module, or in `commits` of its repository.
 `python -m conformance definitions [PROJECT…]` packs them.
 """
 
@@ -20,8 +20,6 @@ from conformance.build import cache_folder, run_go
 from conformance.versions import HERE
 from krmfn.releases import schemastore
 
-#: What makes definitions from types.
-GENERATOR = ("sigs.k8s.io/controller-tools", "0.19.0")
 #: Shorter schemas are written out.
 _LEAST = 60
 
@@ -47,9 +45,8 @@ def pack_project(project: str, again: bool = False) -> Path:
             }
             continue
         releases[version] = {}
-        read = _check_out if number in row.get("commits", ()) else _generate if "packages" in row else _download
-        made = read(row, number)
-        for spec in _read_specs(made, row.get("files", "*.yaml")):
+        read = _check_out if number in row.get("commits", ()) else _download
+        for spec in _read_specs(read(row, number), row["files"]):
             names = spec["names"]
             kinds[names["kind"]] = [spec["group"], names["plural"], spec["scope"]]
             releases[version][names["kind"]] = {
@@ -83,24 +80,6 @@ def _check_out(row: Mapping[str, Any], version: str) -> Path:
     for command in (["init", "--quiet"], fetch, ["checkout", "--quiet", commit]):
         subprocess.run(["git", *command], cwd=folder, check=True)
     return folder
-
-
-def _generate(row: Mapping[str, Any], version: str) -> Path:
-    """A folder with the definitions of a project whose module has only the types that they are generated from."""
-    folder = cache_folder() / "definitions" / f"{row['module'].replace('/', '-')}-{version}"
-    folder.mkdir(parents=True, exist_ok=True)
-    packages = [f"{row['module']}/{package}" for package in row["packages"]]
-    imports = "".join(f'import _ "{package}"\n' for package in packages)
-    (folder / "types.go").write_text(f"//go:build tools\n\npackage definitions\n\n{imports}")
-    requires = "".join(f"require {name} v{number}\n" for name, number in (GENERATOR, (row["module"], version)))
-    (folder / "go.mod").write_text(f"module definitions\n\ngo 1.24.0\n\n{requires}")
-    program = f"{GENERATOR[0]}/cmd/controller-gen"
-    run_go(["build", "-mod=mod", "-o", "controller-gen", program], folder)
-    options = [f"paths={package}" for package in packages]
-    run_go(["list", "-mod=mod", "-deps", "-tags=tools", "."], folder)
-    command = ["./controller-gen", row["options"], *options, "output:crd:dir=made"]
-    subprocess.run(command, cwd=folder, check=True)
-    return folder / "made"
 
 
 def _read_specs(folder: Path, files: str) -> Iterator[Mapping[str, Any]]:
