@@ -33,6 +33,13 @@ def test_a_seed_gives_the_recorded_world() -> None:
         assert len(record["answers"]) == sum(value["kind"] in JOBS for value in record["objects"])
 
 
+def test_the_pod_that_submits_a_ray_job_counts() -> None:
+    words = "pod set submitter: resource memory unavailable"
+    rows = [row for row in list_rows() if words in row.answer.get("message", "")]
+    assert rows
+    assert {row.rule for row in rows} <= {"kueue-resource-not-covered", "kueue-queue-too-small"}
+
+
 def test_domains_are_expanded() -> None:
     level = {"individual": {"prefix": "n", "roots": ["1", "2"]}}
     part = {"domainCount": 2, "valuesPerLevel": [{"universal": "r"}, level], "podCounts": {"individual": [3, 1]}}

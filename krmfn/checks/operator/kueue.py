@@ -34,6 +34,9 @@ _KUEUE: Final = "kueue.x-k8s.io"
 _LABEL: Final = ("metadata", "labels", KUEUE_QUEUE)
 _PRIORITY: Final = "WorkloadPriorityClass"
 _CLASS: Final = ("metadata", "labels", "kueue.x-k8s.io/priority-class")
+_SUBMITTER: Final = "submitterPodTemplate"
+#: What its container requests (pkg/controller/jobs/rayjob, as KubeRay's GetDefaultSubmitterContainer).
+_SUBMITS: Final = {"cpu": 5 * 10**8, "memory": 200 * 2**20 * 10**9}
 _NATIVE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
@@ -349,7 +352,7 @@ def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Fin
     for item, local, name, queue in _find_queues(census).waiting:
         groups = as_list(dig(queue, "spec", "resourceGroups"))
         covered = {as_text(each) for group in groups for each in as_list(dig(group, "coveredResources"))}
-        asked = {each for pods, requests in list_needs(census, item) if pods != 0 for each in requests}
+        asked = {each for pods, requests in _list_all_needs(census, item) if pods != 0 for each in requests}
         missing = sorted(asked - covered - mapped)
         if missing:
             others = covered - asked - _NATIVE
@@ -372,7 +375,7 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
     of its own to lend: then a warning."""
     complete = census.facts.lists_all("ClusterQueue")
     for item, local, name, queue in _find_queues(census).waiting:
-        sets = [(pods, requests) for pods, requests in list_needs(census, item) if pods is not None]
+        sets = [(pods, requests) for pods, requests in _list_all_needs(census, item) if pods is not None]
         certain = _list_quota(queue, None)
         lent = _list_lent(queue, census) if complete else None
         for resource, (widest, total) in _list_quota(queue, lent).items():
@@ -391,6 +394,14 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
                 severity: Severity | None = "warning" if borrowed else None
                 yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
                 break
+
+
+def _list_all_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resources]]:
+    """What is admitted together: also the pod that submits a RayJob, which has no template by default."""
+    yield from list_needs(census, item)
+    spec = as_mapping(item.value.get("spec"))
+    if item.kind == "RayJob" and spec.get("submissionMode") in (None, "K8sJobMode") and not spec.get(_SUBMITTER):
+        yield 1, _SUBMITS
 
 
 def _list_queued(census: Census) -> Iterator[Item]:
