@@ -49,9 +49,11 @@ def emit(gang: Gang, settings: Settings) -> Emission:
 
 
 def _describe_sub_group(node: PlacedGroup) -> dict[str, Any]:
-    """The pods of one group, known by a label that the link puts on them; they come at once, as one sub-group."""
-    selector = {"matchLabels": {POD_GROUP_LABEL: node.template}}
-    sub_group = {"name": node.template, "labelSelector": selector, "subGroupSize": least(node), "minSubGroups": 1}
+    """The pods of one group, known by a label that the link puts on them; they come at once, as one sub-group. Without
+    a key of which pods of a sub-group have the same value, Volcano puts no pod into it."""
+    sub_group: dict[str, Any] = {"name": node.template}
+    sub_group["labelSelector"] = {"matchLabels": {POD_GROUP_LABEL: node.template}}
+    sub_group |= {"matchLabelKeys": [POD_GROUP_LABEL], "subGroupSize": least(node), "minSubGroups": 1}
     return sub_group | _describe_topology(node.group.topology_key)
 
 

@@ -73,6 +73,7 @@ def test_tree_has_sub_groups() -> None:
     assert spec(emission)["minMember"] == 5
     assert spec(emission)["minResources"]["nvidia.com/gpu"] == "4"
     labels = [link for link in emission.links if link.path[-1] == "krmfn.dev/group"]
+    assert all(entry["matchLabelKeys"] == ["krmfn.dev/group"] for entry in policy)  # without it no pod is in one
     selectors = [entry["labelSelector"]["matchLabels"] for entry in policy]
     assert [{"krmfn.dev/group": link.value} for link in labels] == selectors
 

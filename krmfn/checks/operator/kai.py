@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from krmfn.checks.operator.queues import group_by, sum_least
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
@@ -96,7 +97,7 @@ _CHART_QUEUES: Final = frozenset(("default-parent-queue", "default-queue"))
 @rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that does not exist, or that KAI does not serve.")
 def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
     """A queue that is not among those of the input or the facts, or is below one that is not; one that has children;
-    and one that may not use as much as a single pod requests."""
+    and one that, or above which a queue, may not use as much as a pod, or a whole gang, requests."""
     queues = census.facts.by_name(_QUEUES, "Queue")
     above = {name: as_text(dig(queue, "spec", "parentQueue")) for name, queue in queues.items()}
     for template in census.templates if above else ():
@@ -112,13 +113,17 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
         elif (parent := above[name]) and parent not in above.keys() | _CHART_QUEUES:
             why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
         else:
-            why = _differ_in_pool(template, name, queues[name]) or _exceed(template, name, queues[name])
+            from krmfn.capacity.requests import count_requests
+
+            needs = count_requests(template.spec, {})
+            why = _differ_in_pool(template, name, queues[name]) or _exceed(needs, "a pod requests", name, queues)
             if not why:
                 continue
         hint = "Use a queue of the same node pool, without children, with room for a pod; add queues that are missing."
         place = (*path, "metadata", "labels", _ROW.queue)
         message = f"{why}: KAI passes over the pods"
         yield Finding(template.item, place, message, name, hint=hint, severity="error" if child else None)
+    yield from _find_gangs_above_limit(census, queues)
 
 
 def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
@@ -133,17 +138,34 @@ def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
     return f"the queue {name} is {first}, and the pods are {second} (label {NODE_POOL})"
 
 
-def _exceed(template: Template, name: str, queue: Any) -> str:
-    """The limit of the queue that one pod exceeds: thousandths of a CPU, megabytes, devices; -1 is none."""
+def _find_gangs_above_limit(census: Census, queues: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+    """PodGroups whose minMember pods request together more than their queue, or one above it, may use."""
     from krmfn.capacity.requests import count_requests
 
-    wanted = count_requests(template.spec, {})
-    for word, resource, unit in _LIMITS:
-        limit = as_int(dig(queue, "spec", "resources", word, "limit"))
-        amount = wanted.get(resource, 0)
-        if limit is not None and limit > 0 and amount > limit * unit:
-            most, one = (format_quantity(each) for each in (limit * unit, amount))
-            return f"a pod requests {one} {resource}, and the queue {name} has a limit of {most}"
+    groups = group_by(census, *_ROW.link) if queues else {}
+    for item in census.kind(_ROW.group, "PodGroup") if queues else ():
+        name, quorum = (dig(item.value, "spec", key) for key in ("queue", _PODS))
+        pods = [(each.pods, count_requests(each.spec, {})) for each in groups.get((item.space, item.name), ())]
+        least = sum_least(pods, as_int(quorum) or 0)
+        if why := _exceed(least, f"the {quorum} pods that start together request at least", as_text(name), queues):
+            hint = "Raise the limit of the queue, lower minMember, or use another queue."
+            message = f"{why}: KAI never starts the group"
+            yield Finding(item, ("spec", "queue"), message, name, hint=hint, severity="error")
+
+
+def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str, Mapping[str, Any]]) -> str:
+    """The limit of a queue, or of one above it, that is exceeded: thousandths of a CPU, megabytes, devices; -1 is
+    none."""
+    seen: set[str] = set()
+    while name in queues and name not in seen:
+        seen.add(name)
+        for word, resource, unit in _LIMITS:
+            limit = as_int(dig(queues[name], "spec", "resources", word, "limit"))
+            amount = wanted.get(resource, 0)
+            if limit is not None and limit >= 0 and amount > limit * unit:
+                most, needed = (format_quantity(each) for each in (limit * unit, amount))
+                return f"{told} {needed} {resource}, and the queue {name} has a limit of {most}"
+        name = as_text(dig(queues[name], "spec", "parentQueue"))
     return ""
 
 

@@ -1,15 +1,17 @@
 """Volcano: PodGroups and Jobs that never leave Pending, and native links on pods that Volcano schedules.
 
-Source: volcano v1.14.0 `pkg/webhooks/admission/jobs/validate`, `pkg/controllers/job`, `pkg/scheduler/api/job_info.go`.
+Source: volcano v1.15.1 `pkg/webhooks/admission/jobs/validate`, `pkg/controllers/job`, `pkg/scheduler/api/job_info.go`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-from krmfn.checks.operator.queues import list_needs
+from krmfn.checks.operator.queues import group_by, list_needs, sum_least
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
@@ -19,9 +21,10 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.selectors import match_labels
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
-from krmfn.survey.census import Census
+from krmfn.survey.census import Census, Template
 from krmfn.survey.facts import read_resources
 
 _GROUP: Final = "scheduling.volcano.sh"
@@ -84,15 +87,13 @@ class _Need(NamedTuple):
 
 @rule("volcano-resources-above-queue", "error", "A PodGroup or Job of Volcano needs more than its queue can ever give.")
 def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
+    found: set[int] = set()
     for need in _list_needs(census) if census.facts.queues else ():
-        for resource, (limit, name) in _capability(census, need.queue).items():
+        for resource, (limit, says) in _find_limits(census, need.queue).items():
             wanted = need.amounts.get(resource, 0)
-            # A capability of 0 is no limit for cpu and memory.
-            if wanted > limit and (limit > 0 or resource not in ("cpu", "memory")):
-                message = (
-                    f"{need.told} {format_quantity(wanted)} {resource}, but the queue {name} has at most "
-                    f"{format_quantity(limit)}: {need.effect}"
-                )
+            if wanted > limit and id(need.item) not in found:
+                found.add(id(need.item))
+                message = f"{need.told} {format_quantity(wanted)} {resource}, but {says}: {need.effect}"
                 hint = f"Raise the queue's capability, or {need.smaller}."
                 yield Finding(need.item, need.path, message, need.current, hint=hint)
                 break
@@ -105,7 +106,7 @@ def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Findin
     for node in census.facts.nodes or ():
         add(total, node.allocatable, node.number)
     for need in _list_needs(census) if census.facts.nodes is not None else ():
-        percent, effect = (100, "no pod ever starts") if need.item.kind == "Job" else (120, need.effect)
+        percent, effect = (120, need.effect) if "minResources" in need.path else (100, "no pod ever starts")
         lacking = [name for name, amount in need.amounts.items() if amount > total.get(name, 0) * percent // 100]
         if lacking and need.item.ref.group != "ray.io":
             name = min(lacking)
@@ -117,19 +118,25 @@ def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Findin
 
 
 def _list_needs(census: Census) -> Iterator[_Need]:
+    from krmfn.capacity.requests import count_requests
+
     for item in census.kind(_GROUP, "PodGroup"):
         queue = as_text(dig(item.value, "spec", "queue")) or "default"
         for name, amount in read_resources(dig(item.value, "spec", "minResources")).items():
             path, effect = ("spec", "minResources", name), "the PodGroup stays Pending"
             yield _Need(item, path, queue, {name: amount}, "minResources is", effect, "make the gang smaller")
+    for item, templates in _list_members(census):
+        queue = as_text(dig(item.value, "spec", "queue")) or "default"
+        quorum = as_int(dig(item.value, "spec", "minMember")) or 0
+        least = sum_least(((each.pods, count_requests(each.spec, {})) for each in templates), quorum)
+        told = f"the {quorum} pods that start together request at least"
+        yield _Need(item, ("spec", "minMember"), queue, least, told, "no pod ever starts", "lower minMember", quorum)
     # Volcano makes the PodGroup of a Job with what the pods of its quorum request. Which pods these are depends on
     # priorities: they request at least as much as the smallest.
     for item in census.kind(_JOBS, "Job"):
         queue = as_text(dig(item.value, "spec", "queue")) or "default"
         quorum = as_int(dig(item.value, "spec", "minAvailable")) or 0
-        pods = [(number or 0, requests) for number, requests in list_needs(census, item)]
-        names = dict.fromkeys(name for _, requests in pods for name in requests)
-        least = {name: _add_smallest(((each.get(name, 0), number) for number, each in pods), quorum) for name in names}
+        least = sum_least(((number or 0, requests) for number, requests in list_needs(census, item)), quorum)
         told, effect = f"the {quorum} pods that start together request at least", "the Job stays Pending"
         yield _Need(item, ("spec", "minAvailable"), queue, least, told, effect, "lower minAvailable", quorum)
     # KubeRay's plugin makes the PodGroup of a cluster with what all its pods request.
@@ -140,19 +147,6 @@ def _list_needs(census: Census) -> Iterator[_Need]:
             add(total, requests, number or 0)
         effect, smaller = "the PodGroup that KubeRay creates stays Pending", "make the cluster smaller"
         yield _Need(item, ("metadata", "labels", _QUEUE), queue, total, "its pods request", effect, smaller, queue)
-
-
-def _add_smallest(amounts: Iterable[tuple[int, int]], quorum: int) -> int:
-    """The sum of the `quorum` smallest amounts, each of which is there a number of times.
-
-    >>> _add_smallest([(5, 1), (1, 2)], 3)
-    7
-    """
-    total = 0
-    for amount, number in sorted(amounts):
-        taken = min(number, quorum)
-        total, quorum = total + amount * taken, quorum - taken
-    return total
 
 
 @rule("volcano-queue-refused", "error", "The resources of a Volcano Queue contradict each other.")
@@ -266,20 +260,18 @@ def find_job_above_quota(census: Census, _: Settings) -> Iterator[Finding]:
 def find_task_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
     """minTaskMember of a task is more than the pods that name the task. Volcano only looks at it where minMember is not
     less than all of them together."""
-    row = SCHEDULERS["Volcano"]
-    for item in census.kind(_GROUP, "PodGroup"):
+    for item, templates in _list_members(census):
+        yield from _find_short_sub_groups(item, templates)
         tasks = as_mapping(dig(item.value, "spec", "minTaskMember"))
         members = {task: wanted for task, wanted in tasks.items() if isinstance(wanted, int)}
         if (as_int(dig(item.value, "spec", "minMember")) or 0) < sum(members.values()):
             continue
         pods: dict[str, int | None] = {}
-        for template in census.templates:
-            words = as_mapping(template.metadata.get(row.link[0]))
-            if template.item.space == item.space and words.get(row.link[1]) == item.name and template.pods != 0:
-                task, known = as_text(words.get(_TASK)), template.pods
-                before = pods.get(task, 0)
-                pods[task] = None if known is None or before is None else before + known
-        for task, wanted in members.items() if pods else ():
+        for template in templates:
+            task = as_text(as_mapping(template.metadata["annotations"]).get(_TASK))
+            before, known = pods.get(task, 0), template.pods
+            pods[task] = None if known is None or before is None else before + known
+        for task, wanted in members.items():
             exist = pods.get(task, 0)
             if exist is not None and wanted > exist:
                 message = (
@@ -290,21 +282,97 @@ def find_task_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
                 yield Finding(item, ("spec", "minTaskMember", task), message, wanted, hint=hint)
 
 
+def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Iterator[Finding]:
+    """Policies that wait for more sub-groups than there are pods for. A pod is in one of the first policy whose
+    selector it matches, with the others that have the same values of matchLabelKeys; in none where it lacks one of
+    these, which a controller may add to the pods of a template."""
+    found: dict[int, Counter[tuple[str, ...]]] = {}
+    policies = [as_mapping(each) for each in as_list(dig(item.value, "spec", "subGroupPolicy"))]
+    keys = [tuple(map(str, as_list(policy.get("matchLabelKeys")))) for policy in policies]
+    for template in templates:
+        labels = as_mapping(template.metadata.get("labels"))
+        if template.pods is None or (template.item.kind != "Pod" and {*sum(keys, ())} - labels.keys()):
+            return
+        for index, policy in enumerate(policies):
+            values = tuple(as_text(labels.get(key)) for key in keys[index])
+            selected = "labelSelector" not in policy or match_labels(policy["labelSelector"], labels)
+            if values and all(values) and selected:
+                found.setdefault(index, Counter())[values] += template.pods
+                break
+    for index, policy in enumerate(policies):
+        least, size = as_int(policy.get("minSubGroups")) or 0, as_int(policy.get("subGroupSize")) or 1
+        whole = sum(pods >= size for pods in found.get(index, Counter()).values())
+        if least > whole:
+            message = (
+                f"minSubGroups is {least}, but the pods make only {count(whole, 'sub-group')} of {count(size, 'pod')}: "
+                "no pod of the group is ever scheduled"
+            )
+            hint = "Lower minSubGroups, or set matchLabelKeys to labels that the pods of a sub-group have in common."
+            yield Finding(item, ("spec", "subGroupPolicy", index, "minSubGroups"), message, least, hint=hint)
+
+
 def _list_queued(census: Census) -> Iterator[Item]:
     """What names a queue in `spec.queue`."""
     yield from census.kind(_GROUP, "PodGroup")
     yield from census.kind(_JOBS, "Job")
 
 
-def _capability(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
-    """What a queue can give of each resource at most, and the name of the queue that says so: itself or one above."""
-    queues = census.facts.queues or {}
-    seen: set[str] = set()
-    least: dict[str, tuple[int, str]] = {}
-    while name in queues and name not in seen:
-        seen.add(name)
-        for resource, amount in read_resources(dig(queues[name], "spec", "capability")).items():
-            if resource not in least or amount < least[resource][0]:
-                least[resource] = amount, name
-        name = as_text(dig(queues[name], "spec", "parent"))
-    return least
+def _list_members(census: Census) -> Iterator[tuple[Item, list[Template]]]:
+    """The PodGroups that pods of the input name, and these pods."""
+    items = census.kind(_GROUP, "PodGroup")
+    groups = group_by(census, *SCHEDULERS["Volcano"].link) if items else {}
+    for item in items:
+        if templates := groups.get((item.space, item.name)):
+            yield item, templates
+
+
+def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
+    """How much of each resource a queue can ever give, and a clause that says why. A child gets what its parent can
+    give less what the parent's other children are guaranteed; without a hierarchy, parents say nothing, and of all
+    nodes that is left which no other queue is guaranteed. Sources: Volcano 1.15.1, plugins capacity and proportion."""
+    queues, hierarchical = census.facts.queues or {}, _is_hierarchical(census)
+    chain: list[str] = []
+    while name in queues and name not in chain and name != "root":
+        chain.append(name)
+        name = as_text(dig(queues[name], "spec", "parent")) if hierarchical is not False else ""
+    limits: dict[str, tuple[int, str]] = {}
+    if hierarchical is False and census.facts.complete_queues and chain:
+        total: dict[str, int] = {}
+        for node in census.facts.nodes or ():
+            add(total, node.allocatable, node.number)
+        limits = {each: (amount, f"all nodes have {format_quantity(amount)}") for each, amount in total.items()}
+        _keep_guaranteed(limits, [each for each in queues if each != chain[0]], queues)
+    for place in reversed(chain):
+        parent = as_text(dig(queues[place], "spec", "parent"))
+        if limits and hierarchical is not False:
+            children = [each for each in queues if as_text(dig(queues[each], "spec", "parent")) == parent]
+            _keep_guaranteed(limits, [each for each in children if each != place], queues)
+        for resource, amount in read_resources(dig(queues[place], "spec", "capability")).items():
+            # A capability of 0 is no limit for cpu and memory.
+            if (amount or resource not in ("cpu", "memory")) and amount < limits.get(resource, (amount + 1, ""))[0]:
+                limits[resource] = amount, f"the queue {place} has at most {format_quantity(amount)}"
+    return limits
+
+
+def _keep_guaranteed(
+    limits: dict[str, tuple[int, str]], others: Iterable[str], queues: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Takes from the limits what other queues are guaranteed."""
+    kept: dict[str, int] = {}
+    for each in others:
+        add(kept, read_resources(dig(queues[each], "spec", "guarantee", "resource")), 1)
+    for resource, amount in kept.items():
+        if resource in limits and amount:
+            limit, says = limits[resource]
+            says += f", of which other queues are guaranteed {format_quantity(amount)}"
+            limits[resource] = max(limit - amount, 0), says
+
+
+def _is_hierarchical(census: Census) -> bool | None:
+    """Whether the scheduler's configuration in the facts lets queues have parents, None where that is not known."""
+    for config in census.facts.objects("", "ConfigMap"):
+        text = as_text(dig(config, "data", "volcano-scheduler.conf"))
+        if re.search(r"name: (capacity|proportion)\b", text):
+            parents = re.search(r"name: capacity\s+enableHierarchy: true", text)
+            return True if parents else None if "enableHierarchy" in text else False
+    return None
