@@ -103,6 +103,12 @@ ALLOW_EXEC = Option(
     "Programs, besides krmfn itself, that kustomize may run as functions. [default: none]",
     metavar="PROGRAM,...",
 )
+ALLOW_HELM = Option(
+    ("--allow-helm",),
+    "Render charts of the repository that Argo CD, Flux and kustomize deploy, with helm from the PATH.",
+    False,
+    flag=True,
+)
 SELECT = Option(
     ("--select",), "Check only these rules: ids, patterns such as pod-*, or stages.", metavar="RULE[:PATH],..."
 )
@@ -158,7 +164,7 @@ CACHE = Option(
     metavar="DIR",
 )
 
-RENDERING = (NO_RENDER, REQUIRE_RENDER, ALLOW_EXEC)
+RENDERING = (NO_RENDER, REQUIRE_RENDER, ALLOW_EXEC, ALLOW_HELM)
 COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)
 
 

@@ -18,7 +18,9 @@ from krmfn.workspace.trees import InputMissing, RevisionMissing
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 if TYPE_CHECKING:
+    from krmfn.workspace.helm import Helm
     from krmfn.workspace.sharding import Shard
+    from krmfn.workspace.trees import Tree
 
 
 def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
@@ -45,10 +47,25 @@ def read_worlds(
         tuple(split_list(options.get("exclude"))),
         done,
         shard=read_shard(options) if shard is None else shard,
+        helm=_prepare_helm(options, done) if options.get("allow_helm") else None,
     )
     found = find_worlds(words, rendering, default, lambda files: streams.track(files, "reading", options), complete)
     use_kinds(found.items)
     return found
+
+
+def _prepare_helm(options: Mapping[str, Any], done: MutableMapping[bytes, bytes] | None) -> Helm:
+    """How charts are rendered: for the Kubernetes version of the configuration around each."""
+    from krmfn.cli.configuration import Configurations
+    from krmfn.workspace.helm import Helm
+    from krmfn.workspace.world import World
+
+    configurations = Configurations({**options, "cluster": ()})
+
+    def find_release(tree: Tree, folder: str) -> str:
+        return configurations.find(World("", "", (), tree, folder)).release.version
+
+    return Helm(find_release, {} if done is None else done)
 
 
 def find_rendered(options: Mapping[str, Any]) -> MutableMapping[bytes, bytes]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from krmfn.krm import Item, Unreadable
 from krmfn.model.patterns import find_match, read_patterns
 from krmfn.model.values import as_list, as_mapping, as_text
-from krmfn.workspace.trees import LeftOut, NotRendered, Tree
+from krmfn.workspace.trees import LeftOut, NotRendered, Tree, is_chart
 
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
 _FLUX_SOURCES = "source.toolkit.fluxcd.io"
@@ -73,6 +73,7 @@ class Deployment(NamedTuple):
     repository: str = ""
     components: tuple[str, ...] = ()  # which Flux adds to the kustomization in the folder, seen from there
     source: str = ""  # the file of the object
+    is_chart: bool = False  # for Argo CD
 
     def takes(self, path: str) -> bool:
         """Whether a file, seen from the folder, is deployed."""
@@ -80,12 +81,12 @@ class Deployment(NamedTuple):
         return taken and not (self.excluded and _is_either(path, self.excluded))
 
 
-class _Repository:
+class Repository:
     """A tree as generators of ApplicationSets see it: what several of them look up is read once."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.top = _locate(tree, ".")
+        self.top = locate(tree, ".")
         self._left = _MOST_STEPS
         self._files: list[str] | None = None
         self._values: dict[str, Mapping[str, str] | None] = {}
@@ -130,7 +131,7 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
     too many, of which none are given, and why."""
     found: list[Deployment] = []
     foreign = _list_foreign(items)
-    repository = _Repository(tree)
+    repository = Repository(tree)
     for item in items:
         if item.ref.group == _FLUX and _name_source(item) in foreign:
             continue
@@ -179,7 +180,7 @@ def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
     return _VARIABLE.sub(fill, data)
 
 
-def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
+def _list_deployments(repository: Repository, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
     tree, group = repository.tree, item.ref.group
     if group == _FLUX and item.kind == "Kustomization":
         spec = as_mapping(item.value.get("spec"))
@@ -191,21 +192,29 @@ def _list_deployments(repository: _Repository, item: Item, items: Sequence[Item]
         before = tuple(_list_before(spec))
         components = tuple(filter(None, map(as_text, as_list(spec.get("components")))))
         yield Deployment(str(item.ref), folder, placing, True, True, before, components=components)
-    elif group == _ARGO and item.kind == "Application":
-        yield from _list_sources(tree, str(item.ref), as_mapping(item.value.get("spec")))
-    elif group == _ARGO and item.kind == "ApplicationSet":
-        spec = as_mapping(item.value.get("spec"))
-        template = as_mapping(as_mapping(spec.get("template")).get("spec"))
+    elif group == _ARGO:
+        for _, spec in list_applications(repository, item):
+            yield from _list_sources(tree, str(item.ref), spec)
+
+
+def list_applications(repository: Repository, item: Item) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The name and the spec of an Application, or of each one that an ApplicationSet makes. Raises NotRendered."""
+    spec = as_mapping(item.value.get("spec"))
+    if item.kind == "Application":
+        yield item.name, spec
+    elif item.kind == "ApplicationSet":
+        template = as_mapping(spec.get("template"))
         steps = len(repr(template))
         for parameters in _list_parameters(repository, spec.get("generators")):
             repository.spend(steps)
-            yield from _list_sources(tree, str(item.ref), as_mapping(_fill(template, parameters)))
+            filled = as_mapping(_fill(template, parameters))
+            yield as_text(as_mapping(filled.get("metadata")).get("name")), as_mapping(filled.get("spec"))
 
 
 def _find_folder(tree: Tree, path: str, named_in: str) -> str:
     """The folder of a path of Flux. An artifact (OCIRepository) can have a part of the repository at its top: its paths
     are seen from a folder around the file that names them."""
-    folder = _locate(tree, path or ".")
+    folder = locate(tree, path or ".")
     above = posixpath.dirname(named_in)
     for _ in range(_MOST_ABOVE):
         if not (path and above) or tree.kind(folder) == "folder":
@@ -251,17 +260,19 @@ def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[De
         path = as_text(value.get("path"))
         if not path or not value.keys().isdisjoint(_RENDERERS):
             continue
+        folder = locate(tree, path)
         directory = as_mapping(value.get("directory"))
         beside = tuple(f"the source {each} of {name}" for each in (*called[:index], *called[index + 1 :]) if each)
         yield Deployment(
             name,
-            _locate(tree, path),
+            folder,
             Placing(namespace),
             directory.get("recurse") is True,
             beside=beside,
             included=as_text(directory.get("include")),
             excluded=as_text(directory.get("exclude")),
             repository="/".join(re.split("[/:]+", as_text(value.get("repoURL")).removesuffix(".git"))[-2:]).lower(),
+            is_chart="directory" not in value and is_chart(tree, folder),
         )
 
 
@@ -283,7 +294,7 @@ def _is_either(path: str, pattern: str) -> bool:
     return any(fnmatchcase(path, each) for each in patterns)
 
 
-def _list_parameters(repository: _Repository, generators: object, depth: int = 0) -> Iterator[Mapping[str, str]]:
+def _list_parameters(repository: Repository, generators: object, depth: int = 0) -> Iterator[Mapping[str, str]]:
     """The parameters of generators of an ApplicationSet. Of one that depends on more than the repository nothing is
     known: that is one set without any."""
     for generator in map(as_mapping, as_list(generators)):
@@ -300,7 +311,7 @@ def _list_parameters(repository: _Repository, generators: object, depth: int = 0
             yield from _multiply(repository, as_mapping(generator.get("matrix")), depth + 1)
 
 
-def _multiply(repository: _Repository, matrix: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
+def _multiply(repository: Repository, matrix: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
     """The parameters of a matrix: its second generator can use those of the first."""
     generators = as_list(matrix.get("generators"))
     for outer in _list_parameters(repository, generators[:1], depth):
@@ -317,7 +328,7 @@ def _list_unknown(generators: object, depth: int = 0) -> Iterator[str]:
             yield from _list_unknown(as_mapping(generator.get("matrix")).get("generators"), depth + 1)
 
 
-def _list_folders(repository: _Repository, patterns: object) -> list[str]:
+def _list_folders(repository: Repository, patterns: object) -> list[str]:
     """The folders with manifests, from the top of the repository, that a git generator's patterns name; `exclude`
     wins."""
     given = [(as_text(each.get("path")), each.get("exclude") is True) for each in map(as_mapping, as_list(patterns))]
@@ -366,7 +377,7 @@ def _read_variables(build: Mapping[str, Any], items: Iterable[Item]) -> dict[str
     return {key: str(text).replace("\n", "") for key, text in variables.items()}
 
 
-def _locate(tree: Tree, path: str) -> str:
+def locate(tree: Tree, path: str) -> str:
     """A path from the top of the repository, as the tree spells it."""
     top = os.path.relpath(tree.top, tree.here).replace(os.sep, "/")
     return posixpath.normpath(posixpath.join(top, path.lstrip("/")))

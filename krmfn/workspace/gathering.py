@@ -22,6 +22,7 @@ from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, fin
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs, read_tree
 from krmfn.workspace.fragments import TEMPLATES
+from krmfn.workspace.helm import Helm
 from krmfn.workspace.manifests import RENDERED, load, tell
 from krmfn.workspace.overlays import (
     USES,
@@ -49,7 +50,7 @@ from krmfn.workspace.trees import (
     Tree,
     find_around,
 )
-from krmfn.workspace.world import Sources, World, find_sources
+from krmfn.workspace.world import Sources, World, find_sources, find_templates
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
@@ -84,8 +85,9 @@ class Gathering:
         severity: Severity,
         done: MutableMapping[bytes, bytes] | None = None,
         shard: Shard | None = None,
+        helm: Helm | None = None,
     ) -> None:
-        """Finds them all. `severity` is that of a kustomization that cannot be rendered."""
+        """Finds them all. `severity` is that of a kustomization that cannot be rendered; `helm` renders charts."""
         self.worlds: list[World] = []
         self.problems: list[Result] = []
         self.missing: set[str] = set()  # the keys of worlds that could not be rendered
@@ -95,6 +97,7 @@ class Gathering:
         self._severity = severity
         self._programs = programs
         self._shard = shard
+        self._helm = helm
         self._deployed = 0  # objects, those that are deployed to several places each time
         self._rendered: dict[str, Rendered | NotRendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
@@ -112,7 +115,7 @@ class Gathering:
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         found = {step.overlay.folder: step.overlay for step in steps if step.overlay and step.is_made}
         wanted = [folder for folder, overlay in found.items() if self._needs_kustomize(overlay)]
-        self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added, done)
+        self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added, done, helm)
         try:
             for rank, step in enumerate(steps):
                 known = len(self.worlds)
@@ -127,6 +130,8 @@ class Gathering:
                 ]
         finally:
             self._queue.close()
+        if helm is not None:
+            self._add_charts(helm)
 
     @property
     def rest(self) -> Inputs:
@@ -224,24 +229,46 @@ class Gathering:
                 words += f", {number}"
             yield each.folder if folders[each.folder] == 1 else f"{each.folder} ({words})", each
 
-    def _find_deployments(self) -> list[Deployment]:
-        """Those of folders below the one that was named."""
+    def _read_deployers(self, files: Iterable[ManifestFile]) -> list[Item]:
+        """The objects of files that can say what is deployed, or with which values."""
         items: list[Item] = []
         marks = _DEPLOYERS
-        if any(b"substituteFrom" in data for _, data in self.files):
+        if any(b"substituteFrom" in data or b"valuesFrom" in data for _, data in self.files):
             marks = (*marks, b"ConfigMap")
-        for path, data in self.files:
+        for path, data in files:
             if any(mark in data for mark in marks):
                 try:
                     items += self.sources.read(path).stream.items
                 except NotRendered:
                     continue
+        return items
+
+    def _find_deployments(self) -> list[Deployment]:
+        """Those of folders below the one that was named."""
+        items = self._read_deployers(self.files)
         here = os.path.abspath(self._tree.resolve(self._path))
         return [
             each
             for each in (find_deployments(self._tree, items, self._tell) if items else ())
-            if is_below(os.path.abspath(self._tree.resolve(each.folder)), here)
+            if is_below(os.path.abspath(self._tree.resolve(each.folder)), here) and not (self._helm and each.is_chart)
         ]
+
+    def _add_charts(self, helm: Helm) -> None:
+        """The worlds of charts that the objects deploy, of those that are judged here."""
+        from krmfn.workspace.inflating import ChartWorlds  # which few runs want
+
+        loose = self._read_deployers(file for file in self.files if self._tree.resolve(file.path) not in self._covered)
+        made = ChartWorlds(self._tree, self._path, self.sources, helm)
+        for world in made.render(
+            [*self.worlds, World("", "", loose, self._tree, self._path, rank=self.ranks)], self._tell
+        ):
+            self._allow(len(world.items))
+            self.worlds.append(world)
+            if world.left_out:
+                self._tell(world.overlay, NotRendered(join(list(world.left_out))), "checked without")
+        self.ranks += 1
+        self.missing |= made.missing
+        self._covered |= made.covered
 
     def _add(self, step: _Intent, overlay: Overlay, placing: Placing) -> None:
         """The world of a kustomization."""
@@ -381,6 +408,7 @@ class Gathering:
                 *(name, key, items, self._tree, overlay.folder, (), overlay.path, sources),
                 configurations=rendered.configurations,
                 ran_in=rendered.ran_in,
+                templates=find_templates(items, overlay.folder, rendered.templates),
                 left_out=left_out,
             )
         )

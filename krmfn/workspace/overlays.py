@@ -65,6 +65,7 @@ WORDS = {
 }
 
 
+_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 _FETCHED = re.compile(r"([^\n=]*=)?\s*https?:", re.IGNORECASE)
 
 
@@ -348,3 +349,9 @@ def read_objects(data: bytes, path: str) -> list[dict[str, Any]]:
         return [dict(item.value) for item in stream.items]
     except Unreadable as error:
         raise NotRendered(f"lists {path}, which cannot be read: {error.message}") from None
+
+
+def spell_json(value: object) -> bytes:
+    """JSON that is also YAML with the same meaning: astral characters as they are, line ends of YAML escaped."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8", "replace")

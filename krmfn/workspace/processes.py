@@ -1,4 +1,4 @@
-"""Other programs: the one module that starts them. Three are started: git, kustomize and the simulator."""
+"""Other programs: the one module that starts them. Four are started: git, kustomize, helm and the simulator."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SIMULATORS = "krmfn-simulator-"
 #: So many processes of one at most: each holds the whole cluster.
 _MOST = 4
+#: Nobody answers there: what a program would fetch fails at once.
+_NOWHERE = "http://127.0.0.1:9"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -171,6 +173,17 @@ def _limit(process: int, most_memory: int) -> None:
 
 def _split(said: bytes) -> list[str]:
     return [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
+
+
+def isolate(root: str, homes: Sequence[str] = ()) -> dict[str, str]:
+    """No program on the PATH (git, docker, helm), no home folder with plugins, no way into the network. `homes` are the
+    program's own names for such folders; that of all is a new one below `root`."""
+    import tempfile
+
+    empty = tempfile.mkdtemp(dir=root)
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), _NOWHERE)
+    folders = dict.fromkeys(("PATH", "HOME", "XDG_CONFIG_HOME", "KUSTOMIZE_PLUGIN_HOME", "TMPDIR", *homes), empty)
+    return {**folders, **proxies, "LC_ALL": "C.UTF-8"}
 
 
 def find_program(name: str) -> str:

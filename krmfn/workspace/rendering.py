@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.processes import SIGNALS, Background, Failed, find_program, hold_signals
+from krmfn.workspace.helm import Helm
+from krmfn.workspace.processes import SIGNALS, Background, Failed, find_program, hold_signals, isolate
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, NotRendered, Tree
 
-#: Nobody answers there: what kustomize would fetch fails at once.
-_NOWHERE = "http://127.0.0.1:9"
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
 #: Nothing that people build takes as long, and a CI job should end with a word about the reason.
 _MOST_SECONDS = 300.0
@@ -53,7 +52,7 @@ class Rendered(NamedTuple):
     `copied` are the files that it was built from, without links; `configurations` those of krmfn that were used.
     `left_out` says what is not in it, because it cannot be had here. `brought` are the files that are not below the
     folder of the kustomization that names them, seen from the outermost one. `ran_in` are the folders whose
-    kustomizations list the configurations.
+    kustomizations list the configurations, `templates` the files of charts, as the annotations spell them.
     """
 
     data: bytes
@@ -62,6 +61,7 @@ class Rendered(NamedTuple):
     left_out: tuple[NotRendered, ...] = ()
     brought: tuple[str, ...] = ()
     ran_in: tuple[str, ...] = ()
+    templates: frozenset[str] = frozenset()
 
 
 def render_all(
@@ -72,22 +72,23 @@ def render_all(
     partly: bool = False,
     added: Mapping[str, Sequence[str]] = {},
     done: MutableMapping[bytes, bytes] | None = None,
+    helm: Helm | None = None,
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
     processors. `allowed` are the programs, besides krmfn, that they may run. The `free` ones may use files that are not
     below their folder. `partly`: all are, and what cannot be had and only adds objects is left out. `added` are
     components besides those that a folder's kustomization lists. `done` is what kustomize printed for other states, by
-    the digest of the copy: what would be built of the same files is not built again."""
+    the digest of the copy: what would be built of the same files is not built again. `helm` renders charts."""
     kustomize = find_program("kustomize")
     if reason := _find_obstacle(kustomize):
         yield from ((folder, reason) for folder in folders)
         return
     programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
-    with _end_with_signals(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
+    with end_with_signals(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | Rendered | NotRendered]] = deque()
         known = {} if done is None else done
-        workshop = _Workshop(tree, (kustomize, "build"), programs, root, partly, added, known, [])
+        workshop = _Workshop(tree, (kustomize, "build"), programs, root, partly, added, known, [], helm)
         rest = iter(folders)
         # One more than there are processors: a copy is made while the others are built.
         free_places = (os.cpu_count() or 1) + 1
@@ -131,6 +132,7 @@ class _Workshop(NamedTuple):
     added: Mapping[str, Sequence[str]]
     done: MutableMapping[bytes, bytes]
     running: list[Background]
+    helm: Helm | None = None
 
 
 def _begin(workshop: _Workshop, folder: str, *, free: bool) -> Build | Rendered | NotRendered:
@@ -152,7 +154,9 @@ class Build:
         self._place = place = tempfile.mkdtemp(dir=workshop.root)
         self._running: Background | None = None
         program = _write_program(workshop.root)
-        self._stage = stage = Stage(workshop.tree, place, program, workshop.programs, free, workshop.partly)
+        self._stage = stage = Stage(
+            workshop.tree, place, program, workshop.programs, free, workshop.partly, workshop.helm
+        )
         try:
             self._built = stage.add(folder, top=True, components=workshop.added.get(folder, ()))
             stage.finish()
@@ -181,7 +185,7 @@ class Build:
     def _start(self, words: Sequence[str]) -> None:
         root = self._workshop.root
         is_theirs = self._stage.runs_others
-        environment = {**os.environ, **_MEMORY} if is_theirs else _spell_environment(root)
+        environment = {**os.environ, **_MEMORY} if is_theirs else {**isolate(root), **_MEMORY}
         out, err = (tempfile.TemporaryFile(dir=root) for _ in range(2))  # noqa: SIM115  # Background closes them
         with hold_signals():  # who is killed between a start and its being known leaves kustomize behind
             most = 0 if is_theirs else _MOST_MEMORY
@@ -204,16 +208,21 @@ class Build:
             shutil.rmtree(self._place, ignore_errors=True)
         if self._digest:
             self._workshop.done[self._digest] = data
-        for copy, original in stage.brought.items():  # in the annotations that say where objects come from
+        for copy, original in {
+            **stage.brought,
+            **stage.templates,
+        }.items():  # in the annotations that say where objects come from
             copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
             data = data.replace(b"path: " + copied, b"path: " + own)
         brought = tuple(sorted({os.path.relpath(path, self._built) for path in stage.brought.values()}))
+        templates = frozenset(os.path.relpath(path, self._built) for path in stage.templates.values())
         configurations, left_out = tuple(stage.configurations), tuple(stage.left_out)
-        return Rendered(data, frozenset(stage.copied), configurations, left_out, brought, tuple(stage.ran_in))
+        ran_in = tuple(stage.ran_in)
+        return Rendered(data, frozenset(stage.copied), configurations, left_out, brought, ran_in, templates)
 
 
 @contextmanager
-def _end_with_signals() -> Iterator[None]:
+def end_with_signals() -> Iterator[None]:
     """A signal that ends this program raises KeyboardInterrupt in the block, which ends kustomize and takes the copy
     along. Then the program ends as the signal wants it."""
     caught: list[int] = []
@@ -251,15 +260,6 @@ def _write_program(root: str) -> str:
             stream.write(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -c {shlex.quote(code)}\n")
         os.chmod(path, 0o700)
     return path
-
-
-def _spell_environment(root: str) -> dict[str, str]:
-    """No program on the PATH (git, docker, helm), no home folder with plugins, no way into the network."""
-    empty = os.path.join(root, "empty")
-    os.makedirs(empty, exist_ok=True)
-    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), _NOWHERE)
-    homes = dict.fromkeys(("PATH", "HOME", "XDG_CONFIG_HOME", "KUSTOMIZE_PLUGIN_HOME", "TMPDIR"), empty)
-    return {**homes, **proxies, **_MEMORY, "LC_ALL": "C.UTF-8"}
 
 
 def _tell(failure: Failed, place: str) -> str:

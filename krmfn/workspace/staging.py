@@ -8,7 +8,6 @@ that a kustomization names are copied.
 
 from __future__ import annotations
 
-import json
 import os
 import posixpath
 import re
@@ -19,6 +18,7 @@ from krmfn.krm import FileRef, Stream, Unreadable
 from krmfn.krm.errors import HOLDS_ITSELF
 from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.disk import find_here, is_below
+from krmfn.workspace.helm import Helm, inflate
 from krmfn.workspace.overlays import (
     DEEPEST,
     GENERATORS,
@@ -40,6 +40,7 @@ from krmfn.workspace.overlays import (
     list_sources,
     read_function,
     read_objects,
+    spell_json,
     with_components,
     with_program,
     without_charts,
@@ -51,11 +52,12 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, MISSING, Lacking, LeftOut, Not
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
+#: What kustomize 5.8 writes to what helm rendered, so that its own namespace is not put on it.
+_INFLATED = "internal.config.kubernetes.io/helm-generated"
 #: A word that is in no file, in the names of files that only the copy has; the same in the copies of all states.
 _WORD = os.urandom(8).hex()
 #: What a replacement or a variable reads of a ConfigMap.
 _VALUE = re.compile(rb"""fieldPath["']?:\s*["']?data\.([\w.-]+)""", re.IGNORECASE)
-_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 class Stage:
@@ -63,13 +65,20 @@ class Stage:
     whether kustomize makes Secrets, which it quotes when it fails, and `left_out` what the copy does without."""
 
     def __init__(
-        self, tree: Tree, root: str, ours: str, allowed: Mapping[str, str], free: bool = False, partly: bool = False
+        self,
+        tree: Tree,
+        root: str,
+        ours: str,
+        allowed: Mapping[str, str],
+        free: bool = False,
+        partly: bool = False,
+        helm: Helm | None = None,
     ) -> None:
         """`ours` is the program that replaces krmfn. `allowed` maps the real paths of programs that may be run to
         themselves. `free`: a kustomization may use files that are not below its folder, as with `--load-restrictor
         LoadRestrictionsNone`. That option lets kustomize read the whole disk, so such a file is copied to where it may
         be: `brought` has its own path, by that of the copy. `partly`: what cannot be had and only adds objects is left
-        out."""
+        out. `helm` renders charts of the tree; `templates` is as `brought`, for what it rendered."""
         self.tree = tree
         self.left_out: list[NotRendered] = []
         self.brought: dict[str, str] = {}
@@ -79,6 +88,9 @@ class Stage:
         self.copied: set[str] = set()
         self.configurations: list[dict[str, Any]] = []
         self.ran_in: list[str] = []  # the folders of the kustomizations that list these
+        self.templates: dict[str, str] = {}
+        self._helm = helm
+        self._namespace = ""  # of the kustomization that is copied, or else of those that build on it
         self._emptied: list[str] = []  # files of the copy whose text is not known
         self._partly = partly
         self._free = free
@@ -166,10 +178,12 @@ class Stage:
     def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> dict[str, Any]:
         """The kustomization as kustomize will read it, with all that it names copied."""
         charts = find_charts(overlay.value)
-        if charts:
-            self._leave_out(_refuse_charts(charts))
         value = without_charts(overlay.value)
+        above = self._namespace
+        self._namespace = as_text(value.get("namespace")) or above
+        inflated: list[str] = []
         if charts:
+            inflated = self._inflate(overlay, place, charts)
             value.setdefault("resources", [])  # kustomize refuses one without any field
         self.makes_secrets |= "secretGenerator" in value
         for field in GENERATORS:
@@ -180,6 +194,9 @@ class Stage:
             if field in value:
                 uses = (self._use(overlay, field, entry, place, depth) for entry in list_entries(value, field))
                 value[field] = [entry for entry in uses if entry]
+        self._namespace = above
+        if inflated:  # kustomize adds them behind the resources
+            value["resources"] = [*value["resources"], *inflated]
         for field in PLUGINS:
             if field in value:
                 value[field] = self._list_plugins(overlay, field, place, depth)
@@ -199,6 +216,36 @@ class Stage:
         if top:
             value["buildMetadata"] = [*list_entries(value, "buildMetadata"), "originAnnotations"]
         return value
+
+    def _inflate(self, overlay: Overlay, place: str, charts: str) -> list[str]:
+        """The files of what the charts of a kustomization render, as kustomize marks it. What is not rendered is left
+        out."""
+        if self._helm is None or overlay.value.get("helmChartInflationGenerator"):
+            self._leave_out(_refuse_charts(charts))
+            return []
+        from krmfn.workspace.charts import read_inflated  # few kustomizations have charts
+
+        names = []
+        for name, chart in read_inflated(self.tree, overlay, self._namespace):
+            try:
+                if isinstance(chart, NotRendered):
+                    raise chart
+                texts = inflate(self.tree, chart, self._helm, self._root)
+            except NotRendered as reason:
+                self._leave_out(NotRendered(str(reason), reason.hint, reason.place, f"the Helm chart {name}"))
+                continue
+            for path, text in texts:
+                objects = read_objects(text, path)
+                for each in objects:
+                    metadata = as_mapping(each.get("metadata"))
+                    marks = {**as_mapping(metadata.get("annotations")), _INFLATED: "true"}
+                    each["metadata"] = {**metadata, "annotations": marks}
+                self._number += 1
+                names.append(f"krmfn-{_WORD}-{self._number}.yaml")
+                file = posixpath.join(place, names[-1])
+                self.templates[file] = self.place(self.tree.resolve(path))
+                self._write(file, b"\n---\n".join(map(spell_json, objects)))
+        return names
 
     def _leave_out(self, reason: NotRendered) -> None:
         """Does without a part that cannot be had. Raises `reason` where that would change what the others are."""
@@ -432,7 +479,7 @@ def _find_target(patch: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _refuse_charts(charts: str) -> NotRendered:
-    hint = "Render it with kustomize and helm, and check the output."
+    hint = "With --allow-helm krmfn renders charts of the repository. Or check the output of kustomize and helm."
     return NotRendered("inflates Helm charts", hint, part=charts)
 
 
@@ -440,9 +487,3 @@ def _refuse_fetching(value: object) -> None:
     fetched = find_fetched(value)
     if fetched:
         raise NotRendered(f"uses {fetched}", _NOT_FETCHED)
-
-
-def spell_json(value: object) -> bytes:
-    """JSON that is also YAML with the same meaning: astral characters as they are, line ends of YAML escaped."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8", "replace")

@@ -35,9 +35,11 @@ _GO_MODULES = ("modules.txt", "file")
 _TEST_DATA = r"(?i)(?:^|/)(?:test[-_]?data|tests?/(?:data|fixtures)|src/test/resources)/"
 #: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
 MOST_CHARACTERS = 4096
+#: The file that a folder with a Helm chart has.
+CHART = "Chart.yaml"
 #: What a Helm chart renders from.
-_MARKS_OF_CHART = {("Chart.yaml", "file"), ("templates", "folder")}
-_CHART = ("Chart.yaml", "templates", "charts", "ci")
+_MARKS_OF_CHART = {(CHART, "file"), ("templates", "folder")}
+_CHART = (CHART, "templates", "charts", "ci")
 _DEEPEST = 64
 #: Deeper folders are not looked into: to find one takes as long as all above it together.
 _DEEPEST_READ = 250
@@ -191,7 +193,7 @@ class Tree:
             is_chart = {*entries} >= _MARKS_OF_CHART
             if is_chart:
                 reason = "is a Helm chart: helm template shows what it would be"
-                self.left_out.append(LeftOut(_join(here, "Chart.yaml"), reason, sort="Helm charts"))
+                self.left_out.append(LeftOut(_join(here, CHART), reason, sort="Helm charts"))
             for name, kind in entries:
                 path = _join(here, name)
                 is_looked_at = kind in ("folder", SUBMODULE) or name.endswith(SUFFIXES)
@@ -272,6 +274,11 @@ class Tree:
         except FileNotFoundError:
             self.left_out.append(LeftOut(path, "is a link to nothing"))
         return False
+
+
+def is_chart(tree: Tree, folder: str) -> bool:
+    """Whether a Helm chart is in a folder."""
+    return tree.kind(_join(folder, CHART)) == "file"
 
 
 def find_around(path: str, folders: Container[str]) -> str | None:

@@ -116,7 +116,8 @@ class World(NamedTuple):
     with, `left_out` names what could not be rendered, `beside` what is deployed with it or before it. What `is_base`
     has no namespace unless somebody who builds on it gives one. `ran_in` are the folders of the kustomizations whose
     turn it was to run our function when it was rendered. Worlds of two states with the same `key` are the same world.
-    `rank` is its place among all; what is judged `elsewhere`, by another shard, may lack its objects.
+    `templates` are the files of charts that objects come from. `rank` is its place among all; what is judged
+    `elsewhere`, by another shard, may lack its objects.
     """
 
     name: str
@@ -134,6 +135,7 @@ class World(NamedTuple):
     ran_in: tuple[str, ...] = ()
     rank: int = 0
     elsewhere: bool = False
+    templates: Mapping[ResourceRef, str] = {}
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -174,7 +176,8 @@ class World(NamedTuple):
         own = self.sources.get(id(item), item)
         if not self.overlay:
             return own.file
-        return FileRef(self.overlay) if own.file.path == RENDERED else own.locate(())
+        made = FileRef(self.templates.get(item.ref, self.overlay))
+        return made if own.file.path == RENDERED else own.locate(())
 
     def locate(self, item: Item, path: Path) -> FileRef:
         """Where a field of an object stands, or else the object, or the kustomization that it is in."""
@@ -197,7 +200,8 @@ class World(NamedTuple):
             return result
         known = result.file is not None and result.file.path != RENDERED
         message = re.sub(rf" \({re.escape(RENDERED)}:\d+\)", "", result.message)
-        return result._replace(message=message, file=result.file if known else FileRef(self.overlay))
+        made = FileRef(self.templates.get(result.ref, self.overlay) if result.ref else self.overlay)
+        return result._replace(message=message, file=result.file if known else made)
 
 
 def find_sources(items: Sequence[Item], folder: str, sources: Sources) -> dict[int, Item]:
@@ -210,6 +214,12 @@ def find_sources(items: Sequence[Item], folder: str, sources: Sources) -> dict[i
             if source is not None:
                 found[id(item)] = source
     return found
+
+
+def find_templates(items: Iterable[Item], folder: str, templates: Container[str]) -> dict[ResourceRef, str]:
+    """Which of the `templates` of charts, seen from `folder`, the objects were rendered from."""
+    found = ((item.ref, _read_origin(item)) for item in items) if templates else ()
+    return {ref: posixpath.normpath(posixpath.join(folder, path)) for ref, path in found if path in templates}
 
 
 def _read_origin(item: Item) -> str:

@@ -22,6 +22,7 @@ from krmfn.workspace.world import World
 
 if TYPE_CHECKING:
     from krmfn.workspace.gathering import Gathering
+    from krmfn.workspace.helm import Helm
     from krmfn.workspace.sharding import Shard
     from krmfn.workspace.world import Sources
 
@@ -96,6 +97,7 @@ class Rendering(NamedTuple):
     done: MutableMapping[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
     unsaved: Mapping[str, bytes] = {}  # what an editor has instead of files, by their real paths
     shard: Shard | None = None  # the part of the worlds that is judged
+    helm: Helm | None = None  # renders charts of the repository, which are passed over without
 
 
 def find_worlds(
@@ -154,7 +156,7 @@ def _summarize(parts: Iterable[_Named], rendering: Rendering) -> str:
     from krmfn.workspace.sharding import digest
 
     read = (part.found.files if part.found else part.read.files for part in parts)
-    return digest([repr(rendering[:4]), *(file[1] for files in read for file in files)])
+    return digest([repr((*rendering[:4], rendering.helm is not None)), *(file[1] for files in read for file in files)])
 
 
 class _Named(NamedTuple):
@@ -184,7 +186,7 @@ def _read_argument(
         from krmfn.workspace.gathering import Gathering
 
         severity: Severity = "error" if rendering.required else "warning"
-        found = Gathering(tree, path, rendering.allowed, severity, rendering.done, rendering.shard)
+        found = Gathering(tree, path, rendering.allowed, severity, rendering.done, rendering.shard, rendering.helm)
     inputs = found.rest if found else read_paths([argument], rendering.excluded, rendering.unsaved)
     read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)

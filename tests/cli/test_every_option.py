@@ -227,6 +227,15 @@ def make_folder(folder: Path) -> None:
     write(folder / "apps/overlay/base/kustomization.yaml", {"resources": ["unasked.yaml"]})
     write(folder / "apps/overlay/kustomization.yaml", {"resources": ["over.yaml", "base"], "namePrefix": "my-"})
     make_overlay(folder / "apps/odd", "stranger", program=True)
+    source = {"repoURL": "https://example.com/repo"}
+    argo = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "charted"}}
+    for state in ("apps", "plain", "old", "new"):
+        (folder / state / "chart/templates").mkdir(parents=True)
+        (folder / state / "chart/Chart.yaml").write_text("apiVersion: v2\nname: app\nversion: 0.1.0\n")
+        job = make_job("charted", 2, 1 + (state == "new"))
+        write(folder / state / "chart/templates/job.yaml", job)
+        here = {"source": {**source, "path": f"{state}/chart"}, "destination": {"namespace": "ml"}}
+        write(folder / state / "charted.yaml", {**argo, "spec": here})
     write(folder / "fleet.yml", {"repositories": [{"folder": "plain"}, {"folder": "apps"}]})
     for name, text in (("simulator", SIMULATOR), ("never", SIMULATOR.replace('"fits": True', '"fits": False'))):
         (folder / name).write_text(text)
