@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
+from krmfn.cli.configuration import Configurations
 from krmfn.cli.options import UsageError, split_list
 from krmfn.krm import Item, Result
 from krmfn.krm.item import list_holding
@@ -15,6 +16,7 @@ from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
 from krmfn.workspace.trees import InputMissing, RevisionMissing
+from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 if TYPE_CHECKING:
@@ -56,9 +58,7 @@ def read_worlds(
 
 def _prepare_helm(options: Mapping[str, Any], done: MutableMapping[bytes, bytes] | None) -> Helm:
     """How charts are rendered: for the Kubernetes version of the configuration around each."""
-    from krmfn.cli.configuration import Configurations
     from krmfn.workspace.helm import Helm
-    from krmfn.workspace.world import World
 
     configurations = Configurations({**options, "cluster": ()})
 

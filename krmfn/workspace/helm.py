@@ -31,7 +31,6 @@ _DEEPEST = 32
 _INSTALL = "Install Helm 3.8 or newer, or check the output of helm template."
 _VENDOR = "Keep them in the repository: helm dependency build writes them into the chart."
 _LACKS = re.compile(r"missing in charts/ directory: (.*)")
-_PLACE = re.compile(r"\(?[\w.-]+/((?:charts/[\w.-]+/)*templates/[\w./-]+):(\d+)")
 _SOURCE = re.compile(rb"^---\n# Source: (.*)\n", re.MULTILINE)
 
 
@@ -202,6 +201,10 @@ def _explain(failure: Failed, copy: _ChartCopy) -> NotRendered:
     if found := _LACKS.search(said):
         return NotRendered(f"depends on charts that are not in its folder charts: {found[1]}", _VENDOR)
     said = said.replace(copy.root + os.sep, "")
-    found = _PLACE.search(said)
-    place = FileRef(copy.find(f"chart/{found[1]}"), 0, int(found[2])) if found else None
+    place = None
+    for word in said.replace("(", " ").split():
+        path, _, line = word.partition(":")
+        number = line.partition(":")[0]
+        if "/templates/" in path and number.isdecimal() and len(number) < 9:
+            place = place or FileRef(copy.find(path), 0, int(number))
     return NotRendered(f"cannot be rendered by helm: {said}", place=place)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from krmfn.cli.entry import main
-from krmfn.workspace.deployers import _Repository
+from krmfn.workspace.deployers import Repository
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import Tree
@@ -425,7 +425,7 @@ commonAnnotations: {see: ../../base/a.txt}
 def test_patterns_of_files(pattern: str, names: list[str], folder: Path) -> None:
     files = ("apps/a/c.json", "apps/b/c.json", "apps/b/x/c.json", "apps/c.json", "apps/cc.json", "c" * 200 + ".json")
     write(folder, {**dict.fromkeys(files, "{}"), "/".join("a" * 60) + "/x.json": "{}"})
-    repository = _Repository(Disk(str(folder)))
+    repository = Repository(Disk(str(folder)))
     assert list(repository.match(pattern, repository.files)) == names
 
 
