@@ -40,13 +40,17 @@ SETS: dict[str, tuple[Mapping[str, float], int]] = {
     "governing": (GOVERNING, 2000),
 }
 STOP = {signal.SIGINT, signal.SIGTERM}
-COUNTS = {"1.35-was": 1700, "1.36-was": 570, "1.36-was-all": 4000, "1.37-was": 570, "1.37-was-all": 7000}
+COUNTS = {
+    **{"1.35-was": 1700, "1.36-was": 570, "1.36-was-all": 4000, "1.37-was": 570, "1.37-was-all": 7000},
+    **{"1.38-was": 570, "1.38-was-all": 4000},
+}
 SEED = 20260
 
 
 def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     releases, profiles = list(read_releases()), list(read_profiles())
+    with_previews = list(read_releases(previews=True))
 
     def command(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=summary, description=summary)
@@ -54,7 +58,7 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
         return made
 
     build = command("build", build_releases, "build the API servers of releases (default: all)")
-    build.add_argument("releases", nargs="*", choices=[*releases, []], metavar="RELEASE")
+    build.add_argument("releases", nargs="*", choices=[*with_previews, []], metavar="RELEASE")
     build.add_argument("--again", action="store_true", help="even if they are there")
     serving = command("serve", serve_profile, "run the server of a profile until interrupted")
     serving.add_argument("profile", choices=profiles)
@@ -77,7 +81,7 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
         "accept", accept_files, "send manifests to a real server with strict field validation, report refusals"
     )
     accept.add_argument(
-        "server", choices=[*releases, *profiles], help="a release (its profile with most gates) or a profile"
+        "server", choices=[*with_previews, *profiles], help="a release (its profile with most gates) or a profile"
     )
     accept.add_argument("paths", nargs="+", help="files, folders, or - for stdin")
     repositories = command(
@@ -157,7 +161,7 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 def build_releases(arguments: argparse.Namespace) -> int:
     for name in arguments.releases or list(read_releases()):
-        for program in build_programs(read_releases()[name], arguments.again):
+        for program in build_programs(read_releases(previews=True)[name], arguments.again):
             print(program)
     return 0
 

@@ -50,17 +50,20 @@ class Profile(NamedTuple):
         return sorted({version for versions in self.release.served.values() for version in versions})
 
 
-def read_releases() -> dict[str, Release]:
-    """All releases by name, in the order of the list."""
+def read_releases(previews: bool = False) -> dict[str, Release]:
+    """All releases by name, in the order of the list; with `previews` also those of which there is a pre-release."""
     listed = json.loads((HERE / "versions.json").read_text())
     return {
-        name: Release(name, row["kubernetes"], row["groupVersions"], row["profiles"]) for name, row in listed.items()
+        name: Release(name, row["kubernetes"], row["groupVersions"], row["profiles"])
+        for name, row in listed.items()
+        if previews or "-" not in row["kubernetes"]
     }
 
 
 def read_profiles() -> dict[str, Profile]:
-    """All profiles by name."""
-    return {profile.name: profile for release in read_releases().values() for profile in list_profiles(release)}
+    """All profiles by name, those of previews too."""
+    listed = read_releases(previews=True).values()
+    return {profile.name: profile for release in listed for profile in list_profiles(release)}
 
 
 def list_profiles(release: Release) -> list[Profile]:
@@ -74,7 +77,7 @@ def make_release(version: str) -> Release:
     numbers = re.fullmatch(r"v?((\d+\.\d+)\.\d+(-(?:alpha|beta|rc)\.\d+)?)", version)
     if numbers is None:
         raise ValueError(f"{version!r} is not an exact version such as 1.37.1")
-    listed = read_releases()
+    listed = read_releases(previews=True)
     name = numbers[2]
     last = listed.get(name) or list(listed.values())[-1]
     profiles = {key.replace(last.name, name): gates for key, gates in last.profiles.items()}

@@ -11,7 +11,7 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 from krmfn.server.formats import count_bytes
-from krmfn.server.jobs import check_job_spec
+from krmfn.server.jobs import check_delegation, check_job_spec
 from krmfn.server.plain.values import check_counts
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.setting import Object
@@ -48,6 +48,8 @@ def check_cron_job(kind: Kind, new: Object, old: Object | None, argument: Any) -
     stored = (before or {}).get("jobTemplate", {}).get("spec")
     path: Path = ("spec", "jobTemplate", "spec")
     yield from check_job_spec(kind, new, template, stored, path)
+    if kind.gates.get("newest-texts", False):
+        yield from check_delegation(spec.get("jobTemplate", {}), (before or {}).get("jobTemplate"), path[:-1])
     if "selector" in template:
         yield invalid_text((*path, "selector"), "job-selector", "{…}", "`selector` will be auto-generated")
     if template.get("manualSelector"):

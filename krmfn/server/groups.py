@@ -81,15 +81,21 @@ def _is_deeper(composite: Object, levels: int) -> bool:
 
 
 def check_single_priority(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    """C22: all templates have the same class and the same priority; an absent one differs from 0."""
+    """C22: all templates have the same class and the same priority; an absent one differs from 0. `argument` (1.38):
+    further fields that are the same in all."""
     spec = new.get("spec", {})
-    flat = {_priority(leaf) for leaf in _find(spec, _LEAVES)[1]}
+    fields = ("priorityClassName", "priority", *(argument or ()))
+    flat = {_read(leaf, fields) for leaf in _find(spec, _LEAVES)[1]}
+    words = (
+        "priority and priorityClassName" if argument is None else "priority, priorityClassName, and preemptionPolicy"
+    )
+    detail = f"all {words} values must be identical, detected multiple values"
     if len(flat) > 1:
-        yield invalid(("spec",), "single-priority", None, "detected multiple priority configurations")
+        old_words = "detected multiple priority configurations"
+        yield invalid(("spec",), "single-priority", None, old_words if argument is None else detail)
         return
     _, composites = _find(spec, _COMPOSITES)
-    if composites and len(flat.union(*map(_priorities, composites))) > 1:
-        detail = "all priority and priorityClassName values must be identical, detected multiple values"
+    if composites and len(flat.union(*(_read_all(each, fields) for each in composites))) > 1:
         yield invalid(("spec",), "single-priority", None, detail)
 
 
@@ -99,36 +105,76 @@ def _find(fields: Object, name: str) -> tuple[str, Any]:
     return word, fields.get(word, () if name.endswith("s") else None)
 
 
-def _priority(template: Object) -> tuple[str, int | None]:
-    return _find(template, "priorityClassName")[1] or "", _find(template, "priority")[1]
+def _read(template: Object, fields: tuple[str, ...]) -> tuple[Any, ...]:
+    """What a template says of priority; no class and an empty one are the same."""
+    class_name, *others = (_find(template, field)[1] for field in fields)
+    return (class_name or "", *others)
 
 
-def _priorities(composite: Object) -> set[tuple[str, int | None]]:
-    found = {_priority(composite)}
-    found.update(_priority(leaf) for leaf in _find(composite, _LEAVES)[1])
-    return found.union(*map(_priorities, _find(composite, _COMPOSITES)[1]))
+def _read_all(composite: Object, fields: tuple[str, ...]) -> set[tuple[Any, ...]]:
+    found = {_read(composite, fields)}
+    found.update(_read(leaf, fields) for leaf in _find(composite, _LEAVES)[1])
+    return found.union(*(_read_all(each, fields) for each in _find(composite, _COMPOSITES)[1]))
 
 
 def check_children(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    """C12: a composite has a child in one of its lists."""
-    field, composites = _find(new.get("spec", {}), _COMPOSITES)
-    yield from _childless(composites, ("spec", field))
-
-
-def _childless(composites: list[Any], path: Path) -> Iterator[Cause]:
-    detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
+    """C12: a composite has a child in one of its lists. `argument` (1.38): also which modes go together in a tree, and
+    if it is true, as in a create, that only a gang is disrupted as a whole."""
+    spec = new.get("spec", {})
+    field, leaves = _find(spec, _LEAVES)
+    for index, leaf in enumerate(leaves if argument else ()):
+        yield from _check_whole(leaf, ("spec", field, index))
+    field, composites = _find(spec, _COMPOSITES)
     for index, composite in enumerate(composites):
-        field, below = _find(composite, _COMPOSITES)
-        if not below and not _find(composite, _LEAVES)[1]:
-            yield invalid((*path, index), "composite-has-children", composite.get("name", ""), detail)
-        yield from _childless(below, (*path, index, field))
+        yield from _check_composite(composite, ("spec", field, index), argument)
+
+
+def _check_composite(composite: Object, path: Path, argument: Any) -> Iterator[Cause]:
+    lists = [_find(composite, name) for name in (_COMPOSITES, _LEAVES)]
+    if not any(below for _, below in lists):
+        detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
+        yield invalid(path, "composite-has-children", composite.get("name", ""), detail)
+    if argument:
+        yield from _check_whole(composite, path)
+    for (field, children), is_leaf in zip(lists, (False, True), strict=True):
+        for index, child in enumerate(children):
+            if argument is not None:
+                yield from _check_child(composite, child, (*path, field, index))
+            if not is_leaf:
+                yield from _check_composite(child, (*path, field, index), argument)
+            elif argument:
+                yield from _check_whole(child, (*path, field, index))
+
+
+def _check_child(composite: Object, child: Object, path: Path) -> Iterator[Cause]:
+    """What a composite demands of all below it."""
+    for field, mode in (("schedulingPolicy", "gang"), ("disruptionMode", "all")):
+        if _has_mode(composite, field, mode) and not _has_mode(child, field, mode):
+            words = {"schedulingPolicy": "scheduling policy", "disruptionMode": "disruption mode"}[field]
+            detail = f'must have "{mode}" {words} when parent compositePodGroupTemplate has "{mode}" {words}'
+            yield invalid_text((*path, find_word(child, field)), "mixed-modes", detail, "")
+
+
+def check_disruption(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    """1.38: only a gang is disrupted as a whole."""
+    yield from _check_whole(new.get("spec", {}), ("spec",))
+
+
+def _check_whole(group: Object, path: Path) -> Iterator[Cause]:
+    if _has_mode(group, "disruptionMode", "all") and not _has_mode(group, "schedulingPolicy", "gang"):
+        detail = 'cannot have "all" disruption mode when scheduling policy is other than "gang"'
+        yield invalid_text((*path, find_word(group, "disruptionMode")), "mixed-modes", detail, "")
+
+
+def _has_mode(group: Object, field: str, mode: str) -> bool:
+    return mode in (_find(group, field)[1] or {})
 
 
 def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    """C17: a group below a composite one names its Workload."""
+    """C17: a group below a composite one names its Workload; what an update leaves as it was is not looked at."""
     spec = new.get("spec", {})
     field = find_word(spec, "parentCompositePodGroupName")
-    if field not in spec:
+    if field not in spec or (old and old.get("spec") == spec):
         return
     known = kind.root.fields["spec"].type.fields
     reference = next((path[0] for path in reversed(TEMPLATES) if path[0] in known), "")

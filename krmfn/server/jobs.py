@@ -22,12 +22,14 @@ from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import check_kept, is_wrong_selector, spell_labels
 from krmfn.server.schema import Kind
-from krmfn.server.spell import write_json
+from krmfn.server.spell import Key, write_json
 from krmfn.server.strategy import STORED_UID
 from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, required
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
+#: Annotations that select a template of a Workload.
+_DELEGATION = ("scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name")
 _COUNTS = (
     "parallelism",
     "completions",
@@ -84,6 +86,8 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
     spec = new.get("spec", {})
     path: Path = ("spec",)
     yield from check_job_spec(kind, new, spec, (old or {}).get("spec"), path)
+    if kind.gates.get("newest-texts", False):
+        yield from check_delegation(new, old, ())
     selector = spec.get("selector")
     is_wrong = is_wrong_selector(selector)
     if selector is None:
@@ -102,7 +106,9 @@ def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None,
     """The spec of a Job at `path` of a new object, also the one in a CronJob."""
     yield from check_counts(spec, path, "job-counts", *_COUNTS)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        yield required((*path, "backoffLimitPerIndex"), "job-counts", "when maxFailedIndexes is specified")
+        is_declared = kind.gates.get("newest-texts", False)
+        detail = "must be set when maxFailedIndexes is set" if is_declared else "when maxFailedIndexes is specified"
+        yield required((*path, "backoffLimitPerIndex"), "job-counts", detail)
     mode = spec.get("completionMode", "NonIndexed")
     if mode == "Indexed":
         yield from _check_indexed(spec, path)
@@ -116,6 +122,8 @@ def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None,
                 yield invalid((*path, name), "job-completion-mode", spec[name], detail)
     yield from check_policies(spec, new, path)
     yield from _check_scheduling(spec, (*path, "scheduling"))
+    if kind.gates.get("newest-texts", False):
+        yield from _check_one_way(spec, before, (*path, "scheduling"))
     template = spec.get("template", {})
     yield from list_template_causes(kind, template, (before or {}).get("template"), (*path, "template"))
     restart = template.get("spec", {}).get("restartPolicy", "Always")
@@ -172,6 +180,36 @@ def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
     if "all" in mode and "single" not in mode and ("basic" in policy or "gang" not in policy):
         detail = "the disruptionMode `all` is not supported with the Basic scheduling policy"
         yield invalid((*path, "disruptionMode"), "all-needs-gang", "", detail)
+
+
+def _check_one_way(spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
+    """1.38: a Job has its group by `scheduling` or by the link of its pods, unless it had both before."""
+    held = [each for each in (spec, before or {}) if "scheduling" in each and _is_linked(each)]
+    if held and held[0] is spec and len(held) == 1:
+        yield invalid_text(
+            path, "job-scheduling-linked", "must not be set together with template.spec.schedulingGroup", ""
+        )
+
+
+def check_delegation(new: Object, old: Object | None, path: Path) -> Iterator[Cause]:
+    """1.38: the annotations of a Job, or of the template of one at `path`, that name a template of a Workload: both or
+    none, and not beside `scheduling`. What an update leaves as it was may stay."""
+    notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old or {}))
+    kept = [key for key in _DELEGATION if key in noted] if "scheduling" in (old or {}).get("spec", {}) else []
+    found = [key for key in _DELEGATION if key in notes and key not in kept]
+    if found and "scheduling" in new.get("spec", {}):
+        detail = f"must not be set together with the {found[0]} annotation"
+        yield invalid_text((*path, "spec", "scheduling"), "job-scheduling-linked", detail, "")
+    changed = old is None or any(notes.get(key) != noted.get(key) for key in _DELEGATION)
+    if changed and any(key in notes for key in _DELEGATION):
+        detail = f"must be set to a non-empty value when {_DELEGATION[0]} or {_DELEGATION[1]} is set"
+        for key in _DELEGATION:
+            if not notes.get(key):
+                yield required((*path, "metadata", "annotations", Key(key)), "job-scheduling-linked", detail)
+
+
+def _is_linked(spec: Object) -> bool:
+    return "schedulingGroup" in spec.get("template", {}).get("spec", {})
 
 
 def _check_hostname(new: Object, spec: Object) -> Iterator[Cause]:

@@ -135,11 +135,12 @@ def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cau
 
 
 def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
-    indexed = of.keywords.get("x-kubernetes-owner-references") == "indexed"
+    way = of.keywords.get("x-kubernetes-owner-references")
+    indexed, detail = way in ("indexed", "declared"), "" if way == "declared" else "must not be empty"
     controller = whole = ""
     for index, owner in enumerate(owners):
         if indexed:
-            yield from _check_owner(owner, (*_OWNERS, index))
+            yield from _check_owner(owner, (*_OWNERS, index), detail)
         else:
             yield from _check_owner_plainly(owner)
         api_version = owner.get("apiVersion", "")
@@ -152,21 +153,21 @@ def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 whole = whole or write_json(to_api(of.fields["ownerReferences"].type, owners))
-                detail = 'Only one reference can have Controller set to true. Found "true" in references for'
-                yield invalid_text(_OWNERS, "metadata-owner", whole, f"{detail} {controller} and {name}")
+                why = 'Only one reference can have Controller set to true. Found "true" in references for'
+                yield invalid_text(_OWNERS, "metadata-owner", whole, f"{why} {controller} and {name}")
             else:
                 controller = name
 
 
-def _check_owner(owner: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[Cause]:
+def _check_owner(owner: Mapping[str, Any], path: tuple[str | int, ...], detail: str) -> Iterator[Cause]:
     api_version = owner.get("apiVersion", "")
     if not api_version:
-        yield required((*path, "apiVersion"), "metadata-owner", "must not be empty")
+        yield required((*path, "apiVersion"), "metadata-owner", detail)
     elif api_version.count("/") > 1 or api_version.endswith("/"):
         yield invalid((*path, "apiVersion"), "metadata-owner", api_version, "must be <group>/<version> or <version>")
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
-            yield required((*path, name), "metadata-owner", "must not be empty")
+            yield required((*path, name), "metadata-owner", detail)
 
 
 def _check_owner_plainly(owner: Mapping[str, Any]) -> Iterator[Cause]:

@@ -354,7 +354,11 @@ def _check_stateful_strategy(kind: Kind, strategy: Object, path: Path) -> Iterat
         if update is not None:
             yield invalid_text(where, _STRATEGY, "{…}", "only allowed for updateStrategy 'RollingUpdate'")
     elif name != _ROLLING:
-        detail = "must be 'RollingUpdate' or 'OnDelete'"
+        detail = (
+            "must be 'RollingUpdate', 'OnDelete', or 'Recreate'"
+            if recreate
+            else "must be 'RollingUpdate' or 'OnDelete'"
+        )
         if recreate:
             detail = "must be 'RollingUpdate', 'OnDelete', or 'Recreate'"
         yield invalid_text(path, _STRATEGY, "{…}", detail)

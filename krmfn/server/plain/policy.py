@@ -11,7 +11,15 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.server.admission import SYSTEM_CLASSES
 from krmfn.server.formats import check_short_name
-from krmfn.server.plain.values import RULE, check_choice, check_label_selector, check_part, check_share, refuse
+from krmfn.server.plain.values import (
+    RULE,
+    check_choice,
+    check_immutable,
+    check_label_selector,
+    check_part,
+    check_share,
+    refuse,
+)
 from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.resources import check_resources
 from krmfn.server.pods.setting import Object, Setting
@@ -40,7 +48,9 @@ def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cau
 def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     value, name = new.get("value", 0), new["metadata"].get("name", "")
     if old:
-        if value != old.get("value", 0):
+        if kind.gates.get("newest-texts", False):
+            yield from check_immutable(new, old, "value", ())
+        elif value != old.get("value", 0):
             yield forbidden(("value",), "immutable", "may not be changed in an update.")
         return
     if name.startswith("system-"):

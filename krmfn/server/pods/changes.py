@@ -25,6 +25,12 @@ _UPDATABLE = (
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
+#: What 1.38 adds to it.
+_OF_GATED = (
+    ",`spec.schedulingGates` (only deletions of existing scheduling gates),"
+    "`spec.nodeSelector` (only additions, and only while the pod has scheduling gates),"
+    "`spec.affinity.nodeAffinity` (only while the pod has scheduling gates)"
+)
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 #: What a stored spec may keep, by a part of the text that a new one would be refused with.
@@ -128,7 +134,7 @@ def _check_spec_change(spec: Object, before: Object, pod: Setting) -> None:
     if before.get("schedulingGates"):
         _check_gated_placement(rest, before, out)
     if rest != before:
-        pod.forbidden(("spec",), _RULE, _UPDATABLE)
+        pod.forbidden(("spec",), _RULE, _UPDATABLE + (_OF_GATED if pod.gates.get("newest-texts") else ""))
 
 
 def _with_image(container: Object, image: str | None) -> Object:
