@@ -28,6 +28,20 @@ def fit(board: Board, goal: Release, others: Sequence[Release], down: bool) -> N
                 for path, length in reversed(found.items()):
                     if (down and length != _VALUE) or not all(_is_within(path, one) for one in known):
                         _settle(board, item, path, length, goal)
+                if goal.has("mixed-modes"):
+                    _tell_mixed(board, item, goal)
+
+
+def _tell_mixed(board: Board, item: Item, goal: Release) -> None:
+    """Modes that the release refuses together, in a Workload or in a group by itself."""
+    from krmfn.releases.gates import assume_gates
+    from krmfn.server import answer
+
+    verdict = answer(item.value, goal.name, assume_gates({}, goal, item.text))
+    for cause in verdict.causes if verdict else ():
+        if cause.rule == "mixed-modes":
+            message = f"Kubernetes {goal} refuses {cause.path[-1]}: {cause.message.partition(': ')[2]}; it is unchanged"
+            board.note(item, "convert-impossible", message, cause.path, "Generate the groups for this release instead.")
 
 
 def _is_within(path: Path, misfits: Iterable[Path]) -> bool:
