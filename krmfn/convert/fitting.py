@@ -10,6 +10,7 @@ from krmfn.convert.board import Board
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
+from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release
 
@@ -34,7 +35,6 @@ def fit(board: Board, goal: Release, others: Sequence[Release], down: bool) -> N
 
 def _tell_mixed(board: Board, item: Item, goal: Release) -> None:
     """Modes that the release refuses together, in a Workload or in a group by itself."""
-    from krmfn.releases.gates import assume_gates
     from krmfn.server import answer
 
     verdict = answer(item.value, goal.name, assume_gates({}, goal, item.text))
