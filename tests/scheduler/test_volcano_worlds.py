@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 
 from conformance.storage import Record, read_records
 from conformance.volcano import RECORDED, list_objects
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.pipeline import find_all, to_results
+from tests.front_door import call
 
 
 def list_errors(record: Record) -> dict[str, list[str]]:
@@ -43,3 +48,23 @@ def test_what_volcano_runs_is_never_refused_and_most_of_the_rest_is() -> None:
     counts = Counter(bool(errors) for runs, errors, _ in judged if not runs)
     assert sum(runs for runs, _, _ in judged) >= 190
     assert counts[True] >= 0.82 * counts.total()
+
+
+@pytest.mark.parametrize(
+    ("world", "group", "cause"),
+    [
+        (4, "g0", "minSubGroups is 1, but the pods make only 0 sub-groups of 3 pods"),
+        (7, "g0", "minMember is 3, but only 2 pods can exist"),
+        (9, "g3", "request at least 6500m cpu, but the queue org has at most 3"),
+        (12, "g0", "request at least 4 nvidia.com/gpu, but the queue org has at most 1"),
+        (15, "g1", "the queue q0 is Closed"),
+        (2, "g1", "didn't match Pod's node affinity/selector"),  # Volcano's own words: nothing is proved
+    ],
+)
+def test_why_names_the_true_cause_first(world: int, group: str, cause: str, tmp_path: Path) -> None:
+    record = list(read_records(RECORDED))[world]
+    listed = {"apiVersion": "v1", "kind": "List", "items": list_objects(record)}
+    (tmp_path / "dump.json").write_text(json.dumps(listed))
+    words = ["why", f"podgroup/ml/{group}", "--cluster", "dump.json", "-o", "json"]
+    answer = json.loads(call(words=words, folder=tmp_path).out)
+    assert cause in answer["cause"]
