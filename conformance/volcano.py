@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, Final
 
 from conformance.build import cache_folder, run_go
+from conformance.ending import end
 from conformance.storage import Record, write_records
 from conformance.versions import HERE
 
@@ -263,5 +264,11 @@ def list_objects(record: Record) -> list[dict[str, Any]]:
     return [*record["nodes"], *record["queues"], *record["hyperNodes"], *groups, *pods, conf]
 
 
-if __name__ == "__main__":
+def main(words: Sequence[str]) -> int:
+    """Makes up the worlds, asks, and writes what came of them."""
     write_records(RECORDED, ask_volcano(list(make_worlds(1, 200))))
+    return 0
+
+
+if __name__ == "__main__":
+    end(main)

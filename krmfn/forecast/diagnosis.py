@@ -230,7 +230,7 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
     untold = not any(text for pod in pods.mine for text in read_conditions(pod))
     refused = find_refused([top, *beside], told) if len(pods.mine) < wanted else None
     causes = (
-        _find_elsewhere(top, own, len(pods.mine)),
+        _find_elsewhere(top, own, wanted if standing else len(pods.mine)),
         _find_suspended(top, own, queued),
         _find_torn(own, pods, untold),
         _find_broken(own, "error"),

@@ -30,6 +30,7 @@ WORDS = {
     "scheduler record": ["1.37", "--first", "9000", "--count", "1"],
     "bridge changes": ["1.37"],
     "live.dumps": ["1.37"],
+    "kueue record": ["0", "1"],
     "tags": ["--extract"],
     "upgrade": ["1.36-1.37"],
 }

@@ -15,7 +15,8 @@ from krmfn.server.schema import Kind
 def weigh_assumed(finding: Finding, settings: Settings) -> Finding:
     """What a release that nobody named does not serve is no error yet, if another one serves it."""
     group, _, version = finding.item.api_version.rpartition("/")
-    kinds = [find_release(name).kinds for name in list_releases() if group == GROUP]
+    releases = map(find_release, list_releases() if group == GROUP else ())
+    kinds = [release.kinds for release in releases if not release.preview]
     served = (version in each.get(finding.item.kind, ()) for each in kinds)
     if not settings.assumed or not any(served):
         return finding

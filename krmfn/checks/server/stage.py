@@ -46,6 +46,8 @@ _MAYBE_UNKNOWN = (
     r"[$<@*]|\\[uUx]|\{\{|\[\[|%\{|__|ENC\[|[A-Z][-_ ][A-Z]|CHANGEME|REPLACEME|PLACEHOLDER|[\s:\"'][A-Z]{2}"
     r"|: +\{[A-Za-z_][\w-]*\}|\.\.\.|\b[AXx]\.[BXx]\.|(?:ed|en) by "
 )
+#: API groups under which people write the kinds of scheduling.k8s.io: those of Kubernetes, and of other schedulers.
+_KIN = re.compile(r"[\w-]*|(?:[\w-]+\.)*(?:(?:x-)?k8s|kubernetes)\.io|scheduling\.(?:volcano\.sh|run\.ai)")
 _MOST_SHOWN = 60
 #: Fields of a spec that only kinds of scheduling.k8s.io have.
 _OWN = {"schedulingPolicy", "podGroupTemplates", "compositePodGroupTemplates", "podGroupTemplateRef", "workloadRef"}
@@ -122,7 +124,7 @@ class Judge:
         """The kind of scheduling.k8s.io whose fields an object of another group or another spelling has."""
         name = next((each for each in SCHEDULING_KINDS if each.lower() == item.kind.lower()), "")
         group, _, version = item.api_version.rpartition("/")
-        if not name or not re.fullmatch(r"[\w.-]*", group) or self._given.find(group, item.kind, version):
+        if not name or not _KIN.fullmatch(group) or self._given.find(group, item.kind, version):
             return None
         fields = item.get(("spec",))
         if group not in ("", GROUP) and not (isinstance(fields, dict) and _OWN.intersection(fields)):
