@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.operator.queues import group_by
+from krmfn.checks.operator.queues import group_marked
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
 from krmfn.config import Settings
@@ -55,7 +55,7 @@ def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
 def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     for row in SCHEDULERS.values():
         items = census.kind(row.group, "PodGroup")
-        groups = group_by(census, *row.link) if items else {}
+        groups = group_marked(census, *row.link) if items else {}
         for item in items:
             templates = groups.get((item.space, item.name), [])
             wanted, exist = as_int(dig(item.value, "spec", "minMember")), count_pods(templates)
@@ -78,7 +78,7 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
     for choice, row in SCHEDULERS.items():
         groups = census.kind(row.group, "PodGroup")
         names = {(item.space, item.name) for item in groups}
-        for (space, name), templates in group_by(census, *row.link).items():
+        for (space, name), templates in group_marked(census, *row.link).items():
             template = next((each for each in templates if each.scheduler == row.name), None)
             if template is None or (space, name) in names:
                 continue  # the key may be anybody's where another scheduler has the pods
@@ -99,7 +99,7 @@ def find_link_unread(census: Census, _: Settings) -> Iterator[Finding]:
     """The key of the link on the object that makes the pods, or an annotation for a label: the group has no pods."""
     for choice, row in SCHEDULERS.items():
         names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
-        names -= group_by(census, *row.link).keys() if names else set()
+        names -= group_marked(census, *row.link).keys() if names else set()
         part, key = row.link
         for template in census.templates if names else ():
             where = [
@@ -122,7 +122,7 @@ def find_scheduler_left_out(census: Census, _: Settings) -> Iterator[Finding]:
     """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
     for choice, row in SCHEDULERS.items():
         names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
-        for (space, name), templates in group_by(census, *row.link).items() if choice != "SchedulerPlugins" else ():
+        for (space, name), templates in group_marked(census, *row.link).items() if choice != "SchedulerPlugins" else ():
             template = next((each for each in templates if each.scheduler == "default-scheduler"), None)
             if template is not None and (space, name) in names:
                 message = (
@@ -171,7 +171,7 @@ def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-group-incomplete", "error", "A plain pod group of Kueue waits for pods that do not exist.")
 def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
     """The total count is missing, differs among the pods, or is more than the pods of the group."""
-    for (_space, name), templates in group_by(census, "labels", _KUEUE_GROUP).items():
+    for (_space, name), templates in group_marked(census, "labels", _KUEUE_GROUP).items():
         totals = [as_mapping(each.metadata.get("annotations")).get(_KUEUE_TOTAL) for each in templates]
         exist, wanted = count_pods(templates), parse_int(as_text(totals[0]))
         if wanted is None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from krmfn.checks.operator.queues import group_by, sum_least
+from krmfn.checks.operator.queues import group_marked, sum_least
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
@@ -142,7 +142,7 @@ def _find_gangs_above_limit(census: Census, queues: Mapping[str, Mapping[str, An
     """PodGroups whose minMember pods request together more than their queue, or one above it, may use."""
     from krmfn.capacity.requests import count_requests
 
-    groups = group_by(census, *_ROW.link) if queues else {}
+    groups = group_marked(census, *_ROW.link) if queues else {}
     for item in census.kind(_ROW.group, "PodGroup") if queues else ():
         name, quorum = (dig(item.value, "spec", key) for key in ("queue", _PODS))
         pods = [(each.pods, count_requests(each.spec, {})) for each in groups.get((item.space, item.name), ())]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from krmfn.krm.item import Item
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM
-from krmfn.model.values import as_text
+from krmfn.model.values import as_text, group_by
 from krmfn.survey.census import Census, Template
 
 Resources = Mapping[str, int]
@@ -25,14 +25,13 @@ def list_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resourc
         yield pods, count_requests(template.spec, {})
 
 
-def group_by(census: Census, part: str, key: str) -> dict[tuple[str, str], list[Template]]:
+def group_marked(census: Census, part: str, key: str) -> dict[tuple[str, str], list[Template]]:
     """The templates that carry a label or an annotation, by namespace and its value."""
-    found: dict[tuple[str, str], list[Template]] = {}
-    for template in census.marked(part, key):
-        name = as_text(template.metadata[part][key])
-        if name and template.pods != 0:
-            found.setdefault((template.item.space, name), []).append(template)
-    return found
+
+    def name(template: Template) -> tuple[str, str]:
+        return template.item.space, as_text(template.metadata[part][key])
+
+    return group_by(name, (each for each in census.marked(part, key) if name(each)[1] and each.pods != 0))
 
 
 def sum_least(pods: Iterable[tuple[int | None, Resources]], quorum: int) -> dict[str, int]:

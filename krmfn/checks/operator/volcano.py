@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-from krmfn.checks.operator.queues import group_by, list_needs, sum_least
+from krmfn.checks.operator.queues import group_marked, list_needs, sum_least
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
@@ -320,7 +320,7 @@ def _list_queued(census: Census) -> Iterator[Item]:
 def _list_members(census: Census) -> Iterator[tuple[Item, list[Template]]]:
     """The PodGroups that pods of the input name, and these pods."""
     items = census.kind(_GROUP, "PodGroup")
-    groups = group_by(census, *SCHEDULERS["Volcano"].link) if items else {}
+    groups = group_marked(census, *SCHEDULERS["Volcano"].link) if items else {}
     for item in items:
         if templates := groups.get((item.space, item.name)):
             yield item, templates
