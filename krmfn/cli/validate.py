@@ -209,10 +209,7 @@ def _configure(
     given = read_definitions(options)
     for world in worlds:
         settings = configurations.find(world, as_cluster=True)
-        yield (
-            world,
-            settings._replace(definitions=given, is_base=world.is_base, rivals=definitions.near(world)),
-        )
+        yield world, settings._replace(definitions=given, is_base=world.is_base, rivals=definitions.near(world))
 
 
 def _spell_scope(found: Worlds, objects: Iterable[Item]) -> str:

@@ -31,10 +31,12 @@ _PATH = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 _CONSTANT = re.compile("true|false|null|-?(?:0|[1-9][0-9]{0,17})")
 
 
-def list_charts(tree: Tree, items: Iterable[Item], known: Sequence[Item]) -> Iterator[tuple[str, Chart | NotRendered]]:
+def list_charts(
+    repository: Repository, items: Iterable[Item], known: Sequence[Item]
+) -> Iterator[tuple[str, Chart | NotRendered]]:
     """The charts of the tree that objects deploy, each with what deploys it. `known` are all objects, among which
     ConfigMaps with values are looked up."""
-    repository = Repository(tree)
+    tree = repository.tree
     for item in items:
         if item.ref.group == _FLUX and item.kind == "HelmRelease":
             if chart := _read_release(tree, item, known):

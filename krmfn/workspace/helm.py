@@ -177,13 +177,10 @@ def _spell(copy: _ChartCopy, chart: Chart, release: str) -> Iterator[str]:
 
 
 def _run(words: list[str], root: str, copy: _ChartCopy) -> bytes:
-    # TMPDIR is the user's: helm is given no way to put anything there.
-    out, err = (tempfile.TemporaryFile(dir=root) for _ in range(2))  # noqa: SIM115  # Background closes them
     homes = [f"HELM_{each}" for each in ("CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "PLUGINS")]
+    environment = {**isolate(root, homes), "KUBECONFIG": os.devnull}
     with hold_signals():
-        running = Background(
-            words, {**isolate(root, homes), "KUBECONFIG": os.devnull}, copy.root, out, err, _MOST_MEMORY
-        )
+        running = Background(words, environment, copy.root, root, _MOST_MEMORY)
     try:
         data = running.end(_MOST_SECONDS)
     except Failed as failure:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from krmfn.krm import Item
 from krmfn.model.wording import join
 from krmfn.workspace.charts import list_charts
-from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Placing
+from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Placing, Repository
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.helm import Chart, Helm, inflate
 from krmfn.workspace.manifests import RENDERED, load
@@ -38,10 +38,11 @@ class ChartWorlds:
         """Those that objects of other worlds deploy: with the values that they have there. `tell` gets the path of a
         chart that is not rendered, and why."""
         known = [item for world in worlds for item in world.items]
+        repository = Repository(self._tree)
         here = os.path.abspath(self._tree.resolve(self._path))
         found: dict[tuple[str, str], tuple[str, World, Chart | NotRendered]] = {}
         for world in worlds:
-            for name, chart in () if world.elsewhere else list_charts(self._tree, world.items, known):
+            for name, chart in () if world.elsewhere else list_charts(repository, world.items, known):
                 found.setdefault((name, repr(chart)), (name, world, chart))
                 if len(found) == MOST_DEPLOYMENTS:
                     break

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.sharing import prepare_start
 from krmfn.workspace.trees import MOST_BYTES, InputMissing
@@ -99,16 +99,16 @@ class Background:
         words: Sequence[str],
         environment: Mapping[str, str],
         folder: str,
-        out: IO[bytes],
-        err: IO[bytes],
+        root: str,
         most_memory: int = 0,
     ) -> None:
-        """Starts it in `folder`; its output goes to `out` and `err`, which end with it. Where the system can see to it,
-        it gets no more bytes of memory than `most_memory`, and writes no larger file than is read. Raises InputMissing
-        when there is no such program."""
+        """Starts it in `folder`; its output goes to files below `root`, which end with it. Where the system can see to
+        it, it gets no more bytes of memory than `most_memory`, and writes no larger file than is read. Raises
+        InputMissing when there is no such program."""
         import subprocess
+        import tempfile
 
-        self._out, self._err = out, err
+        self._out, self._err = (tempfile.TemporaryFile(dir=root) for _ in range(2))  # noqa: SIM115  # _close does
         null = subprocess.DEVNULL
         prepare_start()
         try:

@@ -186,10 +186,9 @@ class Build:
         root = self._workshop.root
         is_theirs = self._stage.runs_others
         environment = {**os.environ, **_MEMORY} if is_theirs else {**isolate(root), **_MEMORY}
-        out, err = (tempfile.TemporaryFile(dir=root) for _ in range(2))  # noqa: SIM115  # Background closes them
         with hold_signals():  # who is killed between a start and its being known leaves kustomize behind
             most = 0 if is_theirs else _MOST_MEMORY
-            self._running = Background(words, environment, self._place, out, err, most)
+            self._running = Background(words, environment, self._place, root, most)
             self._workshop.running.append(self._running)
 
     def end(self) -> Rendered | NotRendered:
@@ -208,10 +207,8 @@ class Build:
             shutil.rmtree(self._place, ignore_errors=True)
         if self._digest:
             self._workshop.done[self._digest] = data
-        for copy, original in {
-            **stage.brought,
-            **stage.templates,
-        }.items():  # in the annotations that say where objects come from
+        moved = {**stage.brought, **stage.templates}
+        for copy, original in moved.items():  # in the annotations that say where objects come from
             copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
             data = data.replace(b"path: " + copied, b"path: " + own)
         brought = tuple(sorted({os.path.relpath(path, self._built) for path in stage.brought.values()}))
