@@ -130,9 +130,10 @@ def diagnose(
     pods = _find_pods(top, items, standing, owners)
     mine, bound = pods.mine, pods.bound
     named = {name for pod in mine for name in _name_groups(pod)}
-    foreign = (each for each in items if each.ref.group in FOREIGN and each is not top)
-    about += [each for each in foreign if owners.find_top(each) is top or _name(each) in named]
-    about += [queue for each in about if is_workload(each) for queue in list_queues(each, items)]
+    foreign = [each for each in items if each.ref.group in FOREIGN]
+    theirs = (each for each in foreign if each is not top)
+    about += [each for each in theirs if owners.find_top(each) is top or _name(each) in named]
+    about += [queue for each in about if is_workload(each) for queue in list_queues(each, foreign)]
     beside = [each for each in items if each.kind in _BETWEEN and owners.find_top(each) is top]
     beside += _find_claims(mine, items)
     told = [*listen([*{id(each): each for each in (*about, *beside, *mine)}.values()], items)]
@@ -142,7 +143,7 @@ def diagnose(
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
         if pods.older:
             state += f"; {len(pods.older)} more {'pods are' if len(pods.older) > 1 else 'pod is'} not in it"
-    queued = next(filter(None, (explain_workload(each, items) for each in about if is_workload(each))), None)
+    queued = next(filter(None, (explain_workload(each, foreign) for each in about if is_workload(each))), None)
     cause = _find_cause(_Stuck(top, about, beside, told, standing, pods, wanted, queued), findings) or Explanation("")
     # Rules speak about files; here the objects come from a cluster.
     text, way_out = (
