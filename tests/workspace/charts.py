@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tests.e2e.tools import PATH, require
+
 JOB = """\
 apiVersion: batch/v1
 kind: Job
@@ -34,6 +38,13 @@ data: {values: {{ .Values | toJson | quote }}, kubernetes: {{ .Capabilities.Kube
 TEST = MAP.replace("{name: ", '{annotations: {"helm.sh/hook": test}, name: try-')
 CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: toys.a.io}\n"
 LIBRARY = '{{- define "kit.map" -}}\n' + MAP + "{{- end -}}\n"
+
+
+@pytest.fixture(autouse=True)
+def helm(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Helm, on the PATH of the test as well."""
+    monkeypatch.setenv("PATH", PATH)
+    return require("helm", "./dev setup builds it into the cache")
 
 
 def make_chart(name: str = "app", more: str = "", **files: str) -> dict[str, str]:

@@ -10,22 +10,15 @@ import pytest
 import yaml
 
 from krmfn.workspace.worlds import Worlds
-from tests.e2e.tools import PATH, require, require_kustomize, run
+from tests.e2e.tools import require_kustomize, run
 from tests.workspace import charts
-from tests.workspace.charts import APPLICATION, CHARTS, GIVEN, RELEASE, SPEC, make_chart, nest
+from tests.workspace.charts import APPLICATION, CHARTS, GIVEN, RELEASE, SPEC, helm, make_chart, nest
 from tests.workspace.repositories import commit
 from tests.workspace.test_worlds import folder, write
 from tests.workspace.test_worlds import run as call
 
-__all__ = ["folder"]
+__all__ = ["folder", "helm"]
 VERSION = "--kube-version=1.37.0"
-
-
-@pytest.fixture(autouse=True)
-def helm(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Helm, on the PATH of the test as well."""
-    monkeypatch.setenv("PATH", PATH)
-    return require("helm", "./dev setup builds it into the cache")
 
 
 def find(folder: Path) -> Worlds:

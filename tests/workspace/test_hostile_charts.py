@@ -13,19 +13,11 @@ from pathlib import Path
 import pytest
 
 from krmfn.workspace import helm as rendering
-from tests.e2e.tools import PATH, require
-from tests.workspace.charts import APPLICATION, make_chart, nest
+from tests.workspace.charts import APPLICATION, helm, make_chart, nest
 from tests.workspace.test_worlds import folder, run, write
 
-__all__ = ["folder"]
+__all__ = ["folder", "helm"]
 _MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {a: %s}\n"
-
-
-@pytest.fixture(autouse=True)
-def helm(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Helm, on the PATH of the test as well."""
-    monkeypatch.setenv("PATH", PATH)
-    return require("helm", "./dev setup builds it into the cache")
 
 
 @pytest.fixture
