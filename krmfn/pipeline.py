@@ -405,7 +405,7 @@ _DEADLOCKS = (
 )
 #: Rules about gangs that wait for somebody to change something.
 _HINDERING = (
-    *("kueue-queue-stopped", "kueue-resource-not-covered", "configuration-missing", "gated-member", "suspended-member"),
+    *("kueue-queue-stopped", "kueue-resource-not-covered", "configuration-missing", "gated-member"),
     *("cluster-gate-off", "volcano-queue-missing", "kai-queue-unusable", "scheduler-group-missing"),
 )
 #: What the server says of a group, and the rule that says it of its pods.

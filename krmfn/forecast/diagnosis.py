@@ -432,8 +432,8 @@ _REPLACED: Final[Mapping[str, str]] = {
 #: Warnings about what happens when the pods have run, or when something changes: no pod waits for it now.
 _LATER: Final = frozenset(
     (
-        *("retry-starves", "resume-starves", "tail-starves", "runs-share-group"),
-        *("rollout-shares-group", "upgrade-shares-group", "surge-without-group", "ray-cleanup-joins-gang"),
+        *("retry-starves", "resume-starves", "tail-starves"),
+        *("rollout-shares-group", "rollout-starves", "ray-cleanup-joins-gang"),
         *("min-count-above-scaler", "ray-autoscaler-below-gang", "deadline-counts-waiting", "min-count-below-pods"),
         *("children-start-apart", "groups-without-root", "disruption-mode-overruled", "basic-disruption-all"),
         *("requests-missing", "configuration-missing"),

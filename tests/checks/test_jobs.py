@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from krmfn.checks.operator import kueue, ordering
-from krmfn.checks.scheduler import agreement, quorum, reuse
+from krmfn.checks.scheduler import agreement, hindrances, quorum, reuse, updating
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.survey.census import take_census
@@ -154,6 +154,35 @@ def test_workers_that_follow_their_leader(objects: list[dict[str, Any]], waits: 
     assert all(part in message for part, message in zip(waits, found, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("group", "kind", "spec", "told"),
+    [
+        ("ray.io", "RayService", {"rayClusterConfig": "cluster"}, "second cluster"),
+        ("ray.io", "RayService", {"rayClusterConfig": "cluster", "upgradeStrategy": {"type": "None"}}, ""),
+        ("ray.io", "RayCronJob", {"schedule": "0 2 * * *", "jobTemplate": {"rayClusterSpec": "cluster"}}, "runs may"),
+        ("batch", "CronJob", {"jobTemplate": {"spec": "job"}}, "runs may"),
+        ("batch", "CronJob", {"jobTemplate": {"spec": "job"}, "concurrencyPolicy": "Replace"}, ""),
+    ],
+)
+@pytest.mark.parametrize("policy", ["gang", "basic"])
+def test_a_later_run_or_cluster_joins_the_group(group: str, kind: str, spec: Any, told: str, policy: str) -> None:
+    parts = {
+        "cluster": {"headGroupSpec": {"template": template("a")}, "workerGroupSpecs": []},
+        "job": job(2, 2)["spec"],
+    }
+
+    def fill(value: Any) -> Any:
+        return {key: fill(each) for key, each in value.items()} if isinstance(value, dict) else parts.get(value, value)
+
+    owner = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "a"}, "spec": fill(spec)}
+    gang = pod_group("a", 1)
+    if policy == "basic":
+        gang["spec"]["schedulingPolicy"] = {"basic": {}}
+    found = find(reuse.find_rollout_shares_group, [owner, gang])
+    assert len(found) == (bool(told) and policy == "gang")
+    assert all(told in message for message in found)
+
+
 def surging(surge: Any, *groups: int) -> list[dict[str, Any]]:
     """A LeaderWorkerSet of 3 replicas with the group of each, and the numbers of further groups."""
     value = leader_worker_set(None, "")
@@ -176,7 +205,7 @@ def surging(surge: Any, *groups: int) -> list[dict[str, Any]]:
     ],
 )
 def test_replicas_that_a_rolling_update_adds(surge: Any, groups: tuple[int, ...], told: str) -> None:
-    found = find(reuse.find_surge_without_group, surging(surge, *groups))
+    found = find(updating.find_rollout_starves, surging(surge, *groups))
     assert len(found) == bool(told)
     assert all(told in message for message in found)
 
@@ -206,7 +235,7 @@ def another(group: str) -> dict[str, Any]:
     ],
 )
 def test_a_gang_of_which_a_part_is_suspended(objects: list[dict[str, Any]], found: int) -> None:
-    assert len(find(quorum.find_suspended_member, objects)) == found
+    assert len(find(hindrances.find_gated_member, objects)) == found
 
 
 def ray_cluster(head: str, workers: str, replicas: int) -> dict[str, Any]:

@@ -6,19 +6,32 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.checks.rule import is_obeyed, rule
+from krmfn.checks.scheduler.trees import list_families
+from krmfn.checks.wording import name_all
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
+from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
-from krmfn.survey.census import Census, Template
+from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.jobs import SUSPENDED, is_suspended
 
 
-@rule("gated-member", "warning", "Some pods of a gang have a scheduling gate.")
+@rule(
+    "gated-member",
+    "warning",
+    "Some pods of a gang have a scheduling gate, or their resource is suspended.",
+)
 def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
+    yield from _find_gates(census)
+    yield from _find_suspended(census)
+
+
+def _find_gates(census: Census) -> Iterator[Finding]:
     for gang in census.gangs_with("schedulingGates"):
         gated = [template for template in gang.templates if as_list(template.spec.get("schedulingGates"))]
         all_gated = len(gated) == len(gang.templates)
@@ -33,6 +46,36 @@ def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
             hint = "Remove the gate, or make sure that something removes it from all pods of the gang."
             path = (*template.spec_path, "schedulingGates")
             yield Finding(template.item, path, message, hint=hint, severity="info" if all_gated else None)
+
+
+def _find_suspended(census: Census) -> Iterator[Finding]:
+    roots: dict[int, dict[int, Item]] = {}
+    if not census.has_text("suspend"):
+        return
+    for gang in census.gangs:
+        roots.setdefault(id(census.root(gang.group).item), {}).update((id(item), item) for item in gang.owners)
+    for gang in census.gangs:
+        owners = roots[id(census.root(gang.group).item)].values()
+        waiting = [item for item in owners if not is_suspended(item)]
+        there = sum(template.pods or 0 for template in gang.templates if not is_suspended(template.item))
+        if not waiting or gang.pods is None or there >= (gang.group.quorum or 0):
+            continue
+        for item in gang.owners:
+            if not is_suspended(item) or KUEUE_QUEUE in item.labels or not _needs(census, gang):
+                continue
+            path = next(path for path in SUSPENDED if dig(item.value, *path) is True)
+            message = (
+                f"no pods are created for this {item.kind} while it is suspended, but the gang "
+                f"{census.root(gang.group).name} needs them: {name_all(waiting)} cannot start until it is resumed"
+            )
+            hint = f"Resume the {item.kind}, or remove it from the gang."
+            yield Finding(item, path, message, True, hint=hint)
+
+
+def _needs(census: Census, gang: LinkedGang) -> bool:
+    """Whether every group above a gang waits for all of its children."""
+    whole = {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
+    return all(id(group.item) in whole for group in census.chain(gang.group)[0])
 
 
 @rule("node-name", "warning", "A pod of a gang is bound to a node in its manifest.")

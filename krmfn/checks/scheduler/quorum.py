@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.checks.scheduler.trees import list_families
-from krmfn.checks.wording import name_all, name_min_count, sum_up
+from krmfn.checks.wording import name_min_count, sum_up
 from krmfn.config import Settings, options_for
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Note
-from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.values import as_int, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, LinkedGang
-from krmfn.survey.jobs import SUSPENDED, is_suspended, list_own_gangs
+from krmfn.survey.jobs import list_own_gangs
 
 MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
 
@@ -87,37 +85,6 @@ def find_gang_without_head(census: Census, _: Settings) -> Iterator[Finding]:
         all_pods = f"set {gang.group.counted} to the number of all pods"
         hint = f"Put the head into a separate group (granularity: Group), or {all_pods}."
         yield Finding(gang.group.item, gang.group.quorum_path, message, quorum, hint=hint)
-
-
-@rule("suspended-member", "warning", "One resource of a gang is suspended, so the others wait until it is resumed.")
-def find_suspended_member(census: Census, _: Settings) -> Iterator[Finding]:
-    roots: dict[int, dict[int, Item]] = {}
-    if not census.has_text("suspend"):
-        return
-    for gang in census.gangs:
-        roots.setdefault(id(census.root(gang.group).item), {}).update((id(item), item) for item in gang.owners)
-    for gang in census.gangs:
-        owners = roots[id(census.root(gang.group).item)].values()
-        waiting = [item for item in owners if not is_suspended(item)]
-        there = sum(template.pods or 0 for template in gang.templates if not is_suspended(template.item))
-        if not waiting or gang.pods is None or there >= (gang.group.quorum or 0):
-            continue
-        for item in gang.owners:
-            if not is_suspended(item) or KUEUE_QUEUE in item.labels or not _needs(census, gang):
-                continue
-            path = next(path for path in SUSPENDED if dig(item.value, *path) is True)
-            message = (
-                f"no pods are created for this {item.kind} while it is suspended, but the gang "
-                f"{census.root(gang.group).name} needs them: {name_all(waiting)} cannot start until it is resumed"
-            )
-            hint = f"Resume the {item.kind}, or remove it from the gang."
-            yield Finding(item, path, message, True, hint=hint)
-
-
-def _needs(census: Census, gang: LinkedGang) -> bool:
-    """Whether every group above a gang waits for all of its children."""
-    whole = {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
-    return all(id(group.item) in whole for group in census.chain(gang.group)[0])
 
 
 @rule("min-count-above-scaler", "warning", "An autoscaler may leave fewer pods than minCount.")

@@ -3,17 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_min_count
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
+from krmfn.krm.paths import Path
+from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.rollouts import share
 from krmfn.model.values import as_int, as_mapping, dig
 from krmfn.survey.census import Census, LinkedGang, Template, once
 from krmfn.survey.jobs import Jobs, find_jobs, list_own_gangs
+
+
+class Succession(NamedTuple):
+    """Where a kind says that what it created before goes first: the field, its values that mean so, and its default."""
+
+    path: Path
+    apart: tuple[str, ...]
+    default: Any
+    what: str
+    later: str
+    hint: str
+
+
+_MEET: Final = "the old pods meet the quorum of the gang"
+_SUCCESSIONS: Final = {
+    ("batch", "CronJob"): Succession(
+        ("spec", "concurrencyPolicy"),
+        ("Forbid", "Replace"),
+        "Allow",
+        "runs may overlap, and the pods of one run count for the next in the gang",
+        "the next run",
+        "Set concurrencyPolicy: Forbid.",
+    ),
+    ("ray.io", "RayCronJob"): Succession(
+        ("spec", "schedule"),
+        (),
+        ABSENT,
+        "runs may overlap, and the pods of one run count for the next in the gang",
+        "the next run",
+        "Make sure that a run ends before the next one starts; a RayCronJob has no concurrencyPolicy.",
+    ),
+    ("apps", "Deployment"): Succession(
+        ("spec", "strategy", "type"),
+        ("Recreate",),
+        "RollingUpdate",
+        f"during a rolling update {_MEET}",
+        "the new pods",
+        "Use strategy type Recreate, or the policy basic.",
+    ),
+    ("ray.io", "RayService"): Succession(
+        ("spec", "upgradeStrategy", "type"),
+        ("None",),
+        ABSENT,
+        f"an upgrade builds a second cluster, and {_MEET}",
+        "the new cluster",
+        "Use naming: Revisioned, so that every revision has a separate group, or upgradeStrategy type None.",
+    ),
+}
 
 
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded or failed.")
@@ -76,75 +126,16 @@ def find_tail_starves(census: Census, settings: Settings) -> Iterator[Finding]:
         yield Finding(template.item, (*jobs.path, "completions"), message, jobs.completions, hint=hint)
 
 
-@rule("runs-share-group", "warning", "Overlapping runs of a CronJob share one group.")
-def find_runs_share_group(census: Census, settings: Settings) -> Iterator[Finding]:
-    forbid = "Set concurrencyPolicy: Forbid."
-    beware = "Make sure that a run ends before the next one starts; a RayCronJob has no concurrencyPolicy."
-    rows = (("batch", "CronJob", "concurrencyPolicy", forbid), ("ray.io", "RayCronJob", "schedule", beware))
-    for group, kind, field, hint in rows:
-        for gang, owner in census.gangs_of(group, kind):
-            value = dig(owner.value, "spec", field)
-            if value in ("Forbid", "Replace") or is_selected(owner, settings):
-                continue
-            message = (
-                f"runs may overlap, and all of them link to the group {gang.group.name}: pods of one run count for "
-                "the next, which may start incomplete"
-            )
-            yield Finding(owner, ("spec", field), message, value or "Allow", hint=hint)
-
-
-@rule("rollout-shares-group", "warning", "A rolling update of a Deployment replaces pods step by step within one gang.")
+@rule("rollout-shares-group", "warning", "Pods of a later run or revision join the group of the earlier one.")
 def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
-    for gang, owner in census.gangs_of("apps", "Deployment"):
-        if gang.group.policy != "gang" or dig(owner.value, "spec", "strategy", "type") == "Recreate":
-            continue
-        if not is_selected(owner, settings):
-            message = (
-                f"during a rolling update the old pods meet the quorum of the gang {gang.group.name}: the new "
-                "pods start one by one"
-            )
-            hint = "Use strategy type Recreate, or the policy basic."
-            yield Finding(owner, ("spec", "strategy", "type"), message, "RollingUpdate", hint=hint)
-
-
-@rule(
-    "upgrade-shares-group",
-    "warning",
-    "During an upgrade of a RayService the new cluster uses the group of the old one.",
-)
-def find_upgrade_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
-    for gang, owner in census.gangs_of("ray.io", "RayService"):
-        if dig(owner.value, "spec", "upgradeStrategy", "type") == "None" or is_selected(owner, settings):
-            continue
-        message = (
-            f"an upgrade builds a second cluster that links to the same group {gang.group.name}: the old pods "
-            "meet the quorum, so the new cluster may start incomplete"
-        )
-        hint = "Use naming: Revisioned, so that every revision has a separate group, or upgradeStrategy type None."
-        yield Finding(owner, ("spec", "upgradeStrategy"), message, hint=hint)
-
-
-@rule("surge-without-group", "warning", "The replicas that a rolling update adds have no group.")
-def find_surge_without_group(census: Census, _: Settings) -> Iterator[Finding]:
-    """A LeaderWorkerSet with a group per replica, whose rolling update creates more replicas for a while."""
-    seen: set[int] = set()
-    for template in census.templates:
-        link, item = template.link, template.item
-        if link is None or not link.by or not template.replicas or id(item) in seen:
-            continue
-        path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge")
-        value = dig(item.value, *path)
-        surge = min(share(value, template.replicas, up=True), template.replicas)
-        first = f"{link.group}-{template.replicas}"
-        if item.kind != "LeaderWorkerSet" or surge < 1 or (item.space, first) in census.groups:
-            continue
-        seen.add(id(item))
-        pods = "1 replica" if surge == 1 else f"up to {surge} replicas"
-        message = (
-            f"a rolling update adds {pods} above the {template.replicas} that have a PodGroup: there is no {first}, "
-            "so the pods of these replicas are never scheduled"
-        )
-        yield Finding(item, path, message, value, hint="Set maxSurge: 0, with maxUnavailable of 1 or more.")
+    """Runs of a CronJob or RayCronJob, revisions of a Deployment, clusters of a RayService."""
+    for (group, kind), later in _SUCCESSIONS.items():
+        for gang, owner in census.gangs_of(group, kind):
+            value = dig(owner.value, *later.path)
+            if gang.group.policy != "gang" or value in later.apart or is_selected(owner, settings):
+                continue
+            message = f"{later.what} {gang.group.name}, so {later.later} may start incomplete"
+            yield Finding(owner, later.path, message, value or later.default, hint=later.hint)
 
 
 def _complete_jobs(census: Census, settings: Settings) -> Iterator[tuple[LinkedGang, Template, Jobs]]:

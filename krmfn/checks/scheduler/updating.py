@@ -19,7 +19,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
 from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
-from krmfn.model.rollouts import ROLLOUTS
+from krmfn.model.rollouts import ROLLOUTS, share
 from krmfn.model.values import as_text, dig
 from krmfn.survey.census import Census, LinkedGang, Template, count_pods, once, take_census
 from krmfn.survey.jobs import is_suspended
@@ -130,10 +130,34 @@ def find_replaced_pod_starves(census: Census, settings: Settings) -> Iterator[Fi
     yield from _tell(census, settings, rolls=False)
 
 
-@rule("rollout-starves", "warning", "A rolling update never creates as many pods at once as their group requires.")
+@rule("rollout-starves", "warning", "A rolling update creates pods that never get a whole group.")
 def find_rollout_starves(census: Census, settings: Settings) -> Iterator[Finding]:
-    """Objects that replace their pods in steps which are smaller than the quorum of the new group."""
+    """Objects that replace their pods in steps which are smaller than the quorum of the new group, and replicas that
+    an update adds for a while."""
     yield from _tell(census, settings, rolls=True)
+    yield from _find_surges(census)
+
+
+def _find_surges(census: Census) -> Iterator[Finding]:
+    """A LeaderWorkerSet with a group per replica, whose rolling update creates more replicas for a while."""
+    seen: set[int] = set()
+    for template in census.templates:
+        link, item = template.link, template.item
+        if link is None or not link.by or not template.replicas or id(item) in seen:
+            continue
+        path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge")
+        value = dig(item.value, *path)
+        surge = min(share(value, template.replicas, up=True), template.replicas)
+        first = f"{link.group}-{template.replicas}"
+        if item.kind != "LeaderWorkerSet" or surge < 1 or (item.space, first) in census.groups:
+            continue
+        seen.add(id(item))
+        pods = "1 replica" if surge == 1 else f"up to {surge} replicas"
+        message = (
+            f"a rolling update adds {pods} above the {template.replicas} that have a PodGroup: there is no {first}, "
+            "so the pods of these replicas are never scheduled"
+        )
+        yield Finding(item, path, message, value, hint="Set maxSurge: 0, with maxUnavailable of 1 or more.")
 
 
 def _tell(census: Census, settings: Settings, rolls: bool) -> Iterator[Finding]:
