@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+import krmfn
 from krmfn.checks.operator import kueue, ordering
 from krmfn.checks.scheduler import agreement, hindrances, quorum, reuse, updating
 from krmfn.config import read_settings
 from krmfn.krm import Item
+from krmfn.reports.pages import read_page
 from krmfn.survey.census import take_census
 from krmfn.survey.counting import count_members
 from krmfn.survey.gangs import list_present
@@ -291,3 +293,13 @@ def test_no_pod_can_name_a_group_with_a_generated_name() -> None:
     value = pod_group("", 2) | {"metadata": {"generateName": "a-"}}
     (told,) = find(quorum.find_group_unused, [value])
     assert told == "no pod template can link to a group whose name the API server generates"
+
+
+def test_scheduling_of_an_owned_job_counts_from_1_38_on() -> None:
+    """Kubernetes 1.38.0-beta.0, job_scheduling_manager.go, getManagementMode: honoured regardless of the owner."""
+    bad = read_page("job-scheduling-ignored").examples["bad.yaml"].encode()
+    gates = {"WorkloadWithJob": True}
+    old = krmfn.validate(bad, kubernetes="1.37", feature_gates=gates)
+    new = krmfn.validate(bad, kubernetes="1.38", feature_gates=gates)
+    assert old.of("job-scheduling-ignored")
+    assert not new.of("job-scheduling-ignored")

@@ -40,6 +40,7 @@ def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
     "warning",
     "The field scheduling in a Job template of a CronJob or JobSet has no effect.",
     needs="job-scheduling",
+    lacks="owned-job-scheduling",
 )
 def find_scheduling_ignored(census: Census, settings: Settings) -> Iterator[Finding]:
     for cron in census.kind("batch", "CronJob"):
