@@ -2,7 +2,8 @@
 
 `growth [SHAPE…]` is another table: how time and memory grow with the input; `capacity` and `simulator` are what the
 answers about a cluster cost, and reading what kubectl prints of it; `repository` is what hundreds of kustomizations
-cost. Exit 1 when a bound is not kept.
+cost. Exit 1 when a bound is not kept. A row whose other program is
+missing is printed as not measured, with the reason.
 """
 
 import sys
@@ -10,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import capacity, dumps, growth, repository
-from benchmarks.clock import Failed
+from benchmarks.clock import Failed, Missing
 from benchmarks.programs import describe_machine
 from benchmarks.rows import ROWS, Row
 
@@ -42,6 +43,9 @@ def main(names: list[str]) -> int:
         for name in names or ROWS:
             try:
                 row = ROWS[name](Path(folder))
+            except Missing as reason:
+                print(f"| {name} | not measured | | {reason} | |", flush=True)
+                continue
             except Failed as reason:
                 print(f"{name}: {reason}", file=sys.stderr)
                 missed += 1

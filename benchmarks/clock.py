@@ -34,6 +34,10 @@ class Failed(Exception):
     """A measured program did not succeed: its numbers would mean nothing."""
 
 
+class Missing(Failed):
+    """A program is not there and cannot be built here: the row cannot be measured."""
+
+
 def run_once(program: Program, allowed: Collection[int] = (0,)) -> Run:
     """One run, its output thrown away. Raises Failed with the program's stderr when its exit status is not allowed."""
     with open(program.stdin or os.devnull, "rb") as stdin, open(os.devnull, "wb") as null:

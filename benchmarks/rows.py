@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import inputs, programs
+from benchmarks import inputs, mixed, programs
 from benchmarks.bundles import bundle_schemas
 from benchmarks.clock import Program, Run, run_in_turns
 
@@ -165,6 +165,24 @@ def validate_many(
     return Row(name, theirs.seconds / ours.seconds, None, at_least, both(ours), both(theirs))
 
 
+def validate_mixed(folder: Path, flow: bool, alone: bool, at_least: float, *options: str) -> Row:
+    """The kinds of every repository, beside the program that Flux's repositories are validated with."""
+    style = "flow" if flow else "block"
+    documents = write(folder, f"mixed-{style}.yaml", mixed.stream(10_000, flow))
+    runs = run_in_turns(
+        {
+            "ours": Program(programs.krmfn("validate", *options, str(documents)), alone=alone),
+            "theirs": Program(programs.flux_schema(documents), alone=alone),
+        },
+        rounds=7,
+    )
+    ours, theirs = runs["ours"], runs["theirs"]
+    judged = "in stage server" if options else "in all stages"
+    where = "one processor" if alone else "all processors"
+    name = f"validate 10,000 documents of four kinds, {style} style, {judged}, {where}: flux-schema / krmfn"
+    return Row(name, theirs.seconds / ours.seconds, None, at_least, both(ours), both(theirs))
+
+
 def tree_of_jobs(folder: Path) -> Row:
     jobs = str(write(folder, "jobs.yaml", inputs.opted_in_jobs(5_000)))
     runs = run_in_turns(
@@ -192,6 +210,14 @@ ROWS: Mapping[str, Callable[[Path], Row]] = {
     "kubeconform-many": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1.5, False, *SERVER),
     "kubeconform-all": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1, True),
     "kubeconform-all-many": lambda folder: validate_many(folder, programs.kubeconform, "kubeconform", 1, False),
+    "flux": lambda folder: validate_mixed(folder, False, True, 1, *SERVER),
+    "flux-many": lambda folder: validate_mixed(folder, False, False, 1, *SERVER),
+    "flux-all": lambda folder: validate_mixed(folder, False, True, 0.8),
+    "flux-all-many": lambda folder: validate_mixed(folder, False, False, 0.8),
+    "flux-flow": lambda folder: validate_mixed(folder, True, True, 1, *SERVER),
+    "flux-flow-many": lambda folder: validate_mixed(folder, True, False, 1, *SERVER),
+    "flux-flow-all": lambda folder: validate_mixed(folder, True, True, 0.8),
+    "flux-flow-all-many": lambda folder: validate_mixed(folder, True, False, 0.8),
     "tree": tree_of_jobs,
     "jsonschema": lambda folder: validate_many(
         folder, programs.jsonschema, "PyYAML (C) and jsonschema", 0, True, *SERVER
