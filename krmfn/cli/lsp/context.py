@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 _KEY = re.compile(
-    r"""^(?P<indent>[ ]*)(?P<dashes>(?:-[ ]+)*)(?P<quote>["']?)(?P<key>[^\s"'#:-][^"'#:]*)(?P=quote)[ ]*:"""
+    r"""^(?P<indent>[ ]*)(?P<dashes>(?:-[ ]+)*)(?P<quote>["']?)(?P<key>[^\s"'#:-][^"'#:]*+)(?P=quote)[ ]*:"""
 )
 _EMPTY = re.compile(r"^\s*(#.*)?$")
 
