@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -30,38 +30,24 @@ _ENVIRONMENT: Final = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMN
 _CHANGING: Final = ("write", "fix", "write_baseline", "allow_exec")
 
 
-class RenderedResults(MutableMapping[bytes, bytes]):
+class RenderedResults(dict[bytes, bytes]):
     """What kustomize printed, by the digest of all that it was given."""
 
     def __init__(self, store: Store) -> None:
         """Reads from a store, and writes to it."""
+        super().__init__()
         self._store = store
         self._program = spell_program(find_program("kustomize"))
-        self._read: dict[bytes, bytes] = {}
 
     def __contains__(self, key: object) -> bool:
-        if isinstance(key, bytes) and key not in self._read:
-            found = self._store.load(self._name(key))
-            if found is not None:
-                self._read[key] = zlib.decompress(found)
-        return key in self._read
-
-    def __getitem__(self, key: bytes) -> bytes:
-        return self._read[key]
+        if isinstance(key, bytes) and not super().__contains__(key) and (found := self._store.load(self._name(key))):
+            super().__setitem__(key, zlib.decompress(found))
+        return super().__contains__(key)
 
     def __setitem__(self, key: bytes, data: bytes) -> None:
-        if self._read.get(key) != data:
-            self._read[key] = data
+        if self.get(key) != data:
+            super().__setitem__(key, data)
             self._store.save(self._name(key), zlib.compress(data, 1))
-
-    def __delitem__(self, key: bytes) -> None:
-        del self._read[key]
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._read)
-
-    def __len__(self) -> int:
-        return len(self._read)
 
     def _name(self, key: bytes) -> str:
         return repr(("rendered", __version__, self._program, key))

@@ -21,7 +21,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.parts import Document, join
+from krmfn.cli.parts import Document, check_part, join
 from krmfn.krm.results import SEVERITIES, Result, Severity
 from krmfn.model.wording import count
 from krmfn.reports import order
@@ -99,8 +99,8 @@ def parse_report(data: bytes, path: str) -> Document:
         results = tuple(map(Result.from_json, value["results"]))
         shard = value.get("shard")
         if shard is not None:
-            _ = [shard[key] for key in ("number", "of", "digest", "failOn", "worlds", "ignores")]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            check_part(shard, results)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise UsageError(f"{path}: not a report of krmfn validate -o json") from None
     return Document(path, results, shard)
 

@@ -51,6 +51,19 @@ def describe(
     }
 
 
+def check_part(part: Mapping[str, Any], results: Iterable[Result]) -> None:
+    """Raises KeyError, TypeError and ValueError for what no shard says of itself, or of its results."""
+    number, of, digest, names = (part[key] for key in ("number", "of", "digest", "worlds"))
+    if not (type(number) is type(of) is int and 1 <= number <= of and part["failOn"] in ("error", "warning")):
+        raise ValueError("not one of several parts")
+    ignores = _read_ignores(part["ignores"])
+    texts = [text for listed in ignores[:2] for each in listed for text in (*each[0], each[1], *(each[2] or ())[:1])]
+    texts += [digest] + [names[rank] for each in results for rank in each.tags.get(_RANKS, "").split()]
+    lost = any(not each.tags.get(_RANKS, "0").strip() for each in results)  # in no world, so in no joined report
+    if lost or not all(isinstance(text, str) for text in texts) or not all(map(str.isdecimal, names)):
+        raise ValueError("a result or an ignore is nowhere")
+
+
 def join(documents: Sequence[Document]) -> list[Result]:
     """The results of one run, of the reports of all its shards. Raises UsageError where they are not that."""
     _check(documents)

@@ -230,6 +230,50 @@ def test_reports_that_are_no_whole_are_refused(tmp_path: Path) -> None:
         assert call(words=["validate", f"--shard={shard}"], folder=tmp_path).code == 2
 
 
+HOSTILE: dict[str, tuple[object, ...]] = {
+    "number": ("1", None, 0, -1, 4, 1.5, [], True, 10**30),
+    "of": ("3", None, 0, 3.0),
+    "digest": ([], {}),
+    "failOn": (None, [], "info"),
+    "worlds": (None, [], {}, {"0": None}, {"x": "a", "0": "b"}),
+    "ignores": (
+        None,
+        [],
+        {},
+        "abcd",
+        [[], [], []],
+        [1, 2, 3, 4],
+        [[["a"]], [], [], []],
+        [[[[1], "a", None]], [], [], []],
+    ),
+    "ranks": ("x", "99", "-1", "1.5", " "),
+}
+
+
+@pytest.mark.parametrize("key", HOSTILE)
+def test_a_report_that_says_of_itself_what_no_shard_says_is_refused(key: str, tmp_path: Path) -> None:
+    """None of its findings may get lost, and nobody is told of a bug in krmfn."""
+    (tmp_path / "a.yaml").write_text(JOB.replace("spec:", "spec:\n  backoffLimit: -1", 1))
+    reports = []
+    for number in (1, 2, 3):
+        done = call(words=["validate", ".", "--shard", f"{number}/3", "-o", "json"], folder=tmp_path)
+        reports.append(json.loads(done.out))
+        (tmp_path / f"{number}.txt").write_bytes(done.out)
+    owner = next(number for number, report in enumerate(reports, 1) if report["shard"]["worlds"])
+    assert call(words=["merge", "1.txt", "2.txt", "3.txt"], folder=tmp_path).code == 1
+    for value in HOSTILE[key]:
+        report = json.loads(json.dumps(reports[owner - 1]))
+        if key == "ranks":
+            for result in report["results"]:
+                result["tags"]["worlds"] = value
+        else:
+            report["shard"][key] = value
+        (tmp_path / f"{owner}.txt").write_text(json.dumps(report))
+        done = call(words=["merge", "1.txt", "2.txt", "3.txt"], folder=tmp_path)
+        assert (done.code, done.out) == (2, b""), value
+        assert f"{owner}.txt: not a report" in done.err.decode(), value
+
+
 def test_several_repositories_become_one_report(tmp_path: Path) -> None:
     """What two reports say is there once, as its worst; a name tells equal paths apart."""
     (tmp_path / "a.yaml").write_text(
