@@ -24,7 +24,20 @@ Gang scheduling for Kubernetes (Workload, PodGroup, CompositePodGroup) without a
 scheduling.k8s.io from memory: use generate, or look them up with explain. Validate what you have written: the answer
 has the edits for what is wrong, and `fixed`, the text after all of them.
 """
-server = MCPServer("krmfn", instructions=_INSTRUCTIONS)
+
+
+class _Server(MCPServer):
+    async def call_tool(self, name: str, arguments: dict[str, Any], *rest: Any) -> Any:
+        """Refuses arguments that the tool does not have; the library would drop them, and answer another question."""
+        known = [
+            key for each in await self.list_tools() if each.name == name for key in each.input_schema["properties"]
+        ]
+        if known and (unknown := sorted(arguments.keys() - known)):
+            raise ToolError(f"{name} has no argument {', '.join(unknown)}; it has {', '.join(known)}")
+        return await super().call_tool(name, arguments, *rest)
+
+
+server = _Server("krmfn", instructions=_INSTRUCTIONS)
 #: Agents need not ask anybody before they call a tool that only reads.
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 

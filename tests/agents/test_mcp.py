@@ -119,6 +119,8 @@ def test_wrong_manifests_come_back_right(tmp_path: Path) -> None:
         ("explain", {"field": "PodGruop"}, "Did you mean PodGroup?"),
         ("explain", {"field": "--help"}, "begins with a dash"),
         ("rules", {"rule": "nope"}, "there is no rule"),
+        ("rules", {"name": "nope"}, "rules has no argument name; it has rule"),
+        ("generate", {"path": "a.yaml", "fix": True}, "no argument fix, path; it has manifests, paths, kubernetes"),
     ],
 )
 def test_what_is_refused(tool: str, arguments: dict[str, Any], error: str, tmp_path: Path) -> None:
