@@ -11,11 +11,12 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from docs.draw import render_drawings
+from docs.rooms import draw_rooms
 from krmfn.catalogue import RULES
 from krmfn.fields.lines import describe, find_line, walk
 from krmfn.model.findings import Rule
@@ -84,7 +85,7 @@ def render_pages() -> dict[str, str]:
         "reference/cli.md": render_cli(),
         **render_rules(),
         "reference/mapping.md": render_kinds(),
-        "architecture.md": render_rooms(),
+        **render_rooms(),
         **render_references(),
         **render_drawings(),
         "../schemas/fieldrules.json": render_rules_of_fields(),
@@ -167,8 +168,8 @@ def render_rules_of_fields() -> str:
     return json.dumps({path: sorted(rules) for path, rules in sorted(found.items())}, indent=1) + "\n"
 
 
-def render_rooms() -> str:
-    """The page of the architecture: the drawing of the rooms, and their table."""
+def render_rooms() -> dict[str, str]:
+    """The page of the architecture with the table of the rooms, and their drawing."""
     import yaml
 
     rooms: dict[str, dict[str, Any]] = yaml.safe_load((DOCS / "rooms.yaml").read_text())
@@ -180,22 +181,8 @@ def render_rooms() -> str:
         summary = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
         page_rows.append(f"| `{room}` | {_cell(summary)} | {_cell(row['open'])} |")
     text = _fill(page.read_text(), "rooms", page_rows)
-    return _fill(text, "drawing", ["```mermaid", *_draw({room: row["imports"] for room, row in rooms.items()}), "```"])
-
-
-def _draw(arrows: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The rooms as a graph of Mermaid. An arrow that follows from others is left out."""
-    below: dict[str, set[str]] = {}
-    for room, imports in arrows.items():
-        below[room] = {*imports}.union(*(below.get(each, set()) for each in imports))
-    yield "flowchart BT"
-    for room in arrows:
-        door = ":::door" if room in DOORS else ""
-        yield f'  {room.strip("_")}["{room}"]{door}'
-    for room, imports in arrows.items():
-        direct = [each for each in imports if not any(each in below.get(other, ()) for other in imports)]
-        yield from (f"  {each.strip('_')} --> {room.strip('_')}" for each in direct)
-    yield "  classDef door stroke-width:3px"
+    drawing = draw_rooms({room: row["imports"] for room, row in rooms.items()}, DOORS)
+    return {"architecture.md": text, "drawings/rooms.svg": drawing}
 
 
 def render_rules() -> dict[str, str]:

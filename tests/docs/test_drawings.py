@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from docs.draw import ask, render_drawings
+from docs.generate import render_rooms
+from docs.rooms import draw_rooms
 
+ROOT = Path(__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
 def drawings() -> dict[str, ElementTree.Element]:
-    return {name: ElementTree.fromstring(text) for name, text in render_drawings().items()}
+    pictures = render_drawings() | {"drawings/rooms.svg": render_rooms()["drawings/rooms.svg"]}
+    return {name: ElementTree.fromstring(text) for name, text in pictures.items()}
 
 
 def count(drawing: ElementTree.Element, look: str) -> int:
@@ -51,3 +57,16 @@ def test_text_stays_in_its_box(drawings: dict[str, ElementTree.Element]) -> None
         for text in drawing.iter(f"{SVG}text"):
             width = len(text.text or "") * (7.8 if text.get("class") == "name" else 7.0)
             assert width <= edges[int(text.attrib["x"]) - 16] - 16, text.text
+
+
+def test_every_room_is_a_box_above_those_that_it_imports() -> None:
+    imports = {"ground": [], "wall": ["ground"], "roof": ["ground", "wall"], "shed": []}
+    drawing = ElementTree.fromstring(draw_rooms(imports, {"roof"}))
+    height = {text.text: int(text.attrib["y"]) for text in drawing.iter(f"{SVG}text")}
+    assert height["ground"] == height["shed"] > height["wall"] > height["roof"]
+    assert len(list(drawing.iter(f"{SVG}path"))) == 2  # that of the roof to the ground follows
+
+
+def test_the_drawing_has_every_room(drawings: dict[str, ElementTree.Element]) -> None:
+    rooms = yaml.safe_load((ROOT / "docs" / "rooms.yaml").read_text())
+    assert {text.text for text in drawings["drawings/rooms.svg"].iter(f"{SVG}text")} == rooms.keys()
