@@ -26,7 +26,7 @@ has the edits for what is wrong, and `fixed`, the text after all of them.
 """
 
 
-class _Server(MCPServer):
+class _StrictServer(MCPServer):
     async def call_tool(self, name: str, arguments: dict[str, Any], *rest: Any) -> Any:
         """Refuses arguments that the tool does not have; the library would drop them, and answer another question."""
         known = [
@@ -37,7 +37,7 @@ class _Server(MCPServer):
         return await super().call_tool(name, arguments, *rest)
 
 
-server = _Server("krmfn", instructions=_INSTRUCTIONS)
+server = _StrictServer("krmfn", instructions=_INSTRUCTIONS)
 #: Agents need not ask anybody before they call a tool that only reads.
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
