@@ -1,4 +1,4 @@
-"""`python -m conformance.kueue record FIRST COUNT`, `compare` or `live`."""
+"""`python -m conformance.kueue record FIRST COUNT`, `compare`, `simulate` or `live`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from conformance.kueue import live
 from conformance.kueue.compare import judge, write_matrix
 from conformance.kueue.record import RECORDED, read_all, record, write
 from conformance.kueue.report import REPORT, insert
+from conformance.kueue.simulated import PROGRAM, compare, find_simulator, read_disagreements
 from conformance.kueue.situations import SITUATIONS
 
 
@@ -23,6 +24,11 @@ def main(words: Sequence[str]) -> int:
     recording.add_argument("count", type=int, help="how many")
     recording.add_argument("--batch", type=int, default=75, help="how many worlds share the control plane at a time")
     commands.add_parser("compare", help="compares what krmfn proves with the records, writes the matrix; 1: a mistake")
+    simulating = commands.add_parser(
+        "simulate", help="compares the simulator of Kueue with the records; 1: they differ where no reason is listed"
+    )
+    simulating.add_argument("first", type=int, nargs="?", default=0, help="the first seed")
+    simulating.add_argument("count", type=int, nargs="?", default=500, help="how many")
     living = commands.add_parser(
         "live", help="brings situations about, makes the changes that mend them; 1: one did not"
     )
@@ -30,7 +36,26 @@ def main(words: Sequence[str]) -> int:
     given = parser.parse_args(words)
     if given.command == "record":
         return _record(given.first, given.count, given.batch)
+    if given.command == "simulate":
+        return _simulate(range(given.first, given.first + given.count))
     return _compare() if given.command == "compare" else _prove(given.names)
+
+
+def _simulate(seeds: range) -> int:
+    program = find_simulator()
+    if not program:
+        print(f"no {PROGRAM} on the PATH: ./dev simulator kueue")
+        return 2
+    pairs = [pair for row in read_all() if row["seed"] in seeds for pair in compare(program, row)]
+    known, differing = read_disagreements(), [pair for pair in pairs if not pair.agrees]
+    for pair in differing:
+        print(pair.name, "is admitted by", "the manager" if pair.real["admitted"] else "the simulator", end=" alone: ")
+        print(known.get(pair.name, "NO REASON IS LISTED"))
+    print(f"{len(pairs)} jobs: the simulator and the manager agree about {len(pairs) - len(differing)}")
+    placed = [pair for pair in pairs if pair.agrees and pair.real["admitted"]]
+    same = sum(not pair.differing for pair in placed)
+    print(f"{len(placed)} admitted by both: {same} with the same flavors, counts and domains")
+    return int(any(pair.name not in known for pair in differing))
 
 
 def _record(first: int, count: int, batch: int) -> int:

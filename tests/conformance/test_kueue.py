@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 from conformance.kueue.answers import expand
 from conformance.kueue.compare import Row, judge, write_matrix
 from conformance.kueue.record import JOBS, read_all
 from conformance.kueue.report import read_section
+from conformance.kueue.simulated import PROGRAM, compare, find_simulator, read_disagreements
 from conformance.kueue.worlds import make_world
 
 
@@ -44,3 +47,13 @@ def test_domains_are_expanded() -> None:
     level = {"individual": {"prefix": "n", "roots": ["1", "2"]}}
     part = {"domainCount": 2, "valuesPerLevel": [{"universal": "r"}, level], "podCounts": {"individual": [3, 1]}}
     assert expand({"slices": [part]}) == [[["r", "n1"], 3], [["r", "n2"], 1]]
+
+
+def test_the_simulator_decides_as_the_manager() -> None:
+    program = find_simulator()
+    if not program:
+        pytest.skip(f"no {PROGRAM}: ./dev simulator kueue")
+    known = read_disagreements()
+    pairs = [pair for record in list(read_all())[3::50] for pair in compare(program, record)]
+    assert pairs
+    assert not [pair for pair in pairs if not pair.agrees and pair.name not in known]

@@ -1,0 +1,100 @@
+"""What krmfn-simulator-kueue answers about recorded worlds, beside what the manager on a real API server decided.
+
+`disagreements.json` lists where the two differ about who is admitted, with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from conformance.kueue.answers import read_answers
+from conformance.kueue.record import JOBS, list_steps
+from conformance.kueue.rig import CONFIGURATIONS, FRAMEWORKS
+from conformance.kueue.worlds import World
+
+Value = dict[str, Any]
+
+PROGRAM: Final = "krmfn-simulator-kueue"
+DISAGREEMENTS: Final = Path(__file__).resolve().parent / "disagreements.json"
+#: What must be the same of an admitted job.
+_PARTS: Final = ("flavors", "counts", "domains")
+_SECONDS: Final = 120.0
+
+
+class SimulationFailed(Exception):
+    """The simulator did not answer; the message is what it said."""
+
+
+class Pair(NamedTuple):
+    """A job: what the manager decided, and what the simulator did."""
+
+    seed: int
+    job: str
+    real: Mapping[str, Any]
+    simulated: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.seed} {self.job}"
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both admit it, or neither."""
+        return bool(self.real["admitted"] == self.simulated["admitted"])
+
+    @property
+    def differing(self) -> list[str]:
+        """What of its place differs, where both admit it."""
+        if not (self.real["admitted"] and self.simulated["admitted"]):
+            return []
+        return [part for part in _PARTS if self.real[part] != self.simulated[part]]
+
+
+def find_simulator() -> str:
+    """The program on the PATH; empty where it is not built."""
+    return shutil.which(PROGRAM) or ""
+
+
+def read_disagreements() -> Mapping[str, str]:
+    """Jobs about which the two differ, by seed and name, each with the reason."""
+    return dict(json.loads(DISAGREEMENTS.read_text()))
+
+
+def make_question(record: Mapping[str, Any]) -> Value:
+    """The recorded world as it was created: a job waits until nothing moves any more."""
+    world = World(record["seed"])
+    world.objects = record["objects"]
+    settings = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "integrations": {"frameworks": list(FRAMEWORKS)},
+        **CONFIGURATIONS[record["configuration"]],
+    }
+    return {"configuration": settings, "steps": list(list_steps(world)), "now": "2026-01-01T00:00:00Z"}
+
+
+def ask(program: str, question: Mapping[str, Any]) -> Value:
+    """The simulator's answer. Raises SimulationFailed."""
+    try:
+        done = subprocess.run(
+            [program], input=json.dumps(question).encode(), capture_output=True, check=False, timeout=_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise SimulationFailed(f"no answer after {_SECONDS:g} s") from None
+    if done.returncode:
+        raise SimulationFailed(done.stderr.decode()[-800:])
+    return dict(json.loads(done.stdout))
+
+
+def compare(program: str, record: Mapping[str, Any]) -> Iterator[Pair]:
+    """Each job of a recorded world. Raises SimulationFailed."""
+    answer = ask(program, make_question(record))
+    jobs = [value for value in record["objects"] if value["kind"] in JOBS]
+    simulated = read_answers(answer["workloads"] or (), jobs)
+    for job, real in record["answers"].items():
+        yield Pair(record["seed"], job, real, simulated[job])

@@ -1,0 +1,3 @@
+package main
+
+const release = "0.19.2"
