@@ -42,7 +42,10 @@ TABLE: list[tuple[str, list[tuple[str, str]], dict[str, Any], str | None]] = [
     ("gated-member", [], {}, "warning"),
     (
         "gated-member",
-        [("demo}, containers: [{name: head", "demo}, schedulingGates: [{name: w}], containers: [{name: head")],
+        [
+            ("demo}, containers: [{name: head", "demo}, schedulingGates: [{name: w}], containers: [{name: head"),
+            ("suspend: true", "suspend: false"),
+        ],
         {},
         "info",
     ),
