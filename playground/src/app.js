@@ -219,13 +219,36 @@ function freeName(wanted) {
   }
 }
 
+/** What a person must know beside the findings; empty when there is nothing. */
+function notify(text) {
+  $("notice").textContent = text;
+  $("notice").hidden = !text;
+}
+
+/** The text of a file, or null where it is none. */
+async function readText(file) {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    return text.includes("\0") ? null : text;
+  } catch {
+    return null;
+  }
+}
+
 async function take(files) {
   const names = [];
+  const passed = [];
   for (const file of files) {
+    const text = await readText(file);
+    if (text === null) {
+      passed.push(file.name);
+      continue;
+    }
     const name = freeName(file.name);
-    state.files[name] = await file.text();
+    state.files[name] = text;
     names.push(name);
   }
+  notify(passed.length ? `Not text in UTF-8, so not opened: ${passed.join(", ")}.` : "");
   if (names.length) openFile(names[0]);
   check();
 }
@@ -286,9 +309,12 @@ function build() {
 }
 
 async function loadFragment() {
-  const given = window.location.hash.length > 1 ? await unpack(window.location.hash.slice(1)) : null;
+  const fragment = window.location.hash.slice(1);
+  const given = fragment ? await unpack(fragment) : null;
   if (given) load(given);
   else loadExample(Object.keys(examples)[0]);
+  const lost = fragment && !given && !$(fragment); // it may also be a place on this page
+  notify(lost ? "This link is damaged or cut off, so an example is shown instead. Copy the whole link again." : "");
 }
 
 build();

@@ -179,7 +179,10 @@ const scenarios = {
     const names = await page.locator("#files [role=tab]").allTextContents();
     await page.click("#remove");
     await page.waitForFunction(() => !document.querySelector("#view")?.textContent.includes("job-one"));
-    return { names };
+    const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff, 0xfe]);
+    await page.setInputFiles("#chosen", { name: "picture.png", mimeType: "image/png", buffer: bytes });
+    await page.waitForSelector("#notice:not([hidden])");
+    return { names, notice: await page.textContent("#notice"), tabs: await page.locator("#files [role=tab]").allTextContents() };
   },
   async link() {
     const { page } = await open();
@@ -192,7 +195,9 @@ const scenarios = {
     const text = await other.evaluate(() => document.querySelector("#editor .cm-content").textContent);
     const kubernetes = await other.inputValue("#kubernetes");
     const broken = await open("#%3Cimg src=x%3E");
-    return { text, kubernetes, broken: await broken.page.locator("[role=treeitem]").count(), errors: broken.seen.errors };
+    const cut = (await open(fragment.slice(0, fragment.length / 2))).page;
+    const notices = [await broken.page.textContent("#notice"), await cut.textContent("#notice"), await other.textContent("#notice")];
+    return { text, kubernetes, broken: await broken.page.locator("[role=treeitem]").count(), errors: broken.seen.errors, notices };
   },
   async phone() {
     const { page } = await open("", { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });

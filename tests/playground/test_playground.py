@@ -149,7 +149,10 @@ def test_every_view_shows_what_its_command_prints(seen: Seen) -> None:
 
 
 def test_several_files_are_opened_and_removed(seen: Seen) -> None:
-    assert take(seen, "files")["names"] == ["train.yaml", "one.yaml", "two.yaml"]
+    told = take(seen, "files")
+    assert told["names"] == ["train.yaml", "one.yaml", "two.yaml"]
+    assert told["notice"] == "Not text in UTF-8, so not opened: picture.png."
+    assert "picture.png" not in told["tabs"]
 
 
 def test_a_link_carries_the_state_and_a_broken_one_is_none(seen: Seen) -> None:
@@ -157,6 +160,10 @@ def test_a_link_carries_the_state_and_a_broken_one_is_none(seen: Seen) -> None:
     assert "name: shared" in told["text"]
     assert told["kubernetes"] == "1.36"
     assert (told["broken"], told["errors"]) == (8, [])
+    broken, cut, whole = told["notices"]
+    assert broken == cut
+    assert "damaged or cut off" in cut
+    assert whole == ""
 
 
 def test_a_phone_needs_no_scrolling_sideways(seen: Seen) -> None:
