@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 
@@ -44,7 +45,7 @@ def main(words: Sequence[str]) -> int:
 def _simulate(seeds: range) -> int:
     program = find_simulator()
     if not program:
-        print(f"no {PROGRAM} on the PATH: ./dev simulator kueue")
+        print(f"{PROGRAM} is missing: ./dev simulator kueue builds it", file=sys.stderr)
         return 2
     pairs = [pair for row in read_all() if row["seed"] in seeds for pair in compare(program, row)]
     known, differing = read_disagreements(), [pair for pair in pairs if not pair.agrees]
