@@ -185,6 +185,15 @@ def test_a_later_run_or_cluster_joins_the_group(group: str, kind: str, spec: Any
     assert all(told in message for message in found)
 
 
+def test_a_group_without_a_quorum_waits_with_the_gang_above_it() -> None:
+    """A later run of a child with the policy basic meets the quorum of its parent in place of the earlier one."""
+    cron = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "a"}}
+    cron["spec"] = {"jobTemplate": {"spec": job(2, 2)["spec"]}}
+    child = pod_group("a", 1, "r")
+    child["spec"]["schedulingPolicy"] = {"basic": {}}
+    assert len(find(reuse.find_rollout_shares_group, [cron, child, composite("r", 1)])) == 1
+
+
 def surging(surge: Any, *groups: int) -> list[dict[str, Any]]:
     """A LeaderWorkerSet of 3 replicas with the group of each, and the numbers of further groups."""
     value = leader_worker_set(None, "")

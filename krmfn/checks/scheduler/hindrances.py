@@ -21,11 +21,7 @@ from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.jobs import SUSPENDED, is_suspended
 
 
-@rule(
-    "gated-member",
-    "warning",
-    "Some pods of a gang have a scheduling gate, or their resource is suspended.",
-)
+@rule("gated-member", "warning", "Some pods of a gang have a scheduling gate, or their resource is suspended.")
 def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
     yield from _find_gates(census)
     yield from _find_suspended(census)

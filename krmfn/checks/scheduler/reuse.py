@@ -25,17 +25,18 @@ class Succession(NamedTuple):
     apart: tuple[str, ...]
     default: Any
     what: str
-    later: str
+    newcomers: str
     hint: str
 
 
+_OVERLAP: Final = "runs may overlap, and the pods of one run count for the next in the gang"
 _MEET: Final = "the old pods meet the quorum of the gang"
 _SUCCESSIONS: Final = {
     ("batch", "CronJob"): Succession(
         ("spec", "concurrencyPolicy"),
         ("Forbid", "Replace"),
         "Allow",
-        "runs may overlap, and the pods of one run count for the next in the gang",
+        _OVERLAP,
         "the next run",
         "Set concurrencyPolicy: Forbid.",
     ),
@@ -43,7 +44,7 @@ _SUCCESSIONS: Final = {
         ("spec", "schedule"),
         (),
         ABSENT,
-        "runs may overlap, and the pods of one run count for the next in the gang",
+        _OVERLAP,
         "the next run",
         "Make sure that a run ends before the next one starts; a RayCronJob has no concurrencyPolicy.",
     ),
@@ -129,13 +130,14 @@ def find_tail_starves(census: Census, settings: Settings) -> Iterator[Finding]:
 @rule("rollout-shares-group", "warning", "Pods of a later run or revision join the group of the earlier one.")
 def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Finding]:
     """Runs of a CronJob or RayCronJob, revisions of a Deployment, clusters of a RayService."""
-    for (group, kind), later in _SUCCESSIONS.items():
+    for (group, kind), row in _SUCCESSIONS.items():
         for gang, owner in census.gangs_of(group, kind):
-            value = dig(owner.value, *later.path)
-            if gang.group.policy != "gang" or value in later.apart or is_selected(owner, settings):
+            value = dig(owner.value, *row.path)
+            chain = (gang.group, *census.chain(gang.group)[0])
+            if value in row.apart or is_selected(owner, settings) or all(each.policy != "gang" for each in chain):
                 continue
-            message = f"{later.what} {gang.group.name}, so {later.later} may start incomplete"
-            yield Finding(owner, later.path, message, value or later.default, hint=later.hint)
+            message = f"{row.what} {gang.group.name}, so {row.newcomers} may start incomplete"
+            yield Finding(owner, row.path, message, value or row.default, hint=row.hint)
 
 
 def _complete_jobs(census: Census, settings: Settings) -> Iterator[tuple[LinkedGang, Template, Jobs]]:
