@@ -2,8 +2,8 @@
 
 `growth [SHAPE…]` is another table: how time and memory grow with the input; `capacity` and `simulator` are what the
 answers about a cluster cost, and reading what kubectl prints of it; `repository` is what hundreds of kustomizations
-cost. Exit 1 when a bound is not kept. A row whose other program is
-missing is printed as not measured, with the reason.
+cost. Exit 1 when a bound is not kept. A row whose peer cannot be built here is printed as not measured, with the
+reason.
 """
 
 import sys

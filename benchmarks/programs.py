@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.clock import Missing
+from benchmarks.clock import Failed, Missing
 
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / ".cache" / "benchmarks"
@@ -28,19 +28,19 @@ def krmfn(*arguments: str) -> list[str]:
 
 
 def go_function(name: str) -> list[str]:
-    """A KRM function of `benchmarks/go`, built when its source is newer. Raises Missing when Go is missing."""
+    """A KRM function of `benchmarks/go`, built when its source is newer. Raises Failed when Go is missing."""
     if shutil.which("go") is None:
-        raise Missing("needs Go 1.24 or newer on the PATH")
+        raise Failed("needs Go 1.24 or newer on the PATH")
     CACHE.mkdir(parents=True, exist_ok=True)
     subprocess.run(["go", "build", "-o", str(CACHE / name), f"./{name}"], cwd=ROOT / "benchmarks" / "go", check=True)
     return [str(CACHE / name)]
 
 
 def kubeconform(schemas: Path, document: Path, alone: bool) -> list[str]:
-    """kubeconform with our own schemas from disk; `alone` with one worker. Raises Missing when it is missing."""
+    """kubeconform with our own schemas from disk; `alone` with one worker. Raises Failed when it is missing."""
     program = shutil.which("kubeconform")
     if program is None:
-        raise Missing("needs kubeconform on the PATH (./dev bench builds it)")
+        raise Failed("needs kubeconform on the PATH (./dev bench builds it)")
     location = f"{schemas}/{{{{ .ResourceKind }}}}.json"
     return [program, "-n", "1" if alone else "4", "-schema-location", location, "-strict", "-summary", str(document)]
 
