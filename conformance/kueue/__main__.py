@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 
-from conformance.ending import end
+from conformance.ending import Unable, end
 from conformance.kueue import live
 from conformance.kueue.compare import judge, write_matrix
 from conformance.kueue.record import RECORDED, read_all, record, write
 from conformance.kueue.report import REPORT, insert
-from conformance.kueue.simulated import PROGRAM, compare, find_simulator, read_disagreements
+from conformance.kueue.simulated import compare, read_disagreements
 from conformance.kueue.situations import SITUATIONS
+from krmfn.workspace.processes import find_simulator
 
 
 def main(words: Sequence[str]) -> int:
@@ -43,10 +43,9 @@ def main(words: Sequence[str]) -> int:
 
 
 def _simulate(seeds: range) -> int:
-    program = find_simulator()
+    program = find_simulator("kueue")
     if not program:
-        print(f"{PROGRAM} is missing: ./dev simulator kueue builds it", file=sys.stderr)
-        return 2
+        raise Unable("krmfn-simulator-kueue is missing: ./dev simulator kueue builds it")
     pairs = [pair for row in read_all() if row["seed"] in seeds for pair in compare(program, row)]
     known, differing = read_disagreements(), [pair for pair in pairs if not pair.agrees]
     for pair in differing:

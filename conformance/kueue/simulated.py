@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from conformance.ending import Unable
 from conformance.kueue.answers import read_answers
 from conformance.kueue.record import JOBS, list_steps
 from conformance.kueue.rig import CONFIGURATIONS, FRAMEWORKS
@@ -19,15 +19,10 @@ from conformance.kueue.worlds import World
 
 Value = dict[str, Any]
 
-PROGRAM: Final = "krmfn-simulator-kueue"
 DISAGREEMENTS: Final = Path(__file__).resolve().parent / "disagreements.json"
 #: What must be the same of an admitted job.
 _PARTS: Final = ("flavors", "counts", "domains")
 _SECONDS: Final = 120.0
-
-
-class SimulationFailed(Exception):
-    """The simulator did not answer; the message is what it said."""
 
 
 class Pair(NamedTuple):
@@ -55,11 +50,6 @@ class Pair(NamedTuple):
         return [part for part in _PARTS if self.real[part] != self.simulated[part]]
 
 
-def find_simulator() -> str:
-    """The program on the PATH; empty where it is not built."""
-    return shutil.which(PROGRAM) or ""
-
-
 def read_disagreements() -> Mapping[str, str]:
     """Jobs about which the two differ, by seed and name, each with the reason."""
     return dict(json.loads(DISAGREEMENTS.read_text()))
@@ -79,22 +69,22 @@ def make_question(record: Mapping[str, Any]) -> Value:
 
 
 def ask(program: str, question: Mapping[str, Any]) -> Value:
-    """The simulator's answer. Raises SimulationFailed."""
+    """The simulator's answer. Raises Unable."""
     try:
         done = subprocess.run(
             [program], input=json.dumps(question).encode(), capture_output=True, check=False, timeout=_SECONDS
         )
     except subprocess.TimeoutExpired:
-        raise SimulationFailed(f"no answer after {_SECONDS:g} s") from None
+        raise Unable(f"no answer after {_SECONDS:g} s") from None
     if done.returncode:
-        raise SimulationFailed(done.stderr.decode()[-800:])
+        raise Unable(done.stderr.decode()[-800:])
     return dict(json.loads(done.stdout))
 
 
 def compare(program: str, record: Mapping[str, Any]) -> Iterator[Pair]:
-    """Each job of a recorded world. Raises SimulationFailed."""
+    """Each job of a recorded world. Raises Unable."""
     answer = ask(program, make_question(record))
     jobs = [value for value in record["objects"] if value["kind"] in JOBS]
-    simulated = read_answers(answer["workloads"] or (), jobs)
+    simulated = read_answers(answer["workloads"], jobs)
     for job, real in record["answers"].items():
         yield Pair(record["seed"], job, real, simulated[job])

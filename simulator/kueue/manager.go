@@ -154,7 +154,7 @@ func start(ctx context.Context, made *store, options ctrl.Options, settings *con
 	if err != nil {
 		return nil, err
 	}
-	mgr := manager{inner, &recorder{}}
+	mgr := manager{inner, &recorder{admitted: []string{}, preempted: []preemption{}}}
 	formatter, expected := resources.NewResourceFormatter(), preemptexpectations.New()
 	requeuer := qcache.NewRequeuer()
 	cache := schdcache.New(mgr.GetClient(), cacheOptions(settings, formatter)...)
@@ -281,7 +281,9 @@ func run(asked question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &answer{Release: release, Refused: map[string]string{}, Settled: wait(made, calm)}
+	result := &answer{
+		Release: release, Workloads: []map[string]any{}, Queues: []map[string]any{}, Refused: map[string]string{}, Settled: wait(made, calm),
+	}
 	for _, step := range asked.Steps {
 		for _, value := range step {
 			if err := made.put(ctx, value); err != nil {

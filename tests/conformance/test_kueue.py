@@ -10,8 +10,9 @@ from conformance.kueue.answers import expand
 from conformance.kueue.compare import Row, judge, write_matrix
 from conformance.kueue.record import JOBS, read_all
 from conformance.kueue.report import read_section
-from conformance.kueue.simulated import PROGRAM, compare, find_simulator, read_disagreements
+from conformance.kueue.simulated import compare, read_disagreements
 from conformance.kueue.worlds import make_world
+from krmfn.workspace.processes import find_simulator
 
 
 @cache
@@ -50,9 +51,9 @@ def test_domains_are_expanded() -> None:
 
 
 def test_the_simulator_decides_as_the_manager() -> None:
-    program = find_simulator()
+    program = find_simulator("kueue")
     if not program:
-        pytest.skip(f"no {PROGRAM}: ./dev simulator kueue")
+        pytest.skip("no krmfn-simulator-kueue: ./dev simulator kueue")
     known = read_disagreements()
     pairs = [pair for record in list(read_all())[3::50] for pair in compare(program, record)]
     assert pairs
