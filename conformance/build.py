@@ -34,10 +34,7 @@ class BuildFailed(Unable):
 
 
 def cache_folder() -> Path:
-    """`$KRMFN_CACHE`, else `krmfn` below `$XDG_CACHE_HOME` or `~/.cache`."""
-    given = os.environ.get("KRMFN_CACHE")
-    if given:
-        return Path(given)
+    """`krmfn` below `$XDG_CACHE_HOME` or `~/.cache`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "krmfn"
 
 

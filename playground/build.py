@@ -63,9 +63,7 @@ def build(folder: Path) -> None:
 
 def install() -> Path:
     """The folder of the npm packages, in the cache: installed once for each lock file."""
-    cache = Path(
-        os.environ.get("KRMFN_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "krmfn")
-    ).expanduser()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "krmfn").expanduser()
     place = cache / "playground"
     lock = HERE / "package-lock.json"
     stamp = place / lock.name

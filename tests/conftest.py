@@ -13,6 +13,7 @@ from krmfn.model.kinds import KINDS
 from tests.e2e.tools import PATH
 
 os.environ["PATH"] = PATH
+os.environ.pop("KRMFN_CACHE", None)  # a run must do what its test is about, not say what an earlier one said
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("deep", deadline=None, max_examples=3000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

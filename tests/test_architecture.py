@@ -2,7 +2,6 @@
 
 import ast
 import graphlib
-import os
 import subprocess
 import sys
 import textwrap
@@ -262,7 +261,7 @@ def test_groups_alone_load_nothing_of_pods() -> None:
 
 
 def list_loaded(words: list[str], text: str) -> list[str]:
-    """The modules that a run with `text` on stdin has loaded when it ends; it keeps nothing for the next one."""
+    """The modules that a run with `text` on stdin has loaded when it ends."""
     program = (
         "import sys\n"
         "from krmfn.__main__ import main\n"
@@ -271,9 +270,6 @@ def list_loaded(words: list[str], text: str) -> list[str]:
         "print(*sorted(sys.modules), file=sys.stderr)\n"
         "sys.exit(code)\n"
     )
-    environment = {key: value for key, value in os.environ.items() if key != "KRMFN_CACHE"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], input=text, capture_output=True, text=True, check=False, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", program], input=text, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     return done.stderr.splitlines()[-1].split()

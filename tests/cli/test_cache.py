@@ -358,7 +358,7 @@ def look(folder: Path, width: int, *more: str) -> bytes:
     """`krmfn validate` at a terminal with so many columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR", "KRMFN_CACHE")}
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
     environment |= {"PYTHONPATH": str(ROOT), "TERM": "xterm"}
     words = [sys.executable, "-m", "krmfn", "validate", *more]
     process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment)

@@ -83,7 +83,7 @@ def nothing(tmp_path: Path) -> dict[str, str]:
     cache = str(tmp_path / "cache")
     path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), "/usr/bin", "/bin"])
     known = {key: value for key, value in os.environ.items() if key not in ("KRMFN_APISERVERS", "CI")}
-    return {**known, "PATH": path, "KRMFN_CACHE": cache, "XDG_CACHE_HOME": cache, "HOME": str(tmp_path)}
+    return {**known, "PATH": path, "XDG_CACHE_HOME": cache, "HOME": str(tmp_path)}
 
 
 def check(command: list[str], env: dict[str, str], folder: Path) -> None:

@@ -35,7 +35,7 @@ def run_example(folder: Path, **programs: str) -> subprocess.CompletedProcess[st
         (place / name).chmod(0o755)
     if "python3" not in programs:
         install(folder)
-    environment = {**os.environ, "PATH": str(place), "KRMFN_CACHE": str(folder / "cache")}
+    environment = {**os.environ, "PATH": str(place), "XDG_CACHE_HOME": str(folder / "cache")}
     environment.pop("PYTHON", None)
     command = [str(folder / "dev"), "example", "examples/job"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -106,7 +106,7 @@ def test_a_kustomize_on_the_path_that_is_new_enough_is_used(tmp_path: Path) -> N
 
 def test_the_second_image_is_the_first_and_the_simulators(tmp_path: Path) -> None:
     """Which commands `./dev image --simulator` gives the engine, and what lies beside the Dockerfile then."""
-    log, cache = tmp_path / "log", tmp_path / "cache" / "bin"
+    log, cache = tmp_path / "log", tmp_path / "cache" / "krmfn" / "bin"
     cache.mkdir(parents=True)
     releases = sorted(path.name for path in (ROOT / "simulator").iterdir() if path.is_dir())
     for release in releases:
@@ -116,7 +116,7 @@ def test_the_second_image_is_the_first_and_the_simulators(tmp_path: Path) -> Non
     )
     (tmp_path / "docker").chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "KRMFN_CACHE": str(tmp_path / "cache")}
+    environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     environment.pop("KRMFN_BUILD", None)
     command = [str(ROOT / "dev"), "image", "--simulator", "--build-arg", "A=b"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

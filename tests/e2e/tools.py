@@ -16,7 +16,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 #: Where `./dev` builds Go tools; so `pytest` alone finds them as well.
-CACHE = Path(os.environ.get("KRMFN_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "krmfn"))
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "krmfn")
 PATH = os.pathsep.join([str(Path(sys.executable).parent), str(CACHE / "bin"), os.environ["PATH"]])
 
 FUNCTION: dict[str, Any] = {

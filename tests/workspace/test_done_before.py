@@ -52,7 +52,6 @@ PLAIN = JOB.replace("krmfn.dev/gang", "example.com/a")
 def builds(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file with a line for each time that kustomize runs, and a repository of three overlays."""
     monkeypatch.setenv("PATH", PATH)
-    monkeypatch.delenv("KRMFN_CACHE", raising=False)  # which would remember builds of other tests
     log, shim = tmp_path / "builds", tmp_path / "bin" / "kustomize"
     shim.parent.mkdir()
     shim.write_text(f'#!/bin/sh\necho >> {log}\nexec {require_kustomize()} "$@"\n')
