@@ -28,6 +28,7 @@ from krmfn.forecast import Ask
 from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
+from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.processes import SIMULATORS, Failed, find_simulator, simulate
 from krmfn.workspace.trees import InputMissing
@@ -69,6 +70,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             items, more = complete(items, settings)
             kept = judged.judge_results(world, settings, more)
             results += [(world.name, result) for result in kept if result.severity == "error"]
+        items = add_own_groups(items, settings)
         asker = find_asker(settings, options)
         missing = f"{SIMULATORS}{settings.release} is not on the PATH"
         unasked = "--prove leaves the scheduler out" if options["prove"] else missing

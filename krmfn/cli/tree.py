@@ -17,6 +17,7 @@ from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
 from krmfn.survey.gangs import list_unasked
+from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.world import merge
 
@@ -61,6 +62,7 @@ def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
         if not options["as_is"]:
             items, more = complete(items, settings)
             results += [(world.name, result) for result in judged.judge_results(world, settings, more)]
+        items = add_own_groups(items, settings)
         trees = grow(items, settings)
         loose = list_loose(items, trees)
         names = set(loose)

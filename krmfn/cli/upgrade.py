@@ -13,7 +13,7 @@ from krmfn.cli.reading import read_worlds
 from krmfn.krm.item import Item
 from krmfn.model.values import as_mapping
 from krmfn.pipeline import complete
-from krmfn.plan.upgrade import PHASES, plan_upgrade
+from krmfn.plan.upgrade import PHASES, compare_jobs, plan_upgrade
 from krmfn.releases.release import find_release, list_releases, newest_release
 from krmfn.workspace.files import is_path
 from krmfn.workspace.worlds import Worlds
@@ -49,6 +49,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if found.unreadable:
         return 2
     items: list[Item] = []
+    told: list[str] = []
     for world in found.worlds:
         settings = configurations.find(world)
         if not settings.assumed and list_releases().index(release.name) < list_releases().index(settings.release.name):
@@ -60,7 +61,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         if settings.assumed and len(whole) > len(world.items):
             raise refuse_assumed("upgrade --to", release, words)
         items += whole
-    done = plan_upgrade(items, release, _name_files(words, found, items))
+        told += compare_jobs(whole, settings, release)
+    done = plan_upgrade(items, release, _name_files(words, found, items), [*dict.fromkeys(told)])
     streams.write(done.spell([options["only"]] if options["only"] else PHASES))
     return int(bool(done.blockers))
 

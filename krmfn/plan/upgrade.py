@@ -11,11 +11,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.wording import join
 from krmfn.releases.groups import find_finalizer
 from krmfn.releases.release import GROUP, Release, find_release, list_releases
 from krmfn.releases.stored import find_writer, list_steps, tell_damage
+from krmfn.survey.counting import count_all
+from krmfn.survey.jobs import list_own_gangs
 
 PHASES: Final = ("before", "after", "repair")
 #: What the server takes for a name. Any other is in no cluster, and may be an option (`--all`) or a path (`../x`).
@@ -54,9 +57,12 @@ class Upgrade(NamedTuple):
         return "\n".join([*lines, ""])
 
 
-def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] = ()) -> Upgrade:
+def plan_upgrade(
+    items: Sequence[Item], release: Release, files: Sequence[str] = (), told: Sequence[str] = ()
+) -> Upgrade:
     """The upgrade to `release` of the cluster in which `items` are stored, as manifests or as its dump say; `files` are
-    those that the manifests can be converted in."""
+    those that the manifests can be converted in, `told` what else is said of the time after it."""
+    more = tuple(map(_say, told))
     items = [item for item in items if _NAME.fullmatch(item.name) and _NAME.fullmatch(item.space)]
     stored: dict[str, list[Item]] = {name: [] for name in list_releases()}
     for item in sorted(items, key=_order):
@@ -66,7 +72,7 @@ def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] =
     stored = {name: mine for name, mine in stored.items() if mine}
     if not stored:
         return Upgrade(
-            release, (), (_say(f"Nothing in the input prevents an upgrade to Kubernetes {release}."),), (), ()
+            release, (), (_say(f"Nothing in the input prevents an upgrade to Kubernetes {release}."),), more, ()
         )
     before: list[ScriptLine] = []
     repair: list[ScriptLine] = []
@@ -78,9 +84,20 @@ def plan_upgrade(items: Sequence[Item], release: Release, files: Sequence[str] =
         # Overlays can have the same object.
         before += dict.fromkeys(_list_before(mine, writer, first, later))
         repair += dict.fromkeys(_list_repair(mine, writer, first))
-    after = tuple(dict.fromkeys(_list_after(items, [find_release(name) for name in stored], release, files)))
+    after = tuple(dict.fromkeys(_list_after(items, [find_release(name) for name in stored], release, files))) + more
     blockers = tuple(item for mine in stored.values() for item in mine)
     return Upgrade(release, blockers, tuple(before), after, tuple(repair))
+
+
+def compare_jobs(items: Sequence[Item], settings: Settings, release: Release) -> Iterator[str]:
+    """Which gangs the Job controller of `release` makes, and that of the settings does not, or the other way round."""
+    both = settings, settings._replace(release=release)
+    old, new = ({str(gang.group.item.ref) for gang in list_own_gangs(count_all(items, at), at)} for at in both)
+    gate = "" if settings.feature_gates.get("WorkloadWithJob") else " if the feature gate WorkloadWithJob is on"
+    if gained := sorted(new - old):
+        yield f"Kubernetes {release} creates gangs for {join(gained)}{gate}; Kubernetes {settings.release} does not."
+    if lost := sorted(old - new):
+        yield f"Kubernetes {settings.release} creates gangs for {join(lost)}; Kubernetes {release} does not."
 
 
 def _list_before(

@@ -18,6 +18,7 @@ from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.counting import count_all
 from krmfn.survey.groups import Group
 from krmfn.survey.members import from_item
+from krmfn.survey.owners import find_controller
 
 Shape = Literal["workload", "composite", "group", "pods"]
 
@@ -166,6 +167,8 @@ def _say(group: Group, count: int | None, what: str, facts: dict[str, Any], obst
         parts.append(f"within one {facts['topologyKey']}")
     if "priorityClassName" in facts:
         parts.append(f"priority class {facts['priorityClassName']}")
+    if owner := find_controller(group.item):
+        parts.append(f"created by the controller of {owner[1]} {owner[2]}")
     return ", ".join(parts)
 
 

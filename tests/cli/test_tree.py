@@ -166,3 +166,63 @@ def test_a_picture_holds_no_markup_of_a_manifest(folder: Path, krmfn: Call) -> N
     ElementTree.fromstring(out)
     assert "&lt;script&gt;" in out
     assert "<script" not in out
+
+
+SPEC = """\
+      parallelism: 4
+      completions: 4
+      completionMode: Indexed
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{name: main, image: train, resources: {requests: {cpu: "1"}}}]
+"""
+OWN = "      scheduling: {schedulingPolicy: {gang: {%s}}, schedulingConstraints: {topology: [{key: zone}]}}\n"
+BY_JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n"
+BY_CRON = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: night}\nspec:\n  jobTemplate:\n    spec:\n"
+LOOSE = "without a group, scheduled pod by pod:\n   "
+
+
+@pytest.mark.parametrize(
+    ("release", "gate", "manifest", "shown"),
+    [
+        ("1.37", "", BY_JOB + OWN % "" + SPEC, "all 4 pods start together, or none, within one zone, created by"),
+        ("1.37", "", BY_JOB + OWN % "minCount: 3" + SPEC, "3 of 4 pods start together, or none, within one zone"),
+        ("1.37", "", BY_JOB + OWN % "minCount: 5" + SPEC, LOOSE),
+        ("1.37", "", BY_JOB + SPEC, LOOSE),
+        ("1.37", "", BY_CRON + OWN % "" + SPEC, LOOSE),
+        ("1.37", "false", BY_JOB + OWN % "" + SPEC, LOOSE),
+        ("1.37", "true", BY_JOB + SPEC, LOOSE),
+        ("1.38", "", BY_JOB + OWN % "" + SPEC, "PodGroup train-pgt-0: all 4 pods start together, or none"),
+        ("1.38", "", BY_CRON + OWN % "" + SPEC, "created by the controller of CronJob night"),
+        ("1.38", "", BY_CRON + SPEC, LOOSE),
+        ("1.36", "", BY_JOB + SPEC, LOOSE),
+        ("1.36", "true", BY_JOB + SPEC, "all 4 pods start together, or none, created by the controller of Job train"),
+        ("1.36", "true", BY_JOB + SPEC.replace("Indexed", "NonIndexed"), LOOSE),
+        ("1.36", "true", BY_CRON + SPEC, LOOSE),
+    ],
+)
+def test_the_groups_that_the_job_controller_makes(
+    release: str, gate: str, manifest: str, shown: str, tmp_path: Path, krmfn: Call
+) -> None:
+    """job_scheduling_manager.go of 1.36.3, 1.37.0 and 1.38.0-beta.0: of root Jobs, and from 1.38 on of owned ones."""
+    (tmp_path / "a.yaml").write_text(manifest)
+    given = ["--feature-gates", f"WorkloadWithJob={gate},GenericWorkload=true"] if gate else []
+    words = (*given, "--as-is", "--kubernetes", release, str(tmp_path / "a.yaml"))
+    assert shown in krmfn("tree", *words).out
+    assert ("in no gang: 4 pods" in krmfn("fit", *words).out) == (shown == LOOSE)
+
+
+def test_an_upgrade_tells_which_gangs_the_job_controller_makes(tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "a.yaml").write_text(f"{BY_JOB}{SPEC}---\n{BY_CRON}{OWN % ''}{SPEC}")
+    gained = "1.38 creates gangs for CronJob night if the feature gate WorkloadWithJob is on; Kubernetes 1.37 does not."
+    assert gained in " ".join(
+        krmfn("upgrade", "--kubernetes", "1.37", "--to", "1.38", str(tmp_path)).out.replace("\n#", "").split()
+    )
+    off = ("--feature-gates", "WorkloadWithJob=false")
+    assert "gangs" not in krmfn("upgrade", *off, "--kubernetes", "1.37", "--to", "1.38", str(tmp_path)).out
+    on = ("--feature-gates", "WorkloadWithJob=true")
+    lost = "1.36 creates gangs for Job train; Kubernetes 1.37 does not."
+    done = krmfn("upgrade", *on, "--kubernetes", "1.36", "--to", "1.37", str(tmp_path)).out
+    assert lost in " ".join(done.replace("\n#", "").split())
+    assert "creates gangs" not in krmfn("upgrade", "--kubernetes", "1.36", "--to", "1.37", str(tmp_path)).out

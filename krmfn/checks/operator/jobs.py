@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from krmfn.checks.rule import rule
 from krmfn.config import Settings
@@ -11,9 +11,10 @@ from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS
 from krmfn.model.tree import Path
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.release import first_release
 from krmfn.survey.census import Census
+from krmfn.survey.jobs import count_indexed
 
 #: `<job>-pgt-0` has to be a DNS label of 63 characters.
 LONGEST_NAME: Final = 57
@@ -80,7 +81,7 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
         return
     for job in _root_jobs(census):
         spec = as_mapping(job.value.get("spec"))
-        width = _count_indexed(spec)
+        width = count_indexed(spec)
         if width > 1 and "scheduling" not in spec:
             message = (
                 f"{first_release('job-groups')} creates a gang for {width} pods of this Job; {settings.release} "
@@ -100,7 +101,7 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
     if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
-        width = _count_indexed(as_mapping(job.value.get("spec")))
+        width = count_indexed(as_mapping(job.value.get("spec")))
         concerned = settings.has("job-scheduling") or width > 1
         if concerned and (len(job.name.encode()) > LONGEST_NAME or "." in job.name):
             wrong = "has a dot" if "." in job.name else f"has {len(job.name.encode())} bytes"
@@ -135,12 +136,6 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
         message = f"controllerRef names {item.kind} {item.name}, whose pods are not linked to a group: {effect}"
         hint = f"Set {'.'.join(settings.release.link)} in the pod template, as krmfn generate does."
         yield Finding(workload.item, ("spec", "controllerRef"), message, item.name, hint=hint)
-
-
-def _count_indexed(spec: Mapping[str, Any]) -> int:
-    """The pods of a Job whose pods all run at once, each under its index: the ones that are a gang; 0 of others."""
-    width = as_int(spec.get("parallelism")) or 0
-    return width if spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width else 0
 
 
 def _root_jobs(census: Census) -> Iterator[Item]:
