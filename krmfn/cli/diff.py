@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.cli.configuration import Configurations, refuse_assumed
@@ -24,6 +24,7 @@ from krmfn.cli.options import (
 )
 from krmfn.cli.reading import find_rendered, miss_state, read_definitions, read_worlds, share
 from krmfn.config import Settings
+from krmfn.forecast.standing import Outlook
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.pipeline import complete, foresee
@@ -31,6 +32,7 @@ from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.releases.release import find_release
 from krmfn.reports import FORMATS, plans
+from krmfn.reports.outlook_view import MEANINGS, View, list_places
 from krmfn.reports.plans import to_results
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.files import GIT, name_state
@@ -102,7 +104,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         report_aside(reasons, options)
         return 2
     entries: list[Entry] = []
-    shifts: list[Shift] | None = [] if options["cluster"] else None
+    pictures: list[tuple[View | None, View]] = []
     version = options["to_kubernetes"] or ""
     definitions = read_definitions(options)
     known_definitions = Definitions(new.worlds)
@@ -115,8 +117,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             definitions=definitions, is_base=after.is_base, rivals=known_definitions.near(after)
         )
         entries += _plan(was, now._replace(settings=settings), options)
-        if shifts is not None:
-            shifts += _foresee(was, now, options)
+        if options["cluster"]:
+            pictures.append(_foresee(was, now, options))
     # Nobody knows what a broken document would be: its file is compared no more than what cannot be rendered.
     broken = {problem.file.path for problem in problems if hides(problem) and problem.file}
     entries = [entry for entry in entries if entry.file is None or entry.file.path not in broken]
@@ -125,9 +127,11 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return 2
     skipped = {note.file: note for note in noted if note.tags.get("rule") == "skipped"}
     report_aside((*problems, *skipped.values()), options)
-    plan = Plan(tuple(entries), None if shifts is None else tuple(shifts))
+    plan = _tell_cluster(Plan(tuple(entries)), pictures) if options["cluster"] else Plan(tuple(entries))
     if options["output"] in plans.FORMATS:
-        show(plans.render_plan(plan, options["output"], color=is_colored(options)), options["output"])
+        show(
+            plans.render_plan(plan, options["output"], color=is_colored(options), pictures=pictures), options["output"]
+        )
     else:
         report(to_results(plan), options)
     return 2 if broken else int(plan.is_refused or plan.is_harmful)
@@ -147,28 +151,44 @@ def _refuse_assumed(before: State, options: Mapping[str, Any], words: Sequence[s
         raise refuse_assumed("diff --to-kubernetes", find_release(options["to_kubernetes"]), words)
 
 
-def _foresee(old: State | None, new: State, options: Mapping[str, Any]) -> Iterator[Shift]:
-    """The gangs of a world whose outlook in the cluster changes."""
+def _foresee(old: State | None, new: State, options: Mapping[str, Any]) -> tuple[View | None, View]:
+    """What would become of the gangs of a world in the cluster, in either state."""
     from krmfn.cli.fit import find_asker
-    from krmfn.reports.outlook_view import MEANINGS
 
     before, after = (
-        {
-            each.name: each
-            for each in foresee(state.items, state.settings, find_asker(state.settings, options)).standings
-        }
+        View(new.world.name, foresee(state.items, state.settings, find_asker(state.settings, options)))
         if state
-        else {}
+        else None
         for state in (old, new)
     )
+    assert after is not None  # there is a new state
+    return before, after
+
+
+def _tell_cluster(plan: Plan, pictures: Iterable[tuple[View | None, View]]) -> Plan:
+    """The plan with the gangs whose outlook changes, and the pods that have to make room for that."""
+    shifts: list[Shift] = []
+    gone: list[str] = []
+    for before, after in pictures:
+        shifts += _compare(before.outlook if before else None, after.outlook)
+        gone += [pod for pod in after.outlook.preempted if not before or pod not in before.outlook.preempted]
+    return plan._replace(shifts=tuple(shifts), preempted=tuple(dict.fromkeys(gone)))
+
+
+def _compare(old: Outlook | None, new: Outlook) -> Iterator[Shift]:
+    """The gangs of which something else becomes, and those whose pods are in other domains."""
+    before, after = ({each.name: each for each in (state.standings if state else ())} for state in (old, new))
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
-        if was and now and was.verdict == now.verdict:
+        places = [list_places(each, new) if each else {} for each in (was, now)]
+        grows = [each.why if each and each.verdict == "grows" else "" for each in (was, now)]
+        moves = bool(new.key and places[0] and places[1] and places[0] != places[1])
+        if was and now and not moves and (was.verdict, grows[0]) == (now.verdict, grows[1]):
             continue
-        harmful = now is not None and now.verdict == "never"
+        harmful = now is not None and now.verdict == "never" and (was is None or was.verdict != "never")
         why, way_out = (now.why, now.way_out) if now and now.verdict != "runs" else ("", "")
         past, present = (MEANINGS[each.verdict] if each else "" for each in (was, now))
-        yield Shift(name, past, present, why, way_out, harmful)
+        yield Shift(name, past, present, why, way_out, harmful, new.key, *places)
 
 
 def _plan(old: State | None, new: State, options: Mapping[str, Any]) -> Sequence[Entry]:

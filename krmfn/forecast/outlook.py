@@ -90,8 +90,10 @@ def forecast(
     release = str(settings.release) if results else ""
     facts = census.facts
     key = find_key(facts, ordered)
-    loads = None if facts.nodes is None else list_loads(facts, ordered, roster.bound, loose, key)
-    return Outlook(tuple(ordered), loads, key, loose, release)
+    gone = tuple(results.get("together 0", {}).get("preempted", ()))
+    bound = [pod for pod in roster.bound if pod.name not in gone]
+    loads = None if facts.nodes is None else list_loads(facts, ordered, bound, loose, key)
+    return Outlook(tuple(ordered), loads, key, loose, release, gone)
 
 
 def _grow(census: Census, trees: bool) -> Iterator[_RootedTree]:

@@ -66,13 +66,14 @@ class Load(NamedTuple):
 class Outlook(NamedTuple):
     """What would become of all gangs, in the order in which the scheduler takes them. `loads` are the nodes (None when
     nobody described them), `key` the topology key of their domains; `loose` is what became of waiting pods in no group.
-    `simulator` is the release that was asked, empty without."""
+    `simulator` is the release that was asked, empty without; `preempted` are the pods that had to make room then."""
 
     standings: tuple[Standing, ...]
     loads: tuple[Load, ...] | None
     key: str
     loose: tuple[Place, ...]
     simulator: str = ""
+    preempted: tuple[str, ...] = ()
 
     @property
     def is_hopeless(self) -> bool:

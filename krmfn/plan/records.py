@@ -64,7 +64,8 @@ class Entry(NamedTuple):
 
 class Shift(NamedTuple):
     """A gang whose outlook in the cluster changes, from `before` to `after`: what would become of it in either state,
-    empty where it is not there. `why` says what keeps it from running then, `harmful` whether that is new."""
+    empty where it is not there. `why` says what keeps it from running then, `harmful` whether that is new. `origin` and
+    `target` are where its pods would be in either state, with their number: domains of the topology `key`, or nodes."""
 
     gang: str
     before: str
@@ -72,14 +73,18 @@ class Shift(NamedTuple):
     why: str
     way_out: str
     harmful: bool
+    key: str = ""
+    origin: Mapping[str, int] = {}
+    target: Mapping[str, int] = {}
 
 
 class Plan(NamedTuple):
     """Every object of both states, in the order of the new one; removed objects at the end. `shifts` is None where no
-    cluster was given."""
+    cluster was given; `preempted` are the pods that have to make room in the new state and not in the old one."""
 
     entries: tuple[Entry, ...]
     shifts: tuple[Shift, ...] | None = None
+    preempted: tuple[str, ...] = ()
 
     @property
     def counts(self) -> Mapping[Action, int]:

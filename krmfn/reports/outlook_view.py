@@ -108,12 +108,31 @@ def list_nodes(standing: Standing) -> list[tuple[str, int]]:
     return sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
+def list_places(standing: Standing, outlook: Outlook) -> dict[str, int]:
+    """The domains of an outlook's nodes that a gang would get, with how many of its pods; nodes where it has none."""
+    domains = {load.name: load.domain for load in outlook.loads or () if load.domain}
+    found: dict[str, int] = {}
+    for node, pods in list_nodes(standing):
+        found[domains.get(node, node)] = found.get(domains.get(node, node), 0) + pods
+    return found
+
+
 def spell_nodes(standing: Standing, most: int = 4) -> str:
     """The same in words: the first `most` of them."""
     nodes = list_nodes(standing)
     shown = [f"{name} ×{count}" if count > 1 else name for name, count in nodes[:most]]
     rest = len(nodes) - most
     return ", ".join(shown) + (f" and {rest} more nodes" if rest > 1 else f", {nodes[most][0]}" if rest == 1 else "")
+
+
+def spell_preempted(pods: Sequence[str], most: int = 4) -> str:
+    """Who makes room.
+
+    >>> spell_preempted(["ml/a", "ml/b", "ml/c"], 2)
+    'preempted: ml/a, ml/b and 1 more pod'
+    """
+    rest = len(pods) - most
+    return f"preempted: {', '.join(pods[:most])}" + (f" and {count(rest, 'more pod')}" if rest > 0 else "")
 
 
 def list_resources(loads: Sequence[Load]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.forecast.standing import Load, Outlook, Place, Standing
@@ -20,6 +20,7 @@ from krmfn.reports.outlook_view import (
     sort_alike,
     spell_nodes,
     spell_pods,
+    spell_preempted,
     spell_share,
     spell_verdict,
     summarize,
@@ -76,6 +77,8 @@ def _tell_world(view: View, color: bool) -> Iterator[str]:
             if outlook.simulator
             else f"in no gang: {count(len(outlook.loose), 'pod')}"
         )
+    if outlook.preempted:
+        yield channels.line(spell_preempted(outlook.preempted))
     if outlook.loads and any(load.gangs or load.others or load.used for load in outlook.loads):
         yield ""
         yield from _list_nodes(outlook)
@@ -144,6 +147,8 @@ def _write_world(view: View) -> Iterator[str]:
     for standing in outlook.standings:
         if standing.way_out and standing.verdict != "runs":
             yield f"* {channels.code(standing.name)}: {channels.markdown(standing.way_out)}"
+    if outlook.preempted:
+        yield f"* {channels.markdown(spell_preempted(outlook.preempted))}"
     if outlook.loads and any(load.gangs for load in outlook.loads):
         yield ""
         yield from _write_nodes(outlook)
@@ -177,19 +182,38 @@ def _write_nodes(outlook: Outlook) -> Iterator[str]:
     yield "</details>"
 
 
-def _render_mermaid(views: Sequence[View]) -> str:
-    """One chart over all worlds; GitHub, GitLab and documentation sites draw it."""
+def draw_change(before: View | None, after: View) -> Iterator[str]:
+    """Lines of Markdown: the nodes whose pods of gangs change, before and after, in one chart."""
+    old, new = (view.outlook.loads or () if view else () for view in (before, after))
+    held = {load.name: load.gangs for load in old}
+    differ = {load.name for load in new if load.gangs != held.get(load.name, {})}
+    if not differ:
+        return
+    views = [
+        view._replace(outlook=view.outlook._replace(loads=tuple(x for x in view.outlook.loads if x.name in differ)))
+        for view in (before, after)
+        if view and view.outlook.loads
+    ]
+    yield from ("", "```mermaid", _render_mermaid(views, ("before", "after")[-len(views) :]).rstrip("\n"), "```")
+
+
+def _render_mermaid(views: Sequence[View], titles: Sequence[str] = ()) -> str:
+    """One chart over all worlds, or over states of one, which have `titles` and the same colours; GitHub, GitLab and
+    documentation sites draw it."""
     lines = ["flowchart LR"]
+    names = dict.fromkeys(standing.name for view in views for standing in view.outlook.standings)
+    shared = {name: f"g{number % len(LIGHT)}" for number, name in enumerate(names)} if titles else None
     for number, view in enumerate(views):
-        lines += _draw_chart(view.outlook, f"w{number}")
+        chart = _draw_chart(view.outlook, f"w{number}", shared)
+        lines += [f'  subgraph s{number}["{titles[number]}"]', *chart, "  end"] if titles else chart
     for number, (fill, ink) in enumerate(LIGHT):
         lines.append(f"  classDef g{number} fill:{fill},stroke:{fill},color:{ink}")
     lines.append("  classDef free fill:none,stroke:#888888,stroke-dasharray:3")
     return "\n".join(lines) + "\n"
 
 
-def _draw_chart(outlook: Outlook, name: str) -> Iterator[str]:
-    colors = {standing.name: f"g{number % len(LIGHT)}" for number, standing in enumerate(outlook.standings)}
+def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None = None) -> Iterator[str]:
+    colors = colors or {each.name: f"g{number % len(LIGHT)}" for number, each in enumerate(outlook.standings)}
     grouped = group_alike(outlook.loads or ())[:_MOST_LINES]
     domains = dict.fromkeys(load.domain for load, _ in grouped)
     for place, domain in enumerate(sorted(domains)):
@@ -219,7 +243,7 @@ def _draw_chart(outlook: Outlook, name: str) -> Iterator[str]:
 
 def _render_document(views: Sequence[View], form: str) -> str:
     """One document: an outlook, or with several worlds a list of them."""
-    outlooks = [_spell(view) for view in views]
+    outlooks = [spell_outlook(view) for view in views]
     document = outlooks[0] if len(outlooks) == 1 else {"worlds": outlooks}
     if form == "json":
         return channels.json(document)
@@ -228,13 +252,15 @@ def _render_document(views: Sequence[View], form: str) -> str:
     return write_yaml(document)
 
 
-def _spell(view: View) -> dict[str, Any]:
+def spell_outlook(view: View) -> dict[str, Any]:
+    """An outlook as plain values, as pages draw it."""
     outlook = view.outlook
     document: dict[str, Any] = {"world": view.world} if view.world else {}
     document |= {
         "simulator": outlook.simulator or None,
         "gangs": [_spell_standing(standing) for standing in outlook.standings],
         "podsWithoutGroup": [_spell_place(place) for place in outlook.loose],
+        **({"preempted": list(outlook.preempted)} if outlook.preempted else {}),
     }
     if outlook.loads is not None:
         document |= {"topologyKey": outlook.key, "nodes": [_spell_load(load) for load in outlook.loads]}

@@ -16,6 +16,7 @@ from krmfn.krm.results import ABSENT, FileRef, Result
 from krmfn.model.showing import HIDDEN
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
+from krmfn.reports.outlook_view import View, spell_preempted
 from krmfn.reports.paint import BOLD, CYAN, FAINT, GREEN, RED, YELLOW, paint
 
 FORMATS: Final = ("text", "json", "markdown")
@@ -42,13 +43,16 @@ _COLORS: Final[Mapping[Action, str]] = {
 }
 
 
-def render_plan(plan: Plan, form: str = "text", *, color: bool = False) -> str:
-    """Spell `plan` in one of FORMATS. `color` matters to text alone."""
+def render_plan(
+    plan: Plan, form: str = "text", *, color: bool = False, pictures: Sequence[tuple[View | None, View]] = ()
+) -> str:
+    """Spell `plan` in one of FORMATS. `color` matters to text alone; `pictures` are what would become of the gangs of
+    each world, before and after."""
     match form:
         case "json":
-            return channels.json(_to_document(plan))
+            return channels.json(_to_document(plan, pictures))
         case "markdown":
-            return _render_markdown(plan)
+            return _render_markdown(plan, pictures)
     return _render_text(plan, color)
 
 
@@ -67,12 +71,13 @@ def _render_text(plan: Plan, color: bool) -> str:
             lines.append(f"  {name}{channels.line(f'  ({place})' if place else '')}")
             lines += [f"      {line}" for line in _describe(entry, color)]
         lines.append("")
-    if plan.shifts:
+    if plan.shifts or plan.preempted:
         lines.append("In the cluster")
-        for shift in plan.shifts:
+        for shift in plan.shifts or ():
             told = channels.line(f"{shift.gang}: {_tell_shift(shift)}")
             lines.append(f"  {paint(told, RED if shift.harmful else '', color)}")
             lines += [channels.line(f"      {text}") for text in (shift.why, shift.way_out) if text]
+        lines += [channels.line(f"  {spell_preempted(plan.preempted)}")] if plan.preempted else []
         lines.append("")
     elif plan.shifts is not None:
         lines += ["In the cluster: the same gangs run as before.", ""]
@@ -98,9 +103,23 @@ def _summarize(plan: Plan) -> str:
 
 
 def _tell_shift(shift: Shift) -> str:
-    """`starts before, never starts now`."""
-    parts = [f"{shift.before} before"] if shift.before else ["new"]
-    return ", ".join([*parts, f"{shift.after} now" if shift.after else "gone now"])
+    """`starts before, never starts now`; `starts, and moves from rack a ×2 to rack b ×2`."""
+    origin, target = (_spell_where(shift.key, each) for each in (shift.origin, shift.target))
+    if shift.before == shift.after:
+        return (
+            f"{shift.after}, and moves from {origin} to {target}" if origin and target else f"{shift.after}, as before"
+        )
+    word = "in" if shift.key else "on"
+    parts = [f"{shift.before} before{f' {word} {origin}' if origin else ''}"] if shift.before else ["new"]
+    now = f"{shift.after} now{f' {word} {target}' if target else ''}"
+    return ", ".join([*parts, now if shift.after else "gone now"])
+
+
+def _spell_where(key: str, pods: Mapping[str, int]) -> str:
+    """`rack a ×2, b`; empty where no pod has a node."""
+    named = [f"{name} ×{number}" if number > 1 else name for name, number in list(pods.items())[:4]]
+    more = f" and {len(pods) - 4} more" if len(pods) > 4 else ""
+    return f"{key.rpartition('/')[2] or 'node'} {', '.join(named)}{more}" if named else ""
 
 
 def _spell_place(file: FileRef | None) -> str:
@@ -151,7 +170,7 @@ def _describe(entry: Entry, color: bool) -> Iterator[str]:
             yield line(f"  {place.ref} {format_path(place.path)}{f'  ({where})' if where else ''}")
 
 
-def _render_markdown(plan: Plan) -> str:
+def _render_markdown(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> str:
     """A heading, the verdict, a table, then details of what is refused or has to be replaced."""
     lines = ["## Update plan", "", _verdict(plan), "", _summarize(plan), ""]
     folded = _fold(plan)
@@ -163,20 +182,32 @@ def _render_markdown(plan: Plan) -> str:
             for entry, worlds in changed
         ]
         lines.append("")
-    if plan.shifts:
-        lines += ["### In the cluster", "", "| gang | outlook | why |", "|---|---|---|"]
-        for shift in plan.shifts:
-            sign = "🔴 " if shift.harmful else ""
-            why = " ".join(text for text in (shift.why, shift.way_out) if text)
-            outlook = f"{sign}{channels.markdown(_tell_shift(shift))}"
-            lines.append(f"| {channels.code(shift.gang)} | {outlook} | {channels.markdown(why)} |")
-        lines.append("")
-    elif plan.shifts is not None:
-        lines += ["In the cluster, the same gangs run as before.", ""]
+    if plan.shifts is not None:
+        lines += [*_write_cluster(plan, pictures), ""]
     for entry, worlds in changed:
         if entry.reasons or entry.consequences:
             lines += [f"### {channels.code(str(entry.ref))}{_mark(worlds)}", "", *_details(entry), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _write_cluster(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> Iterator[str]:
+    """What becomes of the gangs: a table, who makes room, and the nodes before and after."""
+    from krmfn.reports.outlooks import draw_change
+
+    if not plan.shifts and not plan.preempted:
+        yield "In the cluster, the same gangs run as before."
+        return
+    yield from ("### In the cluster", "")
+    if plan.shifts:
+        yield from ("| gang | outlook | why |", "|---|---|---|")
+    for shift in plan.shifts or ():
+        why = ". ".join(text.rstrip(".") for text in (shift.why, shift.way_out) if text)
+        outlook = f"{'🔴 ' if shift.harmful else ''}{channels.markdown(_tell_shift(shift))}"
+        yield f"| {channels.code(shift.gang)} | {outlook} | {channels.markdown(why)} |"
+    if plan.preempted:
+        yield from ("", f"🔴 {channels.markdown(spell_preempted(plan.preempted))}")
+    for before, after in pictures:
+        yield from draw_change(before, after)
 
 
 def _mark(worlds: str) -> str:
@@ -216,7 +247,7 @@ def _details(entry: Entry) -> Iterator[str]:
             yield f"* {channels.code(str(place.ref))} {field}{f' in {channels.code(where)}' if where else ''}"
 
 
-def _to_document(plan: Plan) -> dict[str, Any]:
+def _to_document(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> dict[str, Any]:
     """The plan as plain values; keys without a value are left out."""
     document: dict[str, Any] = {
         "entries": [_spell_entry(entry) for entry in plan.entries],
@@ -224,7 +255,13 @@ def _to_document(plan: Plan) -> dict[str, Any]:
         "refused": plan.is_refused,
     }
     if plan.shifts is not None:
+        from krmfn.reports.outlooks import spell_outlook
+
         document["cluster"] = [_spell_shift(shift) for shift in plan.shifts]
+        document["preempted"] = list(plan.preempted)
+        document["outlooks"] = [
+            {"before": before and spell_outlook(before), "after": spell_outlook(after)} for before, after in pictures
+        ]
     return document
 
 
@@ -235,7 +272,8 @@ def _spell_shift(shift: Shift) -> dict[str, Any]:
         "after": shift.after or None,
         "harmful": shift.harmful,
     }
-    document |= {"why": shift.why} if shift.why else {}
+    told = {"key": shift.key, "from": dict(shift.origin), "to": dict(shift.target), "why": shift.why}
+    document |= {key: entry for key, entry in told.items() if entry}
     return document | ({"change": shift.way_out} if shift.way_out else {})
 
 

@@ -315,12 +315,12 @@ def test_a_change_that_takes_away_the_room_is_told(cluster: Path, krmfn: Call) -
     (cluster / "new.yaml").write_text(yaml.safe_dump(make_job("fits", 2, 5)))
     done = krmfn("diff", "one.yaml", "new.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
     assert done.code == 1
-    assert "ml/job-fits: starts before, never starts now" in done.out
+    assert "ml/job-fits: starts before on node gpu-1, gpu-2, never starts now" in done.out
     assert "2 Insufficient nvidia.com/gpu" in done.out
     markdown = krmfn(
         "diff", "one.yaml", "new.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", "markdown"
     ).out
-    assert "| `ml/job-fits` | 🔴 starts before, never starts now |" in markdown
+    assert "| `ml/job-fits` | 🔴 starts before on node gpu-1, gpu-2, never starts now |" in markdown
     slow = ("--simulator", "./slow", "-o", "json")  # nobody knows more than what is proved
     document = json.loads(krmfn("diff", "new.yaml", "one.yaml", "--cluster", "cluster.yaml", *slow).out)
     assert document["cluster"][0]["harmful"] is False
