@@ -62,7 +62,7 @@ def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
         if not options["as_is"]:
             items, more = complete(items, settings)
             results += [(world.name, result) for result in judged.judge_results(world, settings, more)]
-        items = add_own_groups(items, settings)
+        items = add_own_groups(items, settings, several=True)
         trees = grow(items, settings)
         loose = list_loose(items, trees)
         names = set(loose)

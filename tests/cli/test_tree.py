@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.conftest import Call
+from tests.cli.conftest import ROOT, Call
 from tests.workspace.repositories import JOB
 
 GROUP = ("--kubernetes", "1.37")
@@ -211,6 +211,21 @@ def test_the_groups_that_the_job_controller_makes(
     words = (*given, "--as-is", "--kubernetes", release, str(tmp_path / "a.yaml"))
     assert shown in krmfn("tree", *words).out
     assert ("in no gang: 4 pods" in krmfn("fit", *words).out) == (shown == LOOSE)
+
+
+def test_the_group_of_a_template_that_jobs_name(tmp_path: Path, krmfn: Call) -> None:
+    page = (ROOT / "docs/rules/delegated-template-unknown.md").read_text()
+    good = page.partition('title="good.yaml"\n')[2].partition("```")[0]
+    (tmp_path / "a.yaml").write_text(good)
+    words = ("tree", "--as-is", str(tmp_path / "a.yaml"), "--kubernetes")
+    shown = "Workload ml/sim: for JobSet sim\n└─ PodGroup ml/sim-pgt-0: both pods start together, or none"
+    assert shown in krmfn(*words, "1.37").out
+    assert "PodGroup" not in krmfn(*words, "1.38").out
+    named = good.replace("name: first}}", "name: first, scheduling.k8s.io/workload-name: sim}}", 1)
+    (tmp_path / "a.yaml").write_text(named.replace("replicas: 1", "replicas: 2", 1))
+    out = krmfn(*words, "1.38").out
+    assert "├─ PodGroup ml/sim-pgt-0-0: both pods" in out
+    assert "└─ PodGroup ml/sim-pgt-0-1: both pods" in out
 
 
 def test_an_upgrade_tells_which_gangs_the_job_controller_makes(tmp_path: Path, krmfn: Call) -> None:

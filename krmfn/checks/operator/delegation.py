@@ -5,18 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.operator.jobs import TEMPLATE_ANNOTATION
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
-from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.tree import Path
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
-from krmfn.releases.spelling import list_words
-from krmfn.survey.census import Census
+from krmfn.model.values import as_text, dig
+from krmfn.survey.census import Census, Template
+from krmfn.survey.jobs import (
+    TEMPLATE_ANNOTATION,
+    WORKLOAD_ANNOTATION,
+    Delegation,
+    find_jobs,
+    is_suspended,
+    read_delegation,
+)
 
 
 @rule(
@@ -25,55 +29,60 @@ from krmfn.survey.census import Census
     "The Job controller creates no group from the template that the annotation group-template-name names.",
     needs="job-scheduling",
 )
-def find_template_unknown(census: Census, _: Settings) -> Iterator[Finding]:
+def find_template_unknown(census: Census, settings: Settings) -> Iterator[Finding]:
     """No such template, more Jobs than it can have groups, or Jobs that are suspended at first: then a warning."""
-    for jobset, path, name, replicas in _delegated(census):
-        for message, hint in _list_reasons(census, jobset, name, replicas):
-            yield Finding(jobset, path, message, name, hint=hint)
-        if dig(jobset.value, "spec", "suspend") is True or KUEUE_QUEUE in jobset.labels:
+    for template in (each for each in census.templates if not each.link):
+        delegation = read_delegation(census, settings, template)
+        if delegation is None:
+            continue
+        item, path = template.item, (*delegation.place, TEMPLATE_ANNOTATION)
+        name = as_text(delegation.annotations.get(TEMPLATE_ANNOTATION))
+        for message, hint in _list_reasons(settings, delegation, template, name):
+            yield Finding(item, path, message, name, hint=hint)
+        if is_suspended(item) or KUEUE_QUEUE in item.labels:
             message = (
                 "the Jobs are created suspended, which counts as started: the Job controller never creates their "
                 "groups, and the pods are scheduled one by one"
             )
             hint = "Link the pod templates to PodGroups in Git instead."
-            yield Finding(jobset, path, message, name, hint=hint, severity="warning")
+            yield Finding(item, path, message, name, hint=hint, severity="warning")
 
 
-def _list_reasons(census: Census, jobset: Item, name: str, replicas: int) -> Iterator[tuple[str, str]]:
+def _list_reasons(
+    settings: Settings, delegation: Delegation, template: Template, name: str
+) -> Iterator[tuple[str, str]]:
     """What is wrong with a template that Jobs name, and what to do."""
-    wanted = ("jobset.x-k8s.io", "JobSet", jobset.name)
-    found = (w for w in census.workloads.values() if w.namespace == jobset.space and w.controller == wanted)
-    workload = next(found, None)
-    words = list_words(("podGroupTemplates",))
-    top = {each for each, (place, _) in workload.templates.items() if place[1] in words} if workload else set()
-    if workload is None:
+    is_named = settings.release.has("named-delegation")
+    workload, top = delegation.workload, delegation.templates
+    wanted = as_text(delegation.annotations.get(WORKLOAD_ANNOTATION))
+    if is_named and not (name and wanted):
+        if template.item.kind == "JobSet":  # of others the API server says it
+            message = f"the annotation {WORKLOAD_ANNOTATION if name else TEMPLATE_ANNOTATION} is missing"
+            yield f"{message}: the API server refuses the Jobs", "Set both annotations, or none."
+    elif workload is None and is_named:
         yield (
-            f"no Workload with the controllerRef JobSet {jobset.name} in the files checked: the Jobs get no groups, "
-            "and their pods are scheduled one by one",
+            f"no Workload {wanted} in the files checked: the Job controller creates no pods until it is there",
+            "Add this Workload, or correct the annotation.",
+        )
+    elif workload is None:
+        yield (
+            f"no Workload with the controllerRef JobSet {template.item.name} in the files checked: the Jobs get no "
+            "groups, and their pods are scheduled one by one",
             "Add a Workload with controllerRef {apiGroup: jobset.x-k8s.io, kind: JobSet} and this template.",
         )
     elif name not in top:
+        effect = "the Job controller creates no pods" if is_named else "the Jobs are created without groups"
         yield (
-            f'Workload {workload.name} has no template "{name}" at the top level{suggest(name, top)}: the Jobs are '
-            "created without groups",
+            f'Workload {workload.name} has no template "{name}" at the top level{suggest(name, top)}: {effect}',
             f"Use one of: {', '.join(sorted(top)) or 'none'}.",
         )
-    if replicas > 1:
+    jobs = find_jobs(template)
+    if jobs and jobs.number and jobs.number > 1 and not is_named:
         yield (
-            f"{replicas} Jobs use the template {name}, and the name of the PodGroup depends only on the Workload and "
-            "the template: the second Job fails with AlreadyExists and creates no pods",
+            f"{jobs.number} Jobs use the template {name}, and the name of the PodGroup depends only on the Workload "
+            "and the template: the second Job fails with AlreadyExists and creates no pods",
             "Split the replicated job into entries with replicas: 1, each with a separate template.",
         )
-
-
-def _delegated(census: Census) -> Iterator[tuple[Item, Path, str, int]]:
-    for jobset in census.kind("jobset.x-k8s.io", "JobSet"):
-        for index, entry in enumerate(as_list(dig(jobset.value, "spec", "replicatedJobs"))):
-            name = as_text(as_mapping(dig(entry, "template", "metadata", "annotations")).get(TEMPLATE_ANNOTATION))
-            if name:
-                path = ("spec", "replicatedJobs", index, "template", "metadata", "annotations", TEMPLATE_ANNOTATION)
-                replicas = as_int(dig(entry, "replicas"))
-                yield jobset, path, name, 1 if replicas is None else replicas
 
 
 @rule(

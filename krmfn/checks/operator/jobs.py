@@ -14,7 +14,7 @@ from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.release import first_release
 from krmfn.survey.census import Census
-from krmfn.survey.jobs import count_indexed
+from krmfn.survey.jobs import TEMPLATE_ANNOTATION, count_indexed
 
 #: `<job>-pgt-0` has to be a DNS label of 63 characters.
 LONGEST_NAME: Final = 57
@@ -66,9 +66,6 @@ def find_scheduling_ignored(census: Census, settings: Settings) -> Iterator[Find
                 yield Finding(jobset, place, message, hint=hint)
 
 
-TEMPLATE_ANNOTATION: Final = "scheduling.k8s.io/group-template-name"
-
-
 @rule(
     "job-gang-lost",
     "warning",
@@ -103,7 +100,8 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
     for job in _root_jobs(census):
         width = count_indexed(as_mapping(job.value.get("spec")))
         concerned = settings.has("job-scheduling") or width > 1
-        if concerned and (len(job.name.encode()) > LONGEST_NAME or "." in job.name):
+        is_long = len(job.name.encode()) > LONGEST_NAME and not settings.release.has("cut-names")
+        if concerned and (is_long or "." in job.name):
             wrong = "has a dot" if "." in job.name else f"has {len(job.name.encode())} bytes"
             message = (
                 f"the name {wrong}, and the Job controller needs {job.name[:20]}…-pgt-0 to be a DNS label: it "
@@ -123,7 +121,8 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Fin
         templates = census.templates_of(item) if item is not None else ()
         if item is None or not templates or any(template.link for template in templates):
             continue
-        delegated = item.kind == "JobSet" and TEMPLATE_ANNOTATION in str(item.value)
+        named = item.kind == "JobSet" or settings.release.has("named-delegation")
+        delegated = named and TEMPLATE_ANNOTATION in str(item.value)
         if delegated:
             continue
         effect = "the reference has no effect, and the pods are scheduled one by one"
