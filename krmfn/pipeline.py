@@ -368,6 +368,7 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     from krmfn.model.gates import note_gates
     from krmfn.reconcile import Wanted
     from krmfn.targets import emit
+    from krmfn.targets.emission import Emission
 
     wanted: list[Wanted] = []
     objects: list[Mapping[str, Any]] = []
@@ -380,7 +381,9 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
         informed = settings._replace(priority_classes=read_given_classes(settings.cluster, classes))
     for gang, owners, shaping in found.asked:
         findings += shaping
-        emission = emit(gang, informed)
+        # What is refused already is not written: the API server would only refuse it again.
+        refused = any(_rate(finding) == "error" for finding in shaping)
+        emission = Emission((), (), ()) if refused else emit(gang, informed)
         wanted.append(Wanted(gang, owners, emission))
         findings += [note.on(owners[0]) for note in emission.notes]
         findings += check_generated(wanted[-1], settings, accepted)

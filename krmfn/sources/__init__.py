@@ -112,10 +112,15 @@ def _read(manifest: Manifest) -> SourceReading:
         manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} has no pods: nothing is at {places}")
     if group is not None and not manifest.counting:
         _check_bridge(manifest, group)
-        if manifest.options.slices:
+        options = manifest.options
+        if options.slices:
             from krmfn.sources.slices import check_slices
 
             check_slices(manifest, group)
+        if options.min_count == "MinReplicas" or options.min_groups is not None or options.group_min_counts:
+            from krmfn.sources.slices import check_minima
+
+            check_minima(manifest, group)
     return SourceReading(None if manifest.refused else group, tuple(manifest.notes), manifest.value)
 
 

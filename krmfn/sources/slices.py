@@ -1,4 +1,5 @@
-"""Slices: pods of one template in nested groups, by their numbers. What speaks against them, before any is made."""
+"""Slices: pods of one template in nested groups, by their numbers. And minima of roles. What speaks against them,
+before any is made."""
 
 from __future__ import annotations
 
@@ -6,13 +7,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from krmfn.model.marks import KUEUE_MINIMUM
 from krmfn.model.tree import Group, Leaf, leaves
+from krmfn.model.values import as_mapping
 from krmfn.releases.groups import read_limits
 from krmfn.releases.release import first_release
 from krmfn.sources.manifest import Manifest
 
 #: So many PodGroups one resource can have: each is an object in Git. Nobody has more replicas or racks for one gang.
 MOST_GROUPS: Final = 5000
+_ANNOTATIONS: Final = ("metadata", "annotations")
 _NUMBERED: Final = (
     "Use an Indexed Job with completions equal to parallelism, a StatefulSet, a LeaderWorkerSet, a JobSet of such "
     "Jobs, or worker groups of KubeRay 1.6."
@@ -37,7 +41,7 @@ def check_slices(manifest: Manifest, group: Group) -> None:
 def _find_mistakes(manifest: Manifest, group: Group) -> Iterator[tuple[str, str]]:
     """What is wrong, and the way out."""
     release, options = manifest.settings.release, manifest.options
-    sizes = [size for _, size in options.levels]
+    keys, sizes = zip(*options.levels, strict=True)
     sliced = list_sliced(group, sizes[0])
     if not release.has("composite-groups"):
         message = f"slices are nested groups, which Kubernetes {release} does not have"
@@ -52,6 +56,10 @@ def _find_mistakes(manifest: Manifest, group: Group) -> Iterator[tuple[str, str]
     if len(sizes) > most:
         message = f"{len(sizes)} levels of slices are nested deeper than a Workload of Kubernetes {release} can be"
         yield message, f"Use at most {most} levels." if most > 0 else "Remove krmfn.dev/gang-group."
+    for key in keys:
+        if keys.count(key) > 1:
+            message = f"two levels of slices have the label {key}: the smaller slices share its value already"
+            yield message, "Remove the smaller level, or give it another label."
     for outer, inner in pairwise(sizes):
         message = f"slices of {outer} pods cannot be cut into slices of {inner}"
         if inner >= outer:
@@ -73,6 +81,34 @@ def _find_mistakes(manifest: Manifest, group: Group) -> Iterator[tuple[str, str]
         if leaf.pods // sizes[-1] > MOST_GROUPS:
             message = f"{leaf.pods} {whole} in slices of {sizes[-1]} are {leaf.pods // sizes[-1]} groups"
             yield message, f"Use slices that make at most {MOST_GROUPS} groups."
+
+
+def check_minima(manifest: Manifest, group: Group) -> None:
+    """Leave an error for each minimum that an annotation sets and the groups cannot have."""
+    options, release, kind = manifest.options, manifest.settings.release, manifest.ref.kind
+    apart = options.granularity == "Replica"
+    for key in as_mapping(manifest.get(_ANNOTATIONS)):
+        nests = key == "krmfn.dev/min-groups" or (apart and key.startswith("krmfn.dev/min-count."))
+        message, hint = "", "Remove the annotation."
+        if nests and not release.has("composite-groups"):
+            message = f"groups that wait for each other are nested, which Kubernetes {release} cannot do"
+            hint = f"Remove the annotation, or use Kubernetes {first_release('composite-groups')}."
+        elif key == "krmfn.dev/min-count" and options.min_count == "MinReplicas":
+            if apart and not options.nested and any(leaf.by for leaf in leaves(group)):
+                message = "with granularity Replica every replica is a gang of all its pods: MinReplicas has no effect"
+                hint = "Set krmfn.dev/min-groups, or krmfn.dev/min-count.<group> for a single role."
+            elif not _has_minimum(manifest):
+                message = f"no field of this {kind} says how many of its pods are enough: MinReplicas has no effect"
+                hint = "Set a number, or remove the annotation."
+        if message:
+            manifest.note("minimum-unused", (*_ANNOTATIONS, key), message, hint)
+
+
+def _has_minimum(manifest: Manifest) -> bool:
+    """Whether the resource can have a lower bound: by its kind, by Kueue, or because others say what it is made of."""
+    kind = manifest.kind
+    others = kind.group == "ray.io" or kind.name in ("AppWrapper", "TrainJob")
+    return others or any(role.minimum for role in kind.templates) or manifest.annotation(KUEUE_MINIMUM) is not None
 
 
 def _find_nearest(whole: int, wanted: int, unit: int, largest: int) -> str:

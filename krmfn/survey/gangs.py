@@ -150,6 +150,12 @@ def _weigh(note: Note, options: GangOptions, reading: SourceReading) -> Severity
     return "warning" if options.requested and note.rule == "value-unknown" else None
 
 
+def _weigh_minimum(note: Note, item: Item) -> Severity | None:
+    """A minimum of the configuration is for all resources; those that cannot have it are told, and get their gangs."""
+    configured = note.rule == "minimum-unused" and note.path[-1] not in item.annotations
+    return "warning" if configured else None
+
+
 def _ask(wishes: list[_Wish]) -> Asked:
     """One gang over `wishes`."""
     from krmfn.survey.shape import SharingResource, join, shape
@@ -160,7 +166,7 @@ def _ask(wishes: list[_Wish]) -> Asked:
     findings: list[Finding] = []
     for wish in wishes:
         shaped = shape(wish.group, wish.options)
-        findings += [note.on(wish.item) for note in shaped.notes]
+        findings += [note.on(wish.item, _weigh_minimum(note, wish.item)) for note in shaped.notes]
         groups.append(shaped.group)
     name = wishes[0].options.gang_group
     if not name:

@@ -47,12 +47,13 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     all of them. A root that waits for none (policy basic) stays so: its groups cannot start together. A quorum that is
     more than the pods is left to the target, which refuses it.
     """
-    if options.nested and any(leaf.by or leaf.number for leaf in leaves(group)):
+    if options.nested and any(leaf.number if options.slices else leaf.by for leaf in leaves(group)):
         numbers = _check_number(group, options) if isinstance(group, Composite) else ()
         found = (*_note_strangers(group, options), *numbers, *_note_minima(group, options))
         return Shaped(_nest(group, options), found)
     if options.granularity == "Replica" and any(leaf.by for leaf in leaves(group)):
-        return Shaped(_split(group, options))
+        numbers = _check_number(group, options) if isinstance(group, Composite) else ()
+        return Shaped(_split(group, options), (*numbers, *_note_strangers(group, options)))
     group = _forget_replicas(group)
     apart = isinstance(group, Composite) and group.min_group_count is None
     every = leaves(group)

@@ -101,6 +101,8 @@ REFUSED = [
         "slices of 16 pods cannot be cut into slices of 48",
         "Write the largest slices first.",
     ),
+    (make_job("zone=48, zone=16"), "two levels of slices have the label zone", "Remove the smaller level"),
+    (make_job("zone=48, rack=16, zone=8"), "two levels of slices have the label zone", "give it another label"),
     (make_job("a=96, b=48, c=24, d=12"), "4 levels of slices are nested deeper", "Use at most 3 levels."),
     (make_job("zone=48", completionMode="NonIndexed"), "have no numbers", "Use an Indexed Job"),
     (make_job("zone=48", completions=200), "have no numbers", "Use an Indexed Job"),
@@ -177,6 +179,101 @@ def test_one_number_for_several_groups_is_refused_with_slices_as_without(tmp_pat
     spec = {"headGroupSpec": box, "workerGroupSpecs": [workers]}
     done = generate(tmp_path, {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec})
     assert b"[min-count-for-groups]" in done.err
+
+
+def make_marked(kind: str, **marks: str) -> Value:
+    """A Job, or a RayCluster with two hosts a replica, with such annotations beside the opt-in."""
+    box = {"template": {"spec": BOX}}
+    workers = {"groupName": "w", "replicas": 4, "minReplicas": 2, "maxReplicas": 4, "numOfHosts": 2, **box}
+    ray: Value = {
+        **{"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "r", "namespace": "ml"}},
+        "spec": {"headGroupSpec": box, "workerGroupSpecs": [workers, {**workers, "groupName": "v"}]},
+    }
+    value = make_job("") if kind == "Job" else ray
+    named = {f"krmfn.dev/{key.replace('_', '-')}": mark for key, mark in marks.items()}
+    value["metadata"]["annotations"] = {"krmfn.dev/gang": "true", **named}
+    return value
+
+
+UNUSED = [
+    ("Job", "1.37", {"min_count": "MinReplicas"}, "no field of this Job says how many of its pods are enough"),
+    ("Job", "1.37", {"min_groups": "2"}, "min-groups has no effect: the gang is one group"),
+    ("Job", "1.37", {"min_groups": "2", "granularity": "Replica"}, "min-groups has no effect: the gang is one group"),
+    ("Job", "1.36", {"min_groups": "2"}, "nested, which Kubernetes 1.36 cannot do"),
+    ("RayCluster", "1.37", {"min_count.u": "2", "granularity": "Replica"}, "there is no such group"),
+    ("RayCluster", "1.37", {"min_count.w": "2"}, "the gang is one group"),
+    ("RayCluster", "1.37", {"min_count": "MinReplicas", "granularity": "Replica"}, "MinReplicas has no effect"),
+    ("RayCluster", "1.36", {"min_groups": "2", "granularity": "Group"}, "nested, which Kubernetes 1.36 cannot do"),
+    ("RayCluster", "1.36", {"min_count.w": "2", "granularity": "Replica"}, "nested, which Kubernetes 1.36 cannot do"),
+]
+
+
+@pytest.mark.parametrize(("kind", "release", "marks", "message"), UNUSED)
+def test_a_minimum_that_cannot_be_had_is_refused(
+    kind: str, release: str, marks: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    done = generate(tmp_path, make_marked(kind, **marks), kubernetes={"version": release})
+    assert done.code == 1
+    assert message in done.err.decode()
+    assert done.err.count(b"[minimum-unused]") == done.err.count(b"error:") == 1
+    assert b"kind: Workload" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("kind", "release", "marks"),
+    [
+        ("Job", "1.37", {"min_count": "2"}),
+        ("RayCluster", "1.37", {"min_count": "MinReplicas"}),
+        ("RayCluster", "1.37", {"min_count": "MinReplicas", "granularity": "Group"}),
+        ("RayCluster", "1.37", {"min_count.w": "1", "min_count.v": "2", "granularity": "Replica"}),
+        ("RayCluster", "1.36", {"min_count.w": "3", "granularity": "Group"}),
+        ("RayCluster", "1.37", {"min_groups": "2", "granularity": "Group"}),
+    ],
+)
+def test_a_minimum_that_can_be_had_changes_the_groups(
+    kind: str, release: str, marks: dict[str, str], tmp_path: Path
+) -> None:
+    done = generate(tmp_path, make_marked(kind, **marks), kubernetes={"version": release})
+    plain = {"granularity": marks["granularity"]} if "granularity" in marks else {}
+    usual = generate(tmp_path, make_marked(kind, **plain), kubernetes={"version": release})
+    assert done.code == usual.code == 0
+    made, was = (each.out.decode().partition("kind: Workload") for each in (done, usual))
+    assert made[1]
+    assert made[2] != was[2]
+
+
+def test_a_minimum_of_the_configuration_is_only_told_where_it_has_no_effect(tmp_path: Path) -> None:
+    done = generate(tmp_path, make_marked("Job"), gang={"minGroups": 2})
+    assert done.code == 0
+    assert b"kind: PodGroup" in done.out
+    told = call(yaml.safe_dump(make_marked("Job")).encode(), ["generate", "--config", "krmfn.yaml", "-"], tmp_path)
+    assert b"warning: Job ml/train metadata" in told.err
+
+
+def test_what_is_refused_is_told_once(tmp_path: Path) -> None:
+    """Groups that start in turn cannot be in a gang; the API server's words for the tree that they would make are
+    left out."""
+    jobs = [{"name": name, "template": {"spec": {"template": {"spec": BOX}}}} for name in ("a", "b")]
+    jobset: Value = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "s"}}
+    jobset["metadata"]["namespace"] = "ml"
+    jobset["spec"] = {"startupPolicy": {"startupPolicyOrder": "InOrder"}, "replicatedJobs": jobs}
+    marks = {"gang": "true", "gang-group": "both", "granularity": "Group", "disruption-mode": "All"}
+    both = [jobset, make_marked("Job")]
+    for each in both:
+        each["metadata"]["annotations"] = {f"krmfn.dev/{key}": mark for key, mark in marks.items()}
+    (tmp_path / "krmfn.yaml").write_text(SETTINGS_OF_1_38)
+    text = "---\n".join(map(yaml.safe_dump, both)).encode()
+    done = call(text, ["generate", "-q", "--config", "krmfn.yaml", "-"], tmp_path)
+    assert done.code == 1
+    assert done.err.count(b"error:") == done.err.count(b"[ordered-start-deadlock]") == 1
+
+
+SETTINGS_OF_1_38 = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata: {name: gangs}
+spec: {link: Auto, kubernetes: {version: "1.38"}}
+"""
 
 
 def test_a_minimum_that_is_no_number_is_told_as_annotations_are_written(tmp_path: Path) -> None:
