@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
+from krmfn.forecast.provisioning import explain_requests
 from krmfn.forecast.queued import KUEUE, explain_workload, is_workload, list_queues
 from krmfn.forecast.roster import is_owner
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
@@ -24,7 +25,7 @@ from krmfn.forecast.voices import (
 )
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
-from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.marks import KUEUE_POD_GROUP, KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER, SCHEDULERS
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
@@ -116,6 +117,20 @@ class _Controllers:
             item = above
         return item
 
+    def find_root(self, item: Item) -> tuple[str, str, str, str]:
+        """API group, kind, namespace and name of that for which an object was made, also where the data lacks it. Kueue
+        does not control the Workloads of StatefulSets, LeaderWorkerSets and groups of pods, it only owns them."""
+        top = self.find_top(item)
+        owner = find_controller(top)
+        if owner is None and is_workload(top) and (owner := find_controller(top, owns=True)):
+            above = self._index.get((*owner[:2], top.space, owner[2]))
+            return self._name_root(self.find_top(above)) if above else (*owner[:2], top.space, owner[2])
+        return self._name_root(top)
+
+    def _name_root(self, top: Item) -> tuple[str, str, str, str]:
+        group, kind, name = find_controller(top) or (top.ref.group, top.kind, top.name)
+        return group, kind, top.space, name
+
 
 def diagnose(
     item: Item, items: Sequence[Item], census: Census, outlook: Outlook, findings: Sequence[Finding]
@@ -132,7 +147,8 @@ def diagnose(
     named = {name for pod in mine for name in _name_groups(pod)}
     foreign = [each for each in items if each.ref.group in FOREIGN]
     theirs = (each for each in foreign if each is not top)
-    about += [each for each in theirs if owners.find_top(each) is top or _name(each) in named]
+    root = owners.find_root(top)
+    about += [each for each in theirs if owners.find_root(each) == root or _name(each) in named]
     about += [queue for each in about if is_workload(each) for queue in list_queues(each, foreign)]
     beside = [each for each in items if each.kind in _BETWEEN and owners.find_top(each) is top]
     beside += _find_claims(mine, items)
@@ -143,7 +159,9 @@ def diagnose(
         state += f"; they are in {'the gang' if len(standing.groups) < 2 else 'the groups below'} {standing.name}"
         if pods.older:
             state += f"; {len(pods.older)} more {'pods are' if len(pods.older) > 1 else 'pod is'} not in it"
-    queued = next(filter(None, (explain_workload(each, foreign) for each in about if is_workload(each))), None)
+    ours = [each for each in about if is_workload(each)]
+    nodeless = (found for each in ours for found in explain_requests(each, items))
+    queued = next(nodeless, None) or next(filter(None, (explain_workload(each, foreign) for each in ours)), None)
     cause = _find_cause(_Stuck(top, about, beside, told, standing, pods, wanted, queued), findings) or Explanation("")
     # Rules speak about files; here the objects come from a cluster.
     text, way_out = (
@@ -186,6 +204,8 @@ def _name_groups(pod: Item) -> Iterator[tuple[str, str, str]]:
     for row in SCHEDULERS.values():
         if name := as_text(dig(pod.value, "metadata", *row.link)):
             yield row.group, pod.space, name
+    if name := as_text(pod.labels.get(KUEUE_POD_GROUP)):
+        yield KUEUE, pod.space, name
 
 
 def _find_standing(top: Item, census: Census, outlook: Outlook) -> Standing | None:
@@ -232,7 +252,8 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
     refused = find_refused([top, *beside], told) if len(pods.mine) < wanted else None
     causes = (
         _find_elsewhere(top, own, wanted if standing else len(pods.mine)),
-        _find_suspended(top, own, queued),
+        _find_suspended([top, *beside], own, queued),
+        queued,
         _find_torn(own, pods, untold),
         _find_broken(own, "error"),
         next((found for item in about for found in read_refusals(item)), None),
@@ -240,7 +261,6 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
         _find_short(top, standing, pods, refused),
         refused,
         _find_gated(pods),
-        queued,
         _find_unadmitted(about),
         _find_untried(pods),
         _find_verdict(standing),
@@ -271,20 +291,24 @@ def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanati
     return Explanation(text, "Ask why that RayCluster, or the RayJob's submitter, does not run.")
 
 
-def _find_suspended(top: Item, own: Sequence[Finding], queued: Explanation | None) -> Explanation | None:
-    """Of what Kueue resumes, why it does not: what is proved first, then its own words."""
-    if dig(top.value, "spec", "suspend") is not True:
+def _find_suspended(made: Sequence[Item], own: Sequence[Finding], queued: Explanation | None) -> Explanation | None:
+    """Of what Kueue resumes, why it does not: what is proved first, then its own words. `made` are an object and what
+    controllers made for it."""
+    held = next((each for each in made if dig(each.value, "spec", "suspend") is True), None)
+    if held is None:
         return None
-    text = f"{top.kind} {top.name} is suspended: no pods are created"
-    queue = top.labels.get(KUEUE_QUEUE)
-    if not queue:
-        return Explanation(text, "Set spec.suspend to false.")
+    queue = next((each.labels[KUEUE_QUEUE] for each in made if each.labels.get(KUEUE_QUEUE)), "")
+    way, owner = "Set spec.suspend to false.", find_controller(made[0])
+    if queue:
+        way = f"Kueue resumes it when the queue {queue} has quota."
+    elif owner:  # what suspends it is its owner: it would be suspended again
+        way = f"Add the {owner[1]} {owner[2]} to the data: it decides when the {made[0].kind} runs."
     of_queue = [found for found in own if found.rule.startswith("kueue-")]
     return (
         _find_broken(of_queue, "error")
         or _find_broken(of_queue, "warning")
         or queued
-        or Explanation(text, f"Kueue resumes it when the queue {queue} has quota.")
+        or Explanation(f"{held.kind} {held.name} is suspended: no pods are created", way)
     )
 
 

@@ -36,6 +36,8 @@ PREVIOUS_NAMES: Final = "internal.config.kubernetes.io/previousNames"
 #: Kueue: the label that names the queue of a resource, and the annotation that says with how few pods a Job may start.
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_MINIMUM: Final = "kueue.x-k8s.io/job-min-parallelism"
+#: Kueue: the label of pods that it admits together; their Workload has this name.
+KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 #: How Flux applies an object: `Merge` adds fields to the one that the cluster has, or creates it.
 FLUX_APPLY: Final = "kustomize.toolkit.fluxcd.io/ssa"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"

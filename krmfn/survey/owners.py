@@ -21,10 +21,10 @@ def list_owned(items: Iterable[Item]) -> frozenset[int]:
     return frozenset(id(item) for item, (group, kind, name) in owned if known & {(group, kind, item.space, name)})
 
 
-def find_controller(item: Item) -> tuple[str, str, str] | None:
-    """API group, kind and name of the object that controls an item; None without."""
+def find_controller(item: Item, owns: bool = False) -> tuple[str, str, str] | None:
+    """API group, kind and name of the object that controls an item, or that only `owns` it; None without."""
     for reference in as_list(dig(item.value, "metadata", "ownerReferences")):
-        if dig(reference, "controller") is True:
+        if owns or dig(reference, "controller") is True:
             group = as_text(dig(reference, "apiVersion")).rpartition("/")[0]
             return group, as_text(dig(reference, "kind")), as_text(dig(reference, "name"))
     return None

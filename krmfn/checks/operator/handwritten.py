@@ -15,12 +15,12 @@ from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import list_names
+from krmfn.model.marks import KUEUE_POD_GROUP
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, count_pods
 
-_KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
 #: Where pods named their group for earlier releases of scheduler-plugins.
 _OLD_LABELS: Final = (
@@ -171,7 +171,7 @@ def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("kueue-group-incomplete", "error", "A plain pod group of Kueue waits for pods that do not exist.")
 def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
     """The total count is missing, differs among the pods, or is more than the pods of the group."""
-    for (_space, name), templates in group_marked(census, "labels", _KUEUE_GROUP).items():
+    for (_space, name), templates in group_marked(census, "labels", KUEUE_POD_GROUP).items():
         totals = [as_mapping(each.metadata.get("annotations")).get(_KUEUE_TOTAL) for each in templates]
         exist, wanted = count_pods(templates), parse_int(as_text(totals[0]))
         if wanted is None:
