@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.scheduler.replay import Verdict, configuration, explain, replay_one
+from conformance.scheduler.replay import FOREIGN, OFF, REASONS, Verdict, configuration, explain, replay_one
 from conformance.scheduler.storage import DATA, read
 from krmfn.catalogue import RULES
 from krmfn.config import read_settings
@@ -60,6 +60,8 @@ def compare(releases: Sequence[str], folder: Path, simulators: Path | None, ever
             _write(MISSED / f"{release}.json", missed)
             if simulators:
                 _write(MISSED / f"{release}.simulated.json", disagreements)
+    if write:
+        write_reasons()
     return 1 if wrong else 0
 
 
@@ -87,6 +89,29 @@ def ask(scenario: Value, folder: str) -> Iterator[tuple[Verdict, str]]:
         names = [name.removeprefix("composite ").partition("#")[0] for name in (verdict.root, *verdict.links)]
         if not unmade.intersection(names):
             yield verdict, next((standings[name] for name in names if name in standings), "absent")
+
+
+#: Between these lines of README.md stands the table of reasons.
+MARKS = ("<!-- missed -->\n", "<!-- end of missed -->\n")
+
+
+def list_reasons() -> str:
+    """The table of what conditions do not tell: how many gangs of each release for which reason, and what a proof would
+    cost. Of `missed/`."""
+    paths = sorted((path for path in MISSED.glob("*.json") if path.stem.count(".") == 1), reverse=True)
+    counts = {path.stem: collections.Counter(json.loads(path.read_text()).values()) for path in paths}
+    lines = [f"| not told, because | {' | '.join(counts)} | why not proved |", f"|---|{'---:|' * len(counts)}---|"]
+    for reason, cost in (*((reason, cost) for _, reason, cost in REASONS), FOREIGN, OFF):
+        cells = " | ".join(str(each[reason]) for each in counts.values())
+        lines.append(f"| {reason} | {cells} | {cost} |")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def write_reasons() -> None:
+    """Puts the table into README.md."""
+    page = MISSED.parent / "README.md"
+    before, _, rest = page.read_text().partition(MARKS[0])
+    page.write_text(f"{before}{MARKS[0]}{list_reasons()}{MARKS[1]}{rest.partition(MARKS[1])[2]}")
 
 
 def _write(path: Path, found: dict[str, str]) -> None:

@@ -79,25 +79,77 @@ def replay_one(scenario: Value, findings: Sequence[tuple[Value, Finding]] | None
             )
 
 
-#: Why the conditions of krmfn.capacity let a gang pass that never started, by what the scheduler or the server said.
+#: Why the conditions of krmfn.capacity let a gang pass that never started, by what the scheduler or the server said;
+#: and what a proof would cost.
 REASONS = (
-    ("SchedulingGated", "pods carry a scheduling gate: something may remove it"),
-    ("unbound immediate", "a claim is not bound yet: something may bind it"),
-    ("is invalid", "the pod template is not valid: the server refuses the workload already"),
-    ("exceeded quota", "pods of others use up a quota"),
-    ("SchedulerError", "the scheduler fails"),
-    ("Unschedulable", "it fits, but not in the order in which the scheduler takes pods and groups"),
-    ("", "the scheduler holds it back without a word"),
+    (
+        "SchedulingGated",
+        "pods carry a scheduling gate: something may remove it",
+        "krmfn does not see who removes gates; it says that the gang waits for that (gated-member)",
+    ),
+    (
+        "unbound immediate",
+        "a claim is not bound yet: something may bind it",
+        "whether a provisioner runs and has room is in no object",
+    ),
+    (
+        "is invalid",
+        "the pod template is not valid: the server refuses the workload already",
+        "the pods of an operator hold containers that it adds: what the server says of the sum needs the operator",
+    ),
+    (
+        "exceeded quota",
+        "pods of others use up a quota",
+        "which of several gangs gets the quota depends on the order in which their pods are made",
+    ),
+    (
+        "SchedulerError",
+        "the scheduler fails",
+        "the scheduler should not: it ended its attempt with an error about a claim that is not bound",
+    ),
+    (
+        "didn't match pod",
+        "rules between pods leave no room in the order in which the scheduler takes them",
+        "affinity, anti-affinity and spreading among the pods to come: which sets of nodes satisfy all of them is a "
+        "search without bound; the simulator tries the scheduler's order instead",
+    ),
+    (
+        "Unschedulable",
+        "it fits, but not in the order in which the scheduler takes pods and groups",
+        "the pods fit if they are packed well, and the scheduler does not move a pod that it has placed: only its own "
+        "code says how it packs; the simulator runs it",
+    ),
+    (
+        "",
+        "the scheduler holds it back without a word",
+        "no condition and no event was written until the recording ended, and the simulator starts most of them",
+    ),
+)
+#: Reasons that stand in the scenario, and not in what was said.
+FOREIGN = (
+    "the pods name a scheduler that does not run here",
+    "another scheduler may be installed: a warning, because a proof needs to know that none is",
+)
+OFF = (
+    "the scheduler knows no groups: pods are placed one by one",
+    "its pods run, or some of them, but not as a gang: told as a warning (cluster-gate-off), because pods start",
 )
 
 
 def explain(scenario: Value, verdict: Verdict) -> str:
-    """Why a gang that never started was not told, from the recorded words."""
+    """Why a gang that never started was not told, from the scenario and the recorded words."""
+    (gang,) = (each for each in scenario["gangs"] if each["name"] == verdict.gang)
+    names = {pod["spec"].get("schedulerName") for value in gang["objects"] for pod in expand(value)}
     said = []
     for name, outcome in scenario["alone"].items():
         if name.split()[0] == verdict.gang:
             said += [text for text, _ in outcome["said"]] + list(outcome["refused"].values())
-    return next(reason for mark, reason in REASONS if any(mark in text for text in said) or not mark)
+    if not said and names - {None, "", "default-scheduler"}:
+        return FOREIGN[0]
+    reason = next(reason for mark, reason, _ in REASONS if any(mark in text for text in said) or not mark)
+    if not scenario["scheduler_gates"].get("GenericWorkload") and "Unschedulable" in ("".join(said) or "Unschedulable"):
+        return OFF[0]
+    return reason
 
 
 def started_groups(scenario: Value, gang: Value) -> dict[str, bool]:

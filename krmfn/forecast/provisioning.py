@@ -13,47 +13,36 @@ from krmfn.model.values import as_list, as_text, dig
 from krmfn.releases import schemastore
 from krmfn.survey.owners import find_controller
 
-_REVOKED, _BOOKED = "CapacityRevoked", "BookingExpired"
+#: In the order in which Kueue asks for them.
+_STATES = ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted")
 
 
 def explain_requests(workload: Item, items: Iterable[Item]) -> Iterator[Explanation]:
     """What the newest request of each AdmissionCheck says against the start; nothing where nodes are provided."""
-    newest: dict[str, tuple[int, Item]] = {}
-    for each in items:
-        if each.kind == "ProvisioningRequest" and find_controller(each) == (*_WORKLOAD, workload.name):
-            check, _, attempt = each.name.rpartition("-")
-            number = int(attempt) if attempt.isdecimal() else 0
-            if each.space == workload.space and number >= newest.get(check, (0, each))[0]:
-                newest[check] = number, each
-    admitted = _list_true(workload).get("Admitted")
-    for _, request in newest.values():
-        holds = _list_true(request)
+    owner = (workload.ref.group, workload.kind, workload.name)
+    mine = [each for each in items if each.kind == "ProvisioningRequest" and find_controller(each) == owner]
+    parted = [(each.name.rpartition("-"), each) for each in mine if each.space == workload.space]
+    # The name ends with the number of the attempt.
+    newest = {check: each for (check, _, number), each in sorted(parted, key=lambda row: (len(row[0][2]), row[0][2]))}
+    admitted = "Admitted" in _read(workload, "True")
+    for request in newest.values():
+        holds = _read(request, "True")
         state = next((name for name in _STATES if name in holds), "")
-        if state == "Provisioned" or (admitted and state != _REVOKED):
+        if state == "Provisioned" or (admitted and state != "CapacityRevoked"):
             continue
         text, way = schemastore.load("kueue/ways.json")["provisioning"][state]
-        said = holds.get(state, "")
-        if state == "Accepted":  # what is in the way stands in the condition that does not hold yet
-            said = _spell(request, "Provisioned") or said
+        # What is in the way of one that is accepted stands in the condition that does not hold yet.
+        said = _read(request, "False").get("Provisioned", holds[state]) if state == "Accepted" else holds.get(state)
         text = f"{text}: ProvisioningRequest {request.name}{f' is {state}: {said}' if state else ''}"
         yield Explanation(text, way.format(workload=workload.name))
 
 
-_WORKLOAD = ("kueue.x-k8s.io", "Workload")
-#: In the order in which Kueue asks for them.
-_STATES = ("Failed", _REVOKED, _BOOKED, "Provisioned", "Accepted")
-
-
-def _list_true(item: Item) -> dict[str, str]:
-    """The conditions that hold, with their words."""
-    conditions = as_list(dig(item.value, "status", "conditions"))
-    names = [as_text(dig(each, "type")) for each in conditions if dig(each, "status") == "True"]
-    return {name: _spell(item, name) for name in names}
-
-
-def _spell(item: Item, name: str) -> str:
-    """`reason: message` of a condition, as far as they are there."""
-    for each in as_list(dig(item.value, "status", "conditions")):
-        if dig(each, "type") == name:
-            return ": ".join(text for key in ("reason", "message") if (text := as_text(dig(each, key))))
-    return ""
+def _read(item: Item, status: str) -> dict[str, str]:
+    """Reason and message of the conditions that have a status."""
+    return {
+        as_text(dig(each, "type")): ": ".join(
+            text for key in ("reason", "message") if (text := as_text(dig(each, key)))
+        )
+        for each in as_list(dig(item.value, "status", "conditions"))
+        if dig(each, "status") == status
+    }

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.scheduler.compare import DISAGREE, MISSED, ask
+from conformance.scheduler.compare import DISAGREE, MARKS, MISSED, ask, list_reasons
 from conformance.scheduler.made.scenario import PROFILES, make_scenario
 from conformance.scheduler.pods import expand
 from conformance.scheduler.replay import Verdict, explain, predict, replay_one, started_groups
@@ -59,6 +59,13 @@ def test_what_never_ran_is_told_or_listed_with_its_reason(release: str, verdicts
         "python -m conformance.scheduler replay --write"
     )
     assert 1 - len(missed) / len(never) >= TOLD[release]
+
+
+def test_every_reason_is_counted_with_what_a_proof_would_cost() -> None:
+    table = (MISSED.parent / "README.md").read_text().partition(MARKS[0])[2].partition(MARKS[1])[0]
+    assert table == list_reasons(), "python -m conformance.scheduler replay --write"
+    told = sum(int(cell) for row in table.splitlines()[2:] for cell in row.split("|")[2:5])
+    assert told == sum(len(json.loads((MISSED / f"{release}.json").read_text())) for release in RECORDED)
 
 
 def test_the_simulator_agrees_but_for_a_list(release: str, verdicts: list[tuple[Verdict, str]]) -> None:
