@@ -15,6 +15,7 @@ from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef
 from krmfn.model.values import as_list
+from krmfn.releases.schemastore import read_text
 from krmfn.workspace.disk import Disk, list_names
 from krmfn.workspace.overlays import CONFIG_KIND, list_entries, list_sources
 from krmfn.workspace.replacing import FileChange
@@ -22,6 +23,9 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, InputMissing, LeftOu
 
 CONFIG_FILE = "krmfn.yaml"
 NAMES_FILE = "krmfn-names.yaml"
+#: Beside a configuration that names it for editors. Hidden: it is no manifest. See docs/decisions/072.
+SCHEMA_FILE = ".krmfn.schema.json"
+MODELINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 FUNCTION = ("metadata", "annotations", "config.kubernetes.io/function")
 EXEC = "exec: {path: krmfn}\n"
 
@@ -143,8 +147,11 @@ def plan_init(folder: str, release: str, function: bool = True, config: bytes | 
         raise NotPossible(f"{target}: {reason}")
     if function and not _list_ours(target, list_entries(value, "transformers")):
         entries["transformers"] = [CONFIG_FILE]
-    fresh = config or _NEW_CONFIG.format(release=release).encode()
+    fresh = config or (MODELINE + _NEW_CONFIG.format(release=release)).encode()
     configs = [_plan_config(os.path.join(folder, CONFIG_FILE), fresh)] if function else []
+    if any(MODELINE.encode() in (change.new or b"") for change in configs):
+        place = os.path.join(folder, SCHEMA_FILE)
+        configs.append(FileChange(place, _read(place), read_text("krmfn/v1alpha1/gangscheduling.json").encode()))
     names = os.path.join(folder, NAMES_FILE)
     return [
         *configs,

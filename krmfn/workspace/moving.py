@@ -16,6 +16,7 @@ from krmfn.workspace.files import read_tree
 from krmfn.workspace.kustomization import (
     CONFIG_FILE,
     NAMES_FILE,
+    SCHEMA_FILE,
     NotPossible,
     find_kustomization,
     list_configurations,
@@ -92,6 +93,8 @@ def plan_move(folder: str, above: Sequence[Above], release: str) -> list[FileCha
     old = tree.read(target)
     gone = {"transformers": listed}
     removed = [FileChange(path, config, None) for path in files if os.path.basename(path) == CONFIG_FILE]
+    if removed and (schema := tree.find(place := os.path.join(folder, SCHEMA_FILE))):
+        removed.append(FileChange(place, schema, None))
     names = os.path.join(folder, NAMES_FILE)
     if tree.find(names) == write_names().encode():
         gone["configurations"] = [NAMES_FILE]

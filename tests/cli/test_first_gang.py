@@ -118,6 +118,7 @@ def test_what_runs_before_a_patch_is_moved_behind_it(repository: Path, krmfn: Ca
     ]
     for overlay in ("dev", "prod"):
         assert (repository / f"overlays/{overlay}/krmfn.yaml").read_text() == config
+        assert (repository / f"overlays/{overlay}/.krmfn.schema.json").exists()
     assert krmfn("validate", ".").code == 0
 
 

@@ -80,7 +80,7 @@ def test_init_of_a_kustomization(tmp_path: Path) -> None:
     kustomization.write_text("# ours\nresources:\n- job.yaml # the job\ntransformers:\n- other.yaml\n")
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "other.yaml").write_text("apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: x}\n")
-    assert init(tmp_path, "1.36") == ["krmfn.yaml", "krmfn-names.yaml", "kustomization.yaml"]
+    assert init(tmp_path, "1.36") == ["krmfn.yaml", ".krmfn.schema.json", "krmfn-names.yaml", "kustomization.yaml"]
     assert kustomization.read_text() == (
         "# ours\nresources:\n- job.yaml # the job\ntransformers:\n- other.yaml\n- krmfn.yaml\n"
         "configurations:\n- krmfn-names.yaml\n"
