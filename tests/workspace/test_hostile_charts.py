@@ -3,8 +3,11 @@ each one comes to an end."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +20,7 @@ from tests.workspace.charts import APPLICATION, helm, make_chart, nest
 from tests.workspace.test_worlds import folder, run, write
 
 __all__ = ["folder", "helm"]
+TRAP = "#!/bin/sh\necho sprung >> {}\ncat\n"
 _MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {a: %s}\n"
 
 
@@ -56,6 +60,7 @@ NETWORK = {
     "a registry": ("dependencies: [{name: far, version: 1.0.0, repository: 'oci://SERVER/charts'}]\n", ""),
     "values": ("", "helm: {valueFiles: ['http://SERVER/values.yaml']}"),
     "the text of a value": ("", "helm: {fileParameters: [{name: a, path: 'http://SERVER/text'}]}"),
+    "the name of a value": ("", "helm: {fileParameters: [{name: 'a=http://SERVER/text,b', path: Chart.yaml}]}"),
     "an option": ("", "helm: {releaseName: '--repo=http://SERVER/charts'}"),
 }
 
@@ -87,6 +92,75 @@ def test_a_cluster_is_not_asked(
 def test_the_environment_is_not_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     deploy(folder, make_chart(templates__map='{{ fail (env "PATH") }}'))
     assert 'function "env" not defined' in show(capsys)
+
+
+#: What somebody may get helm to do when krmfn has started it: the words, by what must not happen.
+TRIES = {
+    "plugin": ("trap",),
+    "post-renderer": ("template", "a", "CHART", "--post-renderer", "trap-post"),
+    "getter": ("template", "a", "CHART", "--values", "trap://a/values.yaml"),
+    "values of this machine": ("template", "a", "CHART", "--values", "http://SERVER/values.yaml"),
+    "chart of this machine": ("template", "a", "far", "--repo", "http://SERVER"),
+    "values of another": ("template", "a", "CHART", "--values", "http://charts.example.com/values.yaml"),
+    "registry": ("template", "a", "oci://SERVER/far", "--plain-http"),
+}
+_PLUGIN = "apiVersion: v1\nversion: 0.1.0\nruntime: subprocess\n"
+_RUN = "{platformCommand: [{command: $HELM_PLUGIN_DIR/trap.sh}]}"
+PLUGINS = {
+    "trap": f"{_PLUGIN}name: trap\ntype: cli/v1\nruntimeConfig: {_RUN}\nconfig: {{usage: trap, shortHelp: trap}}\n",
+    "trap-post": f"{_PLUGIN}name: trap-post\ntype: postrenderer/v1\nruntimeConfig: {_RUN}\n",
+    "trap-get": f"{_PLUGIN}name: trap-get\ntype: getter/v1\nconfig: {{protocols: [trap]}}\n"
+    f"runtimeConfig: {{protocolCommands: [{{protocols: [trap], platformCommand: [{{command: ./trap.sh}}]}}]}}\n",
+}
+#: In the place of helm: does all that somebody may try, as krmfn has started it, and then what krmfn asked it to do.
+_WRAPPER = """#!{python}
+import json, os, subprocess, sys
+told = {{}}
+for name, words in json.load(open({tries!r})).items():
+    words = [sys.argv[-1] if word == "CHART" else word for word in words]
+    told[name] = subprocess.run([{helm!r}, *words], capture_output=True, timeout=50).returncode
+json.dump(told, open({told!r}, "w"))
+os.execv({helm!r}, [{helm!r}, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("place", ["HELM_PLUGINS", "HELM_DATA_HOME", "XDG_DATA_HOME", "HOME"])
+def test_helm_itself_gets_nowhere(
+    place: str,
+    folder: Path,
+    helm: str,
+    capsys: pytest.CaptureFixture[str],
+    visitors: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same words succeed, or reach the server, in the environment of the test: that is tried first."""
+    for name in ("HELM_PLUGINS", "HELM_DATA_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    home, sprung = folder.parent / "home", folder.parent / "sprung"
+    below = {"HELM_DATA_HOME": "plugins", "XDG_DATA_HOME": "helm/plugins", "HOME": ".local/share/helm/plugins"}
+    for name, text in PLUGINS.items():
+        write(home / below.get(place, ""), {f"{name}/plugin.yaml": text, f"{name}/trap.sh": TRAP.format(sprung)})
+        (home / below.get(place, "") / name / "trap.sh").chmod(0o755)
+    monkeypatch.setenv(place, str(home))
+    deploy(folder, make_chart(templates__map=_MAP % "b"))
+    tries = json.dumps(TRIES).replace("SERVER", os.environ["SERVER"])
+    for words in json.loads(tries.replace("CHART", "charts/app")).values():
+        subprocess.run([helm, *words], capture_output=True, check=False, timeout=50)
+    assert sprung.read_text().split() == ["sprung"] * 3
+    assert len(visitors) >= 4
+    sprung.unlink()
+    visitors.clear()
+
+    told = folder.parent / "told.json"
+    write(folder.parent, {"tries.json": tries})
+    names = {"python": sys.executable, "helm": helm, "tries": str(folder.parent / "tries.json"), "told": str(told)}
+    write(folder.parent, {"bin/helm": _WRAPPER.format(**names)})
+    (folder.parent / "bin/helm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder.parent / "bin"), prepend=os.pathsep)
+    assert "[not-rendered]" not in show(capsys)
+    assert json.loads(told.read_text()) == dict.fromkeys(TRIES, 1)
+    assert not sprung.exists()
+    assert visitors == []
 
 
 def test_plugins_are_not_run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,6 +222,15 @@ def test_values_above_the_repository_are_refused(field: str, folder: Path, capsy
     deploy(folder, make_chart(templates__map="{{ fail (toJson .Values) }}"), helm)
     out = show(capsys, "--select", "not-rendered")
     assert "is outside of" in out
+    assert "hush" not in out
+
+
+def test_the_name_of_a_value_names_no_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder.parent / "secret.yaml").write_text("hush")
+    helm = f"helm: {{fileParameters: [{{name: 'a={folder.parent}/secret.yaml,b', path: Chart.yaml}}]}}"
+    deploy(folder, make_chart(templates__map="{{ fail (toJson .Values) }}"), helm)
+    out = show(capsys, "--select", "not-rendered")
+    assert "which is not the name of one value" in out
     assert "hush" not in out
 
 
