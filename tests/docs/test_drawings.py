@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -47,6 +48,37 @@ def test_pictures_have_a_title_and_load_nothing(drawings: dict[str, ElementTree.
         assert drawing.findtext(f"{SVG}title")
         assert not [each for each in drawing.iter() if each.tag.endswith(("script", "image", "use", "foreignObject"))]
         assert not re.search(r"url\(|@import", drawing.findtext(f"{SVG}style") or "")
+
+
+def list_points(path: str) -> Iterator[tuple[float, float]]:
+    """Points on the way of an arrow, up to its head: close together on curves, a few on straight lines."""
+    x = y = 0.0
+    for letter, text in re.findall(r"([MCL])([^MCLm]*)", path):
+        numbers = [float(each) for each in text.split()]
+        ends = list(zip(numbers[::2], numbers[1::2], strict=True))
+        ways = [(x, y), *ends] if letter == "C" else [(x, y)] * 2 + [ends[-1]] * 2
+        for step in range(33):
+            share = step / 32
+            weights = [(1 - share) ** 3, 3 * share * (1 - share) ** 2, 3 * share**2 * (1 - share), share**3]
+            if letter != "M":
+                yield tuple(sum(w * way[at] for w, way in zip(weights, ways, strict=True)) for at in (0, 1))  # type: ignore[misc]
+        x, y = ends[-1]
+
+
+def test_no_arrow_runs_behind_a_room(drawings: dict[str, ElementTree.Element]) -> None:
+    drawing = drawings["drawings/rooms.svg"]
+    boxes = [rect for rect in drawing.iter(f"{SVG}rect") if rect.get("class") == "box"]
+    places = [tuple(int(box.attrib[name]) for name in ("x", "y", "width", "height")) for box in boxes]
+    arrows = [path.attrib["d"] for path in drawing.iter(f"{SVG}path") if path.get("class") == "line"]
+    assert len(arrows) > len(boxes)
+    behind = [
+        (arrow, place)
+        for arrow in arrows
+        for px, py in list_points(arrow)
+        for place in places
+        if place[0] < px < place[0] + place[2] and place[1] < py < place[1] + place[3]
+    ]
+    assert behind == []
 
 
 def test_text_stays_in_its_box(drawings: dict[str, ElementTree.Element]) -> None:
