@@ -114,15 +114,19 @@ def write_module(release: Release) -> str:
 
 def find_staging(module: str, version: str) -> str:
     """The version of a staging module that belongs to a version of Kubernetes. Of a pre-release not all of them can be
-    had: then it is the newest release before it."""
+    had: then it is the newest release before it. Raises BuildFailed where there is none."""
     wanted = f"v0.{version.split('.', 1)[1]}"
-    if "-" in wanted and not can_be_had(module, wanted):
-        minor = int(wanted.split(".")[1])
-        return next(
-            (older for number in (minor, minor - 1) if can_be_had(module, older := f"v0.{number}.0")),
-            wanted,
+    if "-" not in wanted:
+        return wanted
+    minor = int(wanted.split(".")[1])
+    candidates = (wanted, f"v0.{minor}.0", f"v0.{minor - 1}.0")
+    found = next((each for each in candidates if can_be_had(module, each)), "")
+    if not found:
+        raise BuildFailed(
+            f"{module} is missing: the proxy has none of {', '.join(candidates)}, so Kubernetes {version} cannot "
+            "be built. Set KRMFN_APISERVERS to servers built elsewhere; REHEARSALS.md says what stood in for a module"
         )
-    return wanted
+    return found
 
 
 def can_be_had(module: str, version: str) -> bool:

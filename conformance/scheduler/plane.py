@@ -107,7 +107,7 @@ def attach(
     scheduling: bool = True,
 ) -> Iterator[Plane]:
     """A control plane over what is stored already; a `patient` one is ready. Raises StartFailed or BuildFailed."""
-    release = read_releases()[release_name]
+    release = read_releases(previews=True)[release_name]
     wanted = PROGRAMS if scheduling else tuple(name for name in PROGRAMS if name != "kube-scheduler")
     programs = {name: find_program(release, name) for name in wanted}
     api, scheduler_port, manager_port = free_ports(3)
