@@ -11,7 +11,7 @@ from krmfn.config.karta import translate
 from krmfn.config.kinds import is_karta
 from krmfn.config.problems import ask_about, join_words
 from krmfn.krm import Item
-from krmfn.model.drafts import draft
+from krmfn.model.drafts import draft, list_strays
 from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.marks import KIND_KIND, PREFIX
 from krmfn.model.values import as_text
@@ -89,4 +89,7 @@ def _draft(path: str) -> Iterator[str]:
         notes = [
             f"# No field of the schema seems to count the pods of {each}: it is taken for one pod.\n" for each in once
         ]
+        strays = [] if is_karta(item) else list_strays(item.value, spec.get("roles", []))
+        if strays:
+            notes.append(f"# Multiply these where they count pods, too: {', '.join(strays)}.\n")
         yield "".join(notes) + Item.new({**head, "spec": spec}).text

@@ -12,7 +12,7 @@ from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
 from krmfn.model.kinds import KINDS, read_row
 from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
-from krmfn.model.values import as_list, as_mapping, without_nulls
+from krmfn.model.values import as_list, as_mapping, as_text, without_nulls
 from krmfn.releases import schemastore
 
 SCHEMA_PATH: Final = "krmfn/v1alpha1/workloadkind.json"
@@ -34,6 +34,8 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mist
     if spec.get("gang") != "Never" and not any(not role.get("aside") for role in spec.get("roles", ())):
         hint = "Say where the pod templates are, or set gang: Never."
         yield Mistake(("spec", "roles"), "has no role that is in a gang" if spec.get("roles") else "is missing", hint)
+    if spec.get("gang") == "Never" and not spec.get("reason"):
+        yield Mistake(("spec", "reason"), "is missing", "Say why no gang is possible: krmfn tells it.")
     if {"kept", "since"} <= spec.get("link", {}).keys():
         yield Mistake(("spec", "link", "since"), "contradicts kept", "Write one of them.")
     for number, role in enumerate(spec.get("roles", ())):
@@ -57,8 +59,9 @@ def _find_in_role(role: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[
     for key in ("count", "minimum", "podSpec"):
         for path in _list_fields(role.get(key), "default"):
             if not template.startswith(path[: path.rfind("*") + 1]):
-                message = f"{path} has a * that is not one of {template}: it is not known which entry is meant"
-                yield Mistake((key,), message, f"Write the path up to its last * as {template} has it.")
+                whole = template or "the object itself, which is the template"
+                message = f"{path} has a * that is not one of {whole}: it is not known which entry is meant"
+                yield Mistake((key,), message, "Write the path up to its last * as the template has it.")
 
 
 def _list_fields(written: Any, *more: str) -> Iterator[str]:
@@ -102,7 +105,11 @@ def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterat
         first, *_ = steps = path.split(".")
         if path in ("", "Unknown", "Optional") or first == "metadata":
             continue
-        if said and not any(_has(schema, steps) for schema in schemas):
+        found = [each for schema in schemas if (each := _follow(schema, steps)) is not None]
+        if found and (what := _find_wrong_type(found, place, spec)):
+            message = f"{path} is {what} in the CustomResourceDefinition {said[0].name}"
+            yield Mistake(place, message, "krmfn kinds --from lists the pod templates, and what counts their pods.")
+        elif said and not found:
             message = f"{path} is not in the CustomResourceDefinition {said[0].name}"
             bridge = "Write link: {kept: Never}; krmfn bridge links the pods."
             hint = bridge if place[-1] == "kept" else "krmfn kinds --from lists the pod templates that it has."
@@ -111,17 +118,27 @@ def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterat
             yield Mistake(place, f"{path} does not begin at the object", f"Write spec.{path}.")
 
 
-def _has(schema: Mapping[str, Any], path: list[str]) -> bool:
-    """Whether a schema has, or may have, a field: `*` is every entry of a list or a map."""
+def _find_wrong_type(found: Iterable[Mapping[str, Any]], place: Path, spec: Mapping[str, Any]) -> str:
+    """What the field for a number or for a pod template is instead, in every version that has it."""
+    types = {as_text(schema.get("type")) for schema in found}
+    key = place[-1]
+    counting = key in ("count", "minimum") and "entries" not in str(dig(spec, *place[1:]))
+    wrong = ("string", "boolean", "array", "object") if counting else ("string", "boolean", "array", "integer")
+    told = types <= {*wrong} and (counting or key == "template")
+    return f"of the type {min(types)}" if told else ""
+
+
+def _follow(schema: Mapping[str, Any], path: list[str]) -> Mapping[str, Any] | None:
+    """The schema of a field that a schema has, empty where it may have it: `*` is every entry of a list or a map."""
     for step in path:
         if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
-            return True
+            return {}
         entries = schema.get("items") or schema.get("additionalProperties")
         below = entries if step == "*" else as_mapping(schema.get("properties")).get(step, entries)
         if not isinstance(below, Mapping):
-            return below is True
+            return {} if below is True else None
         schema = below
-    return True
+    return schema
 
 
 def use_objects(items: Iterable[Item]) -> None:
@@ -132,12 +149,19 @@ def use_objects(items: Iterable[Item]) -> None:
     mistakes = [
         mistake._replace(place=item.locate(mistake.path).spell())
         for item in found
-        for mistake in (*find_mistakes(item.value, definitions), *_find_others(item, found))
+        for mistake in (*_find_twice(item), *find_mistakes(item.value, definitions), *_find_others(item, found))
     ]
     if mistakes:
         raise ConfigError(mistakes)
     _use_kartas(items)
     KINDS.add_own(read_row(item.value["spec"]) for item in found)
+
+
+def _find_twice(item: Item) -> Iterator[Mistake]:
+    """Keys that the file has twice: readers do not agree which one counts."""
+    for problem in item.problems:
+        if problem.code == "duplicate-key":
+            yield Mistake(problem.path, f"the key {problem.path[-1]} is there twice", "Remove one of them.")
 
 
 def _find_others(item: Item, found: Iterable[Item]) -> Iterator[Mistake]:

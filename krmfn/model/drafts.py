@@ -9,12 +9,14 @@ from typing import Any, Final
 from krmfn.krm.paths import dig
 from krmfn.model.values import as_list, as_mapping, as_text
 
-#: The fields at a template, or above it, that count its pods.
+_SETS: Final = "replica|instance|worker|host|node|pod|slice|shard|rank|partition|copie|copy|member|machine|group"
+#: The fields at a template, or above it, that count its pods; and those that say how many of them are enough.
 _COUNTS: Final = re.compile(
-    r"(num(ber)?(of)?)?(replicas|parallelism|size|instances|workers|hosts|nodes|pods|count)"
-    r"|(worker|node|host|pod|group|podgroup|replica|gang)(replicas|size|count)|(hosts|nodes|pods|workers)per\w+",
+    rf"(num(ber)?_?(of)?_?)?({_SETS})e?s|(num(ber)?_?(of)?_?)?(parallelism|size|count)"
+    rf"|({_SETS}|podgroup|gang|world)_?(replicas|size|count)|({_SETS})e?s_?per_?\w+",
     re.IGNORECASE,
 )
+_LEAST: Final = re.compile(rf"min(imum)?_?(available|member|count|size|({_SETS})e?s)s?", re.IGNORECASE)
 #: Entries that are opaque, and are pod templates by their names.
 _TEMPLATE: Final = re.compile(
     r"(?!.*(claim|volume|service|patch|deployment|set|job))(.*template|podtemplatespec)", re.IGNORECASE
@@ -71,14 +73,43 @@ def _find_roles(
 
 
 def _count(levels: list[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """The product of what counts on the way to a template."""
-    found = [
-        f"{path}.{name}"
-        for path, properties in levels
-        for name, each in properties.items()
-        if _COUNTS.fullmatch(name) and _is_number(as_mapping(each))
+    """The product of what counts on the way to a template; and of what is enough, where the innermost says it."""
+
+    def find(word: re.Pattern[str]) -> list[str]:
+        named = ((path, name, each) for path, properties in levels for name, each in properties.items())
+        return [f"{path}.{name}" for path, name, each in named if word.fullmatch(name) and _is_number(as_mapping(each))]
+
+    found, least = find(_COUNTS), find(_LEAST)
+    if not found:
+        return {}
+    minimum: list[str] = []
+    for each in least[-1:]:
+        level, _, name = each.rpartition(".")
+        beside = [path for path in found if path.rpartition(".")[0] == level]
+        alike = [path for path in beside if name.lower().endswith(path.rpartition(".")[2].lower())]
+        if beside:
+            minimum = [each, *(path for path in found if path != (alike or beside)[-1])]
+    product = {"count": found, "minimum": minimum}
+    return {key: each[0] if len(each) == 1 else each for key, each in product.items() if each}
+
+
+def list_strays(definition: Mapping[str, Any], roles: list[dict[str, Any]]) -> list[str]:
+    """The other fields of a definition that look as if they counted pods, outside of the templates of its roles."""
+    used, found = str(roles), []
+    templates = tuple(f"{role['template']}." for role in roles)
+    waiting = [
+        ("spec", as_mapping(dig(version, "schema", "openAPIV3Schema", "properties", "spec")))
+        for version in as_list(dig(definition, "spec", "versions"))
     ]
-    return {"count": found[0] if len(found) == 1 else found} if found else {}
+    for path, schema in waiting:  # which grows on the way
+        entries = {"*": schema.get("items") or schema.get("additionalProperties")}
+        for name, inner in {**as_mapping(schema.get("properties")), **entries}.items():
+            below = f"{path}.{name}"
+            if _COUNTS.fullmatch(name) and _is_number(as_mapping(inner)) and f"'{below}'" not in used:
+                found.append(below)
+            elif isinstance(inner, Mapping) and below.count(".") < _DEEPEST and not f"{below}.".startswith(templates):
+                waiting.append((below, inner))
+    return list(dict.fromkeys(found))
 
 
 def _is_number(schema: Mapping[str, Any]) -> bool:

@@ -92,19 +92,14 @@ def count_indexed(spec: Mapping[str, Any]) -> int:
 
 
 class Delegation(NamedTuple):
-    """The template of a Workload that Jobs name as that of their group: by `annotations`, which are at `place`. Until
-    1.38 `workload` is the one whose controllerRef is the parent of the Jobs; from then on they name it."""
+    """The template of a Workload that Jobs name as that of their group, by `annotations`, which are at `place`. Until
+    1.38 `workload` is the one whose controllerRef is the parent of the Jobs; from then on they name it. `templates` are
+    those at its top."""
 
     place: Path
     annotations: Mapping[str, Any]
     workload: Workload | None
-
-    @property
-    def templates(self) -> dict[str, Mapping[str, Any]]:
-        """What can be named: templates at the top of the Workload, by their names."""
-        words = list_words(("podGroupTemplates",))
-        known = self.workload.templates.items() if self.workload else ()
-        return {name: spec for name, (path, spec) in known if path[1] in words}
+    templates: Mapping[str, Mapping[str, Any]]
 
 
 def read_delegation(census: Census, settings: Settings, template: Template) -> Delegation | None:
@@ -112,14 +107,17 @@ def read_delegation(census: Census, settings: Settings, template: Template) -> D
     jobs, item = find_jobs(template), template.item
     place = (*jobs.path[:-1], "metadata", "annotations") if jobs else ()
     notes = as_mapping(dig(item.value, *place)) if jobs else {}
-    if settings.release.has("named-delegation"):
-        workload = census.workloads.get((item.space, as_text(notes.get(WORKLOAD_ANNOTATION))))
-        return Delegation(place, notes, workload) if {TEMPLATE_ANNOTATION, WORKLOAD_ANNOTATION} & {*notes} else None
-    if not notes.get(TEMPLATE_ANNOTATION) or item.kind != "JobSet":
+    named = settings.release.has("named-delegation")
+    if not notes.get(TEMPLATE_ANNOTATION) and not (named and WORKLOAD_ANNOTATION in notes):
         return None
-    wanted = (item.ref.group, item.kind, item.name)
-    mine = (each for each in census.workloads.values() if each.namespace == item.space and each.controller == wanted)
-    return Delegation(place, notes, next(mine, None))
+    if not named and item.kind != "JobSet":
+        return None
+    wanted = as_text(notes.get(WORKLOAD_ANNOTATION)) if named else (item.ref.group, item.kind, item.name)
+    known = (each for each in census.workloads.values() if each.namespace == item.space)
+    workload = next((each for each in known if wanted == (each.name if named else each.controller)), None)
+    words = list_words(("podGroupTemplates",))
+    every = workload.templates.items() if workload else ()
+    return Delegation(place, notes, workload, {name: spec for name, (path, spec) in every if path[1] in words})
 
 
 @once
@@ -128,8 +126,7 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
     in 1.36 of all that are Indexed and run at once, and those whose template Jobs name. Of Jobs that do not link to a
     group; until 1.38 of those without a controller of their own. None while the gate is said to be off."""
     gate = settings.release.features.get("job-scheduling")
-    unasked = gate is None and settings.has("job-groups")
-    if not unasked and (gate is None or settings.feature_gates.get(gate) is False):
+    if settings.feature_gates.get(gate) is False if gate else not settings.has("job-groups"):
         return []
     found: list[LinkedGang] = []
     for item in (item for kind in _KINDS for item in census.kind(*kind)):
@@ -137,39 +134,33 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
             jobs = find_jobs(template)
             job = as_mapping(dig(item.value, *jobs.path)) if jobs else {}
             elsewhere = as_text(job.get("managedBy")) not in ("", KINDS["batch", "Job"].manager)
-            if jobs and not template.link and not elsewhere and (own := _find_own(census, settings, template, jobs)):
-                spec, path = own
-                policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
-                parallelism = as_int(job.get("parallelism"))
-                parallelism = 1 if parallelism is None else parallelism
-                quorum = parallelism if quorum is None else quorum
-                if policy == "gang" and quorum <= parallelism:  # the API server refuses more
-                    place = (*path, "schedulingPolicy", "gang", field) if path[-1] == "scheduling" else path
-                    group = Group(item, item.space, item.name, path, policy, quorum, place, "", "", "", spec)
-                    found.append(LinkedGang(group, (template,)))
+            spec, path = ({}, ()) if not jobs or template.link or elsewhere else _find_own(census, settings, template)
+            policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
+            width = as_int(job.get("parallelism"))
+            width = 1 if width is None else width
+            quorum = width if quorum is None else quorum
+            if policy == "gang" and quorum <= width:  # the API server refuses more
+                place = (*path, "schedulingPolicy", "gang", field) if path[-1] == "scheduling" else path
+                group = Group(item, item.space, item.name, path, policy, quorum, place, "", "", "", spec)
+                found.append(LinkedGang(group, (template,)))
     return found
 
 
-def _find_own(
-    census: Census, settings: Settings, template: Template, jobs: Jobs
-) -> tuple[Mapping[str, Any], Path] | None:
-    """The spec of the group that the Job controller makes for Jobs, and where it comes from; None where it makes none
-    or a basic one unasked."""
-    item, job, release = template.item, as_mapping(dig(template.item.value, *jobs.path)), settings.release
+def _find_own(census: Census, settings: Settings, template: Template) -> tuple[Mapping[str, Any], Path]:
+    """The spec of the group that the Job controller makes for Jobs, and where it comes from; empty where none."""
+    item, path, release = template.item, template.path[:-1], settings.release
     if not release.has("job-scheduling"):
-        gang = item.kind == "Job" and count_indexed(job) > 1
-        return ({"schedulingPolicy": {"gang": {}}}, jobs.path) if gang else None
+        gang = item.kind == "Job" and count_indexed(as_mapping(dig(item.value, *path))) > 1
+        return ({"schedulingPolicy": {"gang": {}}} if gang else {}), path
     if delegation := read_delegation(census, settings, template):
         name = as_text(delegation.annotations.get(TEMPLATE_ANNOTATION))
-        spec, workload = delegation.templates.get(name), delegation.workload
-        if spec is None or workload is None or is_suspended(item) or KUEUE_QUEUE in item.labels:
-            return None
+        if is_suspended(item) or KUEUE_QUEUE in item.labels or name not in delegation.templates:
+            return {}, ()
         reference, entry = release.template
-        return {**spec, reference: {"workloadName": workload.name, entry: name}}, delegation.place
-    if item.kind != "Job" and not release.has("owned-job-scheduling"):
-        return None
-    path = (*jobs.path, "scheduling")
-    return as_mapping(dig(item.value, *path)), path
+        workload = delegation.workload.name if delegation.workload else ""
+        return {**delegation.templates[name], reference: {"workloadName": workload, entry: name}}, delegation.place
+    own = item.kind == "Job" or release.has("owned-job-scheduling")
+    return (as_mapping(dig(item.value, *path, "scheduling")) if own else {}), (*path, "scheduling")
 
 
 def add_own_groups(items: Sequence[Item], settings: Settings, several: bool = False) -> list[Item]:

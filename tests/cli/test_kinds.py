@@ -225,8 +225,17 @@ CLIQUES = {"items": has(annotations={"type": "object"}, spec=has(replicas=NUMBER
         (  # a product of what counts on the way
             has(replicas=NUMBER, parts=PRODUCT),
             "[{template: spec.parts.*.template, count: [spec.replicas, spec.parts.*.numOfHosts,"
-            " spec.parts.*.replicas]}]",
+            " spec.parts.*.replicas], minimum: [spec.parts.*.minReplicas, spec.replicas, spec.parts.*.numOfHosts]}]",
             "Always",
+        ),
+        (  # other words for counts, and for what is enough
+            has(
+                numSlices=NUMBER,
+                parts={"additionalProperties": has(members=NUMBER, minAvailable=NUMBER, pod=has(spec=POD))},
+            ),
+            "[{template: spec.parts.*.pod, count: [spec.numSlices, spec.parts.*.members],"
+            " minimum: [spec.parts.*.minAvailable, spec.numSlices]}]",
+            "Never",
         ),
         (  # a count in the template itself, and names by what differs
             has(a=has(podTemplateSpec=has(spec=POD)), b=has(replicas=NUMBER, spec=POD)),
@@ -257,6 +266,43 @@ def test_drafts_find_templates_and_what_counts_them(schema: object, roles: str, 
     ]
     (tmp_path / "kind.yaml").write_text(out)
     assert run(tmp_path, "validate", "kind.yaml", "crd.yaml")[0] != 2, "the draft has only paths of the definition"
+
+
+def test_a_draft_names_what_may_count_elsewhere(tmp_path: Path) -> None:
+    shape = has(hostsPerSlice=NUMBER, retries=NUMBER, volumes={"type": "array", "items": has(size=NUMBER)})
+    write_definition(tmp_path, has(numSlices=NUMBER, shape=shape, worker=has(replicas=NUMBER, template=has(spec=POD))))
+    out = run(tmp_path, "kinds", "--from", "crd.yaml")[1]
+    assert out.startswith(
+        "# Multiply these where they count pods, too: spec.shape.hostsPerSlice, spec.shape.volumes.*.size."
+    )
+    assert yaml.safe_load(out)["spec"]["roles"][0]["count"] == ["spec.numSlices", "spec.worker.replicas"]
+
+
+@pytest.mark.parametrize(
+    ("line", "changed", "place", "message"),
+    [
+        ("    count: spec.parts.*.replicas\n", "    count: spec.parts.*.template\n", "9:12", "is of the type object"),
+        ("spec.parts.*.template\n", "spec.parts.*.replicas\n", "8:15", "is of the type integer"),
+        ("  kind: Swarm\n", "  kind: Swarm\n  kind: Swarms\n", "7:9", "the key kind is there twice"),
+        ("  - template: spec.parts.*.template\n", '  - template: ""\n', "9:12", "not one of the object itself"),
+    ],
+)
+def test_a_wrong_field_is_refused_with_its_place(
+    line: str, changed: str, place: str, message: str, tmp_path: Path
+) -> None:
+    write_definition(tmp_path, has(parts={"items": has(replicas=NUMBER, template=has(spec=POD))}))
+    text = (
+        "apiVersion: krmfn.dev/v1alpha1\nkind: WorkloadKind\nmetadata: {name: s}\nspec:\n"
+        "  group: swarms.example.com\n  kind: Swarm\n  roles:\n  - template: spec.parts.*.template\n"
+        "    count: spec.parts.*.replicas\n"
+    )
+    (tmp_path / "kind.yaml").write_text(text)
+    assert run(tmp_path, "validate", "kind.yaml", "crd.yaml")[0] != 2
+    (tmp_path / "kind.yaml").write_text(text.replace(line, changed, 1))
+    code, _, err = run(tmp_path, "validate", "kind.yaml", "crd.yaml")
+    assert code == 2
+    assert f"kind.yaml:{place}: " in err
+    assert message in err
 
 
 def test_a_file_of_several_definitions_drafts_those_with_pods(tmp_path: Path) -> None:

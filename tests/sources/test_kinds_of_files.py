@@ -155,7 +155,11 @@ REFERS = {"name": "a", "standalonePattern": {"templateRef": {"name": "base"}}}
         (graph(grove="", components=[component("a")]), "enable-grove", "Grove creates its pods"),
         (graph(components=[component("a", multinode={"nodeCount": 2})]), "multinode", "PodGroup of Volcano"),
         (graph(services={"a": {"multinode": {"nodeCount": 2}}}), "services/a/multinode", "PodGroup of Volcano"),
-        (cliques(podCliqueScalingGroups=[{"name": "a"}]), "podCliqueScalingGroups", "until the first ones"),
+        (
+            cliques(podCliqueScalingGroups=[{"name": "a"}]),
+            "podCliqueScalingGroups",
+            "until the first minAvailable ones",
+        ),
         (
             cliques(cliques=[{"name": "a", "spec": {"autoScalingConfig": {"maxReplicas": 3}}}]),
             "autoScaling",

@@ -10,11 +10,10 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS
-from krmfn.model.tree import Path
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_mapping, as_text, dig
 from krmfn.releases.release import first_release
 from krmfn.survey.census import Census
-from krmfn.survey.jobs import TEMPLATE_ANNOTATION, count_indexed
+from krmfn.survey.jobs import TEMPLATE_ANNOTATION, count_indexed, find_jobs, read_delegation
 
 #: `<job>-pgt-0` has to be a DNS label of 63 characters.
 LONGEST_NAME: Final = 57
@@ -44,26 +43,16 @@ def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
     lacks="owned-job-scheduling",
 )
 def find_scheduling_ignored(census: Census, settings: Settings) -> Iterator[Finding]:
-    for cron in census.kind("batch", "CronJob"):
-        if dig(cron.value, "spec", "jobTemplate", "spec", "scheduling") is not None:
+    for template in census.templates:
+        jobs, item = find_jobs(template), template.item
+        path = (*jobs.path, "scheduling") if jobs and item.kind in ("CronJob", "JobSet") else ()
+        if path and dig(item.value, *path) is not None and read_delegation(census, settings, template) is None:
             message = (
-                f"the Jobs of a CronJob have a controller, and the Job controller of {settings.release} creates groups "
-                "only for Jobs without one: scheduling has no effect"
+                f"the Jobs of a {item.kind} have a controller, and the Job controller of {settings.release} creates "
+                "groups only for Jobs without one: scheduling has no effect"
             )
-            hint = "Link the pod template to a group (krmfn generate), with concurrencyPolicy: Forbid."
-            path = ("spec", "jobTemplate", "spec", "scheduling")
-            yield Finding(cron, path, message, hint=hint)
-    for jobset in census.kind("jobset.x-k8s.io", "JobSet"):
-        for index, entry in enumerate(as_list(dig(jobset.value, "spec", "replicatedJobs"))):
-            annotations = as_mapping(dig(entry, "template", "metadata", "annotations"))
-            if dig(entry, "template", "spec", "scheduling") is not None and TEMPLATE_ANNOTATION not in annotations:
-                message = (
-                    "the Jobs of a JobSet have a controller: scheduling has no effect without the annotation "
-                    "scheduling.k8s.io/group-template-name"
-                )
-                hint = "Link the pod template to a group, or set the annotation and a Workload for the JobSet."
-                place: Path = ("spec", "replicatedJobs", index, "template", "spec", "scheduling")
-                yield Finding(jobset, place, message, hint=hint)
+            runs = ", with concurrencyPolicy: Forbid" if item.kind == "CronJob" else ""
+            yield Finding(item, path, message, hint=f"Link the pod template to a group (krmfn generate){runs}.")
 
 
 @rule(
