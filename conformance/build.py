@@ -94,7 +94,10 @@ def compile_program(release: Release, name: str, package: str) -> Path:
     run_go(["mod", "tidy", "-e"], folder)
     target = binary_folder(release) / name_binary(name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    run_go(["build", "-mod=mod", "-trimpath", "-ldflags", link_flags(release), "-o", str(target), package], folder)
+    try:
+        run_go(["build", "-mod=mod", "-trimpath", "-ldflags", link_flags(release), "-o", str(target), package], folder)
+    except BuildFailed as failure:
+        raise explain(failure, folder, release) from None
     return target
 
 
@@ -114,19 +117,27 @@ def write_module(release: Release) -> str:
 
 def find_staging(module: str, version: str) -> str:
     """The version of a staging module that belongs to a version of Kubernetes. Of a pre-release not all of them can be
-    had: then it is the newest release before it. Raises BuildFailed where there is none."""
+    had: then it is the newest release before it, or its own where there is none: what only tests need may lack."""
     wanted = f"v0.{version.split('.', 1)[1]}"
-    if "-" not in wanted:
-        return wanted
-    minor = int(wanted.split(".")[1])
-    candidates = (wanted, f"v0.{minor}.0", f"v0.{minor - 1}.0")
-    found = next((each for each in candidates if can_be_had(module, each)), "")
-    if not found:
-        raise BuildFailed(
-            f"{module} is missing: the proxy has none of {', '.join(candidates)}, so Kubernetes {version} cannot "
-            "be built. Set KRMFN_APISERVERS to servers built elsewhere; REHEARSALS.md says what stood in for a module"
+    if "-" in wanted and not can_be_had(module, wanted):
+        minor = int(wanted.split(".")[1])
+        return next(
+            (older for number in (minor, minor - 1) if can_be_had(module, older := f"v0.{number}.0")),
+            wanted,
         )
-    return found
+    return wanted
+
+
+def explain(failure: BuildFailed, folder: Path, release: Release) -> BuildFailed:
+    """The failure of a build, as a sentence where a module of the go.mod in `folder` cannot be had."""
+    for module, version in re.findall(r"=> (\S+) (v\S+)", (folder / "go.mod").read_text()):
+        if module in str(failure) and not can_be_had(module, version):
+            return BuildFailed(
+                f"{module} {version} is missing: the module proxy does not have it, so Kubernetes {release.version} "
+                "cannot be built. Set KRMFN_APISERVERS to servers built elsewhere, or see what stood in for a module "
+                "in REHEARSALS.md"
+            )
+    return failure
 
 
 def can_be_had(module: str, version: str) -> bool:

@@ -37,20 +37,31 @@ def test_a_refused_version_alone_is_replaced(version: str, tmp_path: Path, monke
 
 @pytest.mark.parametrize(
     ("had", "found"),
-    [(("v0.38.0-beta.0", "v0.37.0"), "v0.38.0-beta.0"), (("v0.37.0", "v0.36.0"), "v0.37.0"), (("v0.36.0",), "")],
+    [
+        (("v0.38.0-beta.0", "v0.37.0"), "v0.38.0-beta.0"),
+        (("v0.37.0", "v0.36.0"), "v0.37.0"),
+        (("v0.36.0",), "v0.38.0-beta.0"),  # of tests alone, as k8s.io/ktesting is
+    ],
 )
 def test_the_staging_module_of_a_pre_release(had: tuple[str, ...], found: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own, or the newest release before it; without any, the end says which module, and what to do."""
+    monkeypatch.setattr(build, "can_be_had", lambda _, version: version in had)
+    assert build.find_staging("k8s.io/apiextensions-api", "v1.38.0-beta.0") == found
+    assert build.find_staging("k8s.io/api", "v1.37.2") == "v0.37.2"
 
-    def download(words: list[str], _: Path) -> str:
-        if words[-1].partition("@")[2] not in had:
-            raise build.BuildFailed("403 Forbidden")
+
+def test_a_module_that_a_build_needs_and_nobody_has_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence in place of the end of what Go says."""
+    release = make_release("1.38.0-beta.0")
+    replaces = "".join(f"\tk8s.io/{name} => k8s.io/{name} v0.38.0-beta.0\n" for name in ("api", "apiextensions-api"))
+
+    def run(words: list[str], _: Path) -> str:
+        if words[0] == "build":
+            raise build.BuildFailed("servers.go: k8s.io/apiextensions-api@v0.38.0-beta.0: reading …: 403 Forbidden")
         return ""
 
-    monkeypatch.setattr(build, "run_go", download)
-    if found:
-        assert build.find_staging("k8s.io/apiextensions-api", "v1.38.0-beta.0") == found
-    else:
-        with pytest.raises(build.BuildFailed, match="apiextensions-api is missing"):
-            build.find_staging("k8s.io/apiextensions-api", "v1.38.0-beta.0")
-    assert build.find_staging("k8s.io/api", "v1.37.2") == "v0.37.2"
+    monkeypatch.setattr(build, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(build, "run_go", run)
+    monkeypatch.setattr(build, "write_module", lambda _: f"module servers\n\nreplace (\n{replaces})\n")
+    monkeypatch.setattr(build, "can_be_had", lambda module, _: module == "k8s.io/api")
+    with pytest.raises(build.BuildFailed, match=r"^k8s.io/apiextensions-api v0.38.0-beta.0 is missing: .* REHEARSALS"):
+        build.compile_program(release, "kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler")
