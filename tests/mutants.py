@@ -1,9 +1,9 @@
 """`python -m tests.mutants`: plants mistakes in the code, one at a time, and says which of them no test notices.
 
 A mutant changes one comparison, condition, constant, operator or result of a function, in a copy of the checkout. The
-tests of its room run, and then the goldens; a mutant that lives is a line that could be wrong without anybody knowing.
-The same seed plants the same mutants in the same code, so that two states of the tests can be compared: `--tests`
-takes those of another checkout.
+tests of its room run, and then those of whole runs; a mutant that lives is a line that could be wrong without anybody
+knowing. The same seed plants the same mutants in the same code, so that two states of the tests can be compared:
+`--tests` takes those of another checkout.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import NamedTuple
 import yaml
 
 ROOT = Path(__file__).parents[1]
-#: What is run after the tests of the room.
-GOLDENS = ("tests/test_goldens.py", "tests/test_golden_commands.py")
+#: What is run after the tests of the room: whole runs, which go through most rooms.
+WHOLE = ("tests/test_goldens.py", "tests/test_golden_commands.py", "tests/cli", "tests/scheduler")
 SECONDS = 240
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
@@ -137,10 +137,10 @@ def is_noticed(mutant: Mutant, copy: Path, tests: Path) -> bool:
 
 
 def run_tests(room: str, copy: Path, tests: Path) -> str:
-    """The last lines of the first tests that fail, of the room and then of the goldens; empty where none does."""
+    """The last lines of the first tests that fail, of the room and then of whole runs; empty where none does."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow"]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    for paths in (list_tests(room, tests), list(GOLDENS)):
+    for paths in (list_tests(room, tests), list(WHOLE)):
         try:
             done = subprocess.run(
                 [*command, *paths],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from krmfn.workspace.sharding import Shard
 from tests.e2e.tools import require_kustomize
 from tests.front_door import ROOT, Done, call
 from tests.workspace.repositories import APPLICATION, FLUX, JOB, VALUES, git
@@ -139,6 +140,13 @@ def check_shards(folder: Path, words: Sequence[str], number: int, into: Path) ->
     assert merged.out.decode() == whole.out.decode()
     assert merged.code == whole.code
     return whole
+
+
+@pytest.mark.parametrize(("key", "digits"), [("apps/a", "b85b19f2e5ed42f2"), ("", "e3b0c44298fc1c14")])
+@pytest.mark.parametrize("of", [2, 3, 16, 100])
+def test_a_shard_keeps_its_worlds_from_release_to_release(key: str, digits: str, of: int) -> None:
+    """`digits` are the first sixteen that sha256sum prints of the key: caches in CI are kept by shard."""
+    assert [number for number in range(1, of + 1) if Shard(number, of).owns(key)] == [int(digits, 16) % of + 1]
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -1,5 +1,6 @@
 """Small texts are read as Go and Kubernetes read them: recorded answers, and the program itself where it is built."""
 
+import calendar
 import json
 import os
 from collections import Counter
@@ -85,3 +86,10 @@ def test_a_schedule_has_the_values_of_its_fields() -> None:
     assert [sorted(field) for field in found.fields][:2] == [[0, 20, 40], [1, 2]]
     assert [sorted(field) for field in found.fields][3:] == [[1, 2, 3], [1]]
     assert found.starred == (False, False, True, False, False)
+
+
+def test_every_month_and_day_has_its_number() -> None:
+    for number in range(1, 13):
+        assert read_schedule(f"0 0 1 {calendar.month_abbr[number]} *").fields[3] == {number}
+    for number, name in enumerate(calendar.day_abbr):  # Monday is the first there, and 1 here; Sunday is 0
+        assert read_schedule(f"0 0 * * {name}").fields[4] == {(number + 1) % 7}

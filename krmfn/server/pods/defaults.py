@@ -30,7 +30,7 @@ def fill_pod(kind: Kind, new: dict[str, Any]) -> None:
     """A pod whose static defaults are there already."""
     spec = new["spec"]
     _fill_spec(spec)
-    if spec.get("terminationGracePeriodSeconds", 0) < 0:
+    if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
     for name in LISTS[:2]:
         for container in spec.get(name, ()):
