@@ -167,12 +167,10 @@ def _foresee(old: State | None, new: State, options: Mapping[str, Any]) -> tuple
 
 def _tell_cluster(plan: Plan, pictures: Iterable[tuple[View | None, View]]) -> Plan:
     """The plan with the gangs whose outlook changes, and the pods that have to make room for that."""
-    shifts: list[Shift] = []
-    gone: list[str] = []
-    for before, after in pictures:
-        shifts += _compare(before.outlook if before else None, after.outlook)
-        gone += [pod for pod in after.outlook.preempted if not before or pod not in before.outlook.preempted]
-    return plan._replace(shifts=tuple(shifts), preempted=tuple(dict.fromkeys(gone)))
+    pairs = [(before.outlook if before else None, after.outlook) for before, after in pictures]
+    gone = (pod for old, new in pairs for pod in new.preempted if not old or pod not in old.preempted)
+    shifts = tuple(shift for pair in pairs for shift in _compare(*pair))
+    return plan._replace(shifts=shifts, preempted=tuple(dict.fromkeys(gone)))
 
 
 def _compare(old: Outlook | None, new: Outlook) -> Iterator[Shift]:
@@ -180,12 +178,11 @@ def _compare(old: Outlook | None, new: Outlook) -> Iterator[Shift]:
     before, after = ({each.name: each for each in (state.standings if state else ())} for state in (old, new))
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
-        places = [list_places(each, new) if each else {} for each in (was, now)]
-        grows = [each.why if each and each.verdict == "grows" else "" for each in (was, now)]
-        moves = bool(new.key and places[0] and places[1] and places[0] != places[1])
-        if was and now and not moves and (was.verdict, grows[0]) == (now.verdict, grows[1]):
+        places = [list_places(each, new) if each and each.verdict == "runs" else {} for each in (was, now)]
+        same = was and now and was.verdict == now.verdict and (now.verdict != "grows" or was.why == now.why)
+        if same and not (new.key and places[0] != places[1]):
             continue
-        harmful = now is not None and now.verdict == "never" and (was is None or was.verdict != "never")
+        harmful = now is not None and now.verdict == "never"
         why, way_out = (now.why, now.way_out) if now and now.verdict != "runs" else ("", "")
         past, present = (MEANINGS[each.verdict] if each else "" for each in (was, now))
         yield Shift(name, past, present, why, way_out, harmful, new.key, *places)

@@ -119,10 +119,14 @@ def list_places(standing: Standing, outlook: Outlook) -> dict[str, int]:
 
 def spell_nodes(standing: Standing, most: int = 4) -> str:
     """The same in words: the first `most` of them."""
-    nodes = list_nodes(standing)
-    shown = [f"{name} ×{count}" if count > 1 else name for name, count in nodes[:most]]
-    rest = len(nodes) - most
-    return ", ".join(shown) + (f" and {rest} more nodes" if rest > 1 else f", {nodes[most][0]}" if rest == 1 else "")
+    return spell_places(list_nodes(standing), "nodes", most)
+
+
+def spell_places(places: Sequence[tuple[str, int]], noun: str, most: int = 4) -> str:
+    """Nodes, or domains of them, with the numbers of their pods: the first `most`."""
+    shown = [f"{name} ×{pods}" if pods > 1 else name for name, pods in places[:most]]
+    rest = len(places) - most
+    return ", ".join(shown) + (f" and {rest} more {noun}" if rest > 1 else f", {places[most][0]}" if rest == 1 else "")
 
 
 def spell_preempted(pods: Sequence[str], most: int = 4) -> str:

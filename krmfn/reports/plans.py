@@ -16,7 +16,7 @@ from krmfn.krm.results import ABSENT, FileRef, Result
 from krmfn.model.showing import HIDDEN
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
-from krmfn.reports.outlook_view import View, spell_preempted
+from krmfn.reports.outlook_view import View, spell_places, spell_preempted
 from krmfn.reports.paint import BOLD, CYAN, FAINT, GREEN, RED, YELLOW, paint
 
 FORMATS: Final = ("text", "json", "markdown")
@@ -106,9 +106,7 @@ def _tell_shift(shift: Shift) -> str:
     """`starts before, never starts now`; `starts, and moves from rack a ×2 to rack b ×2`."""
     origin, target = (_spell_where(shift.key, each) for each in (shift.origin, shift.target))
     if shift.before == shift.after:
-        return (
-            f"{shift.after}, and moves from {origin} to {target}" if origin and target else f"{shift.after}, as before"
-        )
+        return f"{shift.after}, {f'and moves from {origin} to {target}' if origin and target else 'as before'}"
     word = "in" if shift.key else "on"
     parts = [f"{shift.before} before{f' {word} {origin}' if origin else ''}"] if shift.before else ["new"]
     now = f"{shift.after} now{f' {word} {target}' if target else ''}"
@@ -117,9 +115,8 @@ def _tell_shift(shift: Shift) -> str:
 
 def _spell_where(key: str, pods: Mapping[str, int]) -> str:
     """`rack a ×2, b`; empty where no pod has a node."""
-    named = [f"{name} ×{number}" if number > 1 else name for name, number in list(pods.items())[:4]]
-    more = f" and {len(pods) - 4} more" if len(pods) > 4 else ""
-    return f"{key.rpartition('/')[2] or 'node'} {', '.join(named)}{more}" if named else ""
+    noun = key.rpartition("/")[2] or "node"
+    return f"{noun} {spell_places([*pods.items()], noun + 's')}" if pods else ""
 
 
 def _spell_place(file: FileRef | None) -> str:

@@ -102,6 +102,17 @@ def test_pods_that_make_room_are_named_and_harmless(krmfn: Call) -> None:
     assert {node["name"]: node["otherPods"] for node in fit["nodes"]}["gpu-1b"] == 0, "they are gone"
 
 
+def test_a_gang_that_never_starts_has_no_place(zones: Path, krmfn: Call) -> None:
+    """Some of its pods would find a node: that is no place where it runs."""
+    job = make_job("fits", 3, 2)
+    job["spec"]["template"]["spec"]["nodeSelector"] = {ZONE: "a"}
+    (zones / "new.yaml").write_text(yaml.safe_dump_all([job, make_zoned("a", "fits-too")]))
+    (zones / "simulator").write_text(PLACING.replace('"fits": True', '"fits": name != "ml/fits-2"'))
+    (shift,) = json.loads(diff(krmfn, "json"))["cluster"]
+    assert shift["after"] == "never starts"
+    assert "to" not in shift
+
+
 @pytest.mark.usefixtures("zones")
 def test_nothing_moves_between_a_state_and_itself(krmfn: Call) -> None:
     text = diff(krmfn, "markdown", "new.yaml", "new.yaml")
