@@ -118,7 +118,7 @@ class Result(NamedTuple):
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Result:
         """A result of a report. Raises KeyError, TypeError and ValueError for what is none."""
-        ref, field, file = (value.get(key) or {} for key in ("resourceRef", "field", "file"))
+        ref, field, place = (value.get(key) or {} for key in ("resourceRef", "field", "file"))
         tags = value.get("tags") or {}
         found = cls(
             value["message"],
@@ -127,13 +127,15 @@ class Result(NamedTuple):
             field.get("path", ""),
             field.get("currentValue", ABSENT),
             field.get("proposedValue", ABSENT),
-            FileRef(file["path"], file["index"], file.get("line", 0), file.get("column", 0)) if file else None,
+            FileRef(place["path"], place["index"], place.get("line", 0), place.get("column", 0)) if place else None,
             tags,
             Edit.from_json(value["edit"]) if value.get("edit") else None,
         )
-        texts = (found.message, found.path, *(found.ref or ()), *(found.file or ("",))[:1], *tags, *tags.values())
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("a result has something else than a text")
+        file, edit = found.file or (), found.edit or ()
+        texts = (found.message, found.path, *(found.ref or ()), *file[:1], *edit[4:], *tags, *tags.values())
+        numbers = (*file[1:], *edit[:4])
+        if not all(isinstance(text, str) for text in texts) or not all(type(number) is int for number in numbers):
+            raise TypeError("a result has something else than a text, or a place something else than a number")
         return found
 
     def to_json(self) -> dict[str, Any]:

@@ -282,6 +282,26 @@ def test_a_report_that_says_of_itself_what_no_shard_says_is_refused(key: str, tm
         assert f"{owner}.txt: not a report" in done.err.decode(), value
 
 
+PLACES = (
+    {"index": "0"},
+    {"index": None},
+    {"line": "3"},
+    {"column": 1.5},
+    {"line": True},
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_report_whose_places_are_no_numbers_is_refused(place: dict[str, object], tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(JOB.replace("spec:", "spec:\n  backoffLimit: -1", 1))
+    report = json.loads(call(words=["validate", "a.yaml", "-o", "json"], folder=tmp_path).out)
+    report["results"][0]["file"] |= place
+    (tmp_path / "report").write_text(json.dumps(report))
+    done = call(words=["merge", "report"], folder=tmp_path)
+    assert (done.code, done.out) == (2, b"")
+    assert "report: not a report" in done.err.decode()
+
+
 def test_several_repositories_become_one_report(tmp_path: Path) -> None:
     """What two reports say is there once, as its worst; a name tells equal paths apart."""
     (tmp_path / "a.yaml").write_text(
