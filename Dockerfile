@@ -3,6 +3,8 @@ ARG BASE_IMAGE=python:3.13-slim
 
 FROM ${BASE_IMAGE} AS build
 WORKDIR /source
+# One commit and one base give the same bytes, also of what Python compiles.
+ENV PYTHONHASHSEED=0 SOURCE_DATE_EPOCH=315532800
 RUN python3 -m venv /tools
 # The two secrets are optional: pip's configuration (another index) and the certificates it should trust.
 COPY pyproject.toml README.md LICENSE NOTICE ./
@@ -32,7 +34,7 @@ COPY --from=build /opt/krmfn /opt/krmfn
 COPY integrations/check.sh /usr/share/krmfn/
 COPY release/bill_of_materials.py /tmp/
 # One run of each kind lets Python compile what it uses of its own library, which slim images come without.
-RUN /opt/krmfn/bin/python /tmp/bill_of_materials.py > /usr/share/krmfn/bom.cdx.json \
+RUN export PYTHONHASHSEED=0 && /opt/krmfn/bin/python /tmp/bill_of_materials.py > /usr/share/krmfn/bom.cdx.json \
  && rm /tmp/bill_of_materials.py \
  && printf 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n' \
     | /opt/krmfn/bin/krmfn > /dev/null \

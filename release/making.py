@@ -1,8 +1,8 @@
 """A release in a folder: `python release/making.py build FOLDER` makes it, `… verify FOLDER` checks what lies there.
 
-Wheel, source archive, single file, the plugins of Helm and kubectl, the skill for agents; bills of materials,
-checksums, provenance, and a signature with a key that exists for this release alone. Two builds of one commit give the
-same bytes, save the key and the signature. Sends nothing anywhere.
+Wheel, source archive, single file, the plugins of Helm and kubectl, the skill for agents, and with `--images BASE` the
+images as OCI archives; bills of materials, checksums, provenance, and a signature with a key that exists for this
+release alone. Two builds of one commit give the same bytes, save the key and the signature. Sends nothing anywhere.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from krmfn import __version__
+from release import images
 from release.single_file import pack
 
 ROOT = Path(__file__).parents[1]
@@ -42,8 +44,9 @@ class NotReleased(Exception):
     """A release cannot be built, or is not what it says it is. The message says why."""
 
 
-def build(folder: Path) -> None:
-    """Make the release of the commit that is checked out. Raises NotReleased and CalledProcessError."""
+def build(folder: Path, base: str = "") -> None:
+    """Make the release of the commit that is checked out, with images on a `base`. What is left out is said on stderr,
+    and in the provenance. Raises NotReleased and CalledProcessError."""
     revision = _find_revision()
     _expect_changelog()
     if folder.exists() and any(folder.iterdir()):
@@ -64,10 +67,40 @@ def build(folder: Path) -> None:
         for name, path in ARCHIVES.items():
             (folder / f"{name}-{__version__}.tar.gz").write_bytes(_archive(source / path))
         _write_bill(wheel, folder / "krmfn.cdx.json", Path(work))
+        left_out, materials = _add_images(folder, source, base, revision, Path(work, "images"))
     names = sorted(path.name for path in folder.iterdir())
-    _write_json(folder / PROVENANCE, _state(folder, names, revision))
+    statement = _state(folder, names, revision)
+    definition = statement["predicate"]["buildDefinition"]
+    definition["externalParameters"]["images"] = base
+    definition["internalParameters"]["leftOut"] = left_out
+    definition["resolvedDependencies"] += materials
+    _write_json(folder / PROVENANCE, statement)
     (folder / SUMS).write_text("".join(f"{_digest(folder / name)}  {name}\n" for name in [*names, PROVENANCE]))
     _sign(folder)
+
+
+def _add_images(
+    folder: Path, source: Path, base: str, revision: str, work: Path
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """The images, each with its bill of materials. What is left out, and what they are built on. Raises NotReleased."""
+    left_out = []
+    if not base:
+        left_out.append("the images: --images BASE builds them on that image")
+    elif not shutil.which(images.BUILDER):
+        raise NotReleased(f"--images: {images.BUILDER} is missing: apt-get install {images.BUILDER}")
+    else:
+        work.mkdir()
+        facts = {"version": __version__, "revision": revision, "time": _find_time(), **images.find_address(source)}
+        for image in images.build_images(source, base, facts, work):
+            if isinstance(image, images.Missing):
+                left_out.append(str(image))
+                continue
+            with tarfile.open(folder / f"krmfn-{__version__}-{image.name}.oci.tar", "w") as archive:
+                _fill(archive, image.layout, image.layout)
+            _write_json(folder / f"krmfn-{image.name}.cdx.json", image.bill)
+    for each in left_out:
+        print(f"release: left out: {each}", file=sys.stderr)
+    return left_out, [{"uri": f"oci:{base}", "digest": {"sha256": images.find_digest(base)}}] if base else []
 
 
 def _pack_plugin(folder: Path, license: Path, work: Path) -> None:
@@ -148,16 +181,22 @@ def _archive(folder: Path) -> bytes:
     """A folder as a .tar.gz without owners and times."""
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as archive:
-        for path in sorted(folder.rglob("*")):
-            info = archive.gettarinfo(path, str(path.relative_to(folder.parent)))
-            info.uid = info.gid = info.mtime = 0
-            info.uname = info.gname = ""
-            info.mode = 0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644
-            if path.is_file():
-                archive.addfile(info, io.BytesIO(path.read_bytes()))
-            else:
-                archive.addfile(info)
+        _fill(archive, folder, folder.parent)
     return out.getvalue()
+
+
+def _fill(archive: tarfile.TarFile, folder: Path, start: Path) -> None:
+    """What is in a folder, with names that begin at `start`."""
+    for path in sorted(folder.rglob("*")):
+        info = archive.gettarinfo(path, str(path.relative_to(start)))
+        info.uid = info.gid = info.mtime = 0
+        info.uname = info.gname = ""
+        info.mode = 0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644
+        if path.is_file():
+            with path.open("rb") as stream:
+                archive.addfile(info, stream)
+        else:
+            archive.addfile(info)
 
 
 def _write_bill(wheel: Path, target: Path, work: Path) -> None:
@@ -232,10 +271,13 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev release", description=__doc__)
     parser.add_argument("step", choices=["build", "verify"])
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "dist" / "release")
+    parser.add_argument(
+        "--images", metavar="BASE", default="", help="with images on this one, such as python:3.13-slim"
+    )
     given = parser.parse_args(arguments)
     try:
         if given.step == "build":
-            build(given.folder)
+            build(given.folder, given.images)
         names = verify(given.folder)
     except NotReleased as reason:
         print(f"release: {reason}", file=sys.stderr)

@@ -7,18 +7,22 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
+from krmfn import __version__
+from release import images
 from release.making import ARCHIVES, BUNDLE, KEY, KREW, PROVENANCE, SIGNED, SUMS
+from tests.e2e.conftest import BASE, make_base
 from tests.e2e.tools import PATH, ROOT, require
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 
 
-def call(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PATH": PATH, "PYTHONPATH": str(checkout)}
+def call(checkout: Path, *words: str, path: str = PATH) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(checkout)}
     command = [sys.executable, str(checkout / "release" / "making.py"), *words]
     return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
 
@@ -63,6 +67,88 @@ def test_two_builds_give_the_same_bytes(release: tuple[Path, Path], tmp_path: Pa
     others = {path.name: path.read_bytes() for path in (tmp_path / "second").iterdir() if path.name not in SIGNED}
     assert sorted(files) == sorted(others)
     assert [name for name, data in files.items() if others[name] != data] == []
+
+
+def test_images_are_left_out_aloud(release: tuple[Path, Path], tmp_path: Path) -> None:
+    checkout, folder = release
+    definition = json.loads((folder / PROVENANCE).read_text())["predicate"]["buildDefinition"]
+    assert definition["internalParameters"]["leftOut"] == ["the images: --images BASE builds them on that image"]
+    (tmp_path / "bin").mkdir()
+    for name in ("git", "cosign"):
+        (tmp_path / "bin" / name).symlink_to(require(name, "./dev setup"))
+    done = call(checkout, "build", str(tmp_path / "other"), "--images", "a", path=str(tmp_path / "bin"))
+    assert done.returncode == 1
+    assert done.stderr.endswith("release: --images: buildah is missing: apt-get install buildah\n")
+
+
+def test_images_have_the_same_bytes_and_run(tmp_path: Path) -> None:
+    """Those that a release of one clone holds, and those of another clone."""
+    buildah, _ = (require(name, f"apt-get install {name}") for name in ("buildah", "podman"))
+    for name in ("cosign", "helm", "kustomize", "go"):
+        require(name, "./dev setup builds it into the cache", packaged=False)
+    make_base(tmp_path / "base", {**os.environ, "PATH": PATH})
+    folder = tmp_path / "release"
+    done = call(clone(tmp_path / "one"), "build", str(folder), "--images", BASE)
+    assert done.returncode == 0, done.stderr
+    statement = json.loads((folder / PROVENANCE).read_text())
+    definition = statement["predicate"]["buildDefinition"]
+    assert definition["resolvedDependencies"][1]["uri"] == f"oci:{BASE}"
+    assert len(definition["resolvedDependencies"][1]["digest"]["sha256"]) == 64
+    archives = sorted(path.name for path in folder.glob("*.oci.tar"))
+    assert len(archives) + len(definition["internalParameters"]["leftOut"]) == 3
+    assert {*archives, "krmfn-image.cdx.json"} <= {each["name"] for each in statement["subject"]}
+
+    again = clone(tmp_path / "two")
+    revision = definition["resolvedDependencies"][0]["digest"]["gitCommit"]
+    facts = {
+        "version": __version__,
+        "revision": revision,
+        "time": definition["internalParameters"]["SOURCE_DATE_EPOCH"],
+    }
+    (tmp_path / "work").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", PATH)
+        found = images.build_images(again, BASE, facts, tmp_path / "work")
+        made = [each for each in found if isinstance(each, images.Image)]
+    made.sort(key=lambda image: f"{image.name}.oci.tar")
+    assert [f"krmfn-{__version__}-{image.name}.oci.tar" for image in made] == archives
+    programs = {"image": ["krmfn"], "image-tools": ["krmfn", "git", "kustomize", "helm"]}
+    for image, archive in zip(made, archives, strict=True):
+        files = {
+            str(path.relative_to(image.layout)): path.read_bytes() for path in image.layout.rglob("*") if path.is_file()
+        }
+        with tarfile.open(folder / archive) as packed:
+            streams = {each.name: packed.extractfile(each) for each in packed if each.isfile()}
+            assert {name: stream.read() for name, stream in streams.items() if stream} == files
+        labels = images.read_labels(image.layout)
+        assert labels["org.opencontainers.image.revision"] == revision
+        assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
+        assert "org.opencontainers.image.source" not in labels  # the project has no address
+        names = {
+            each["name"].lower()
+            for each in json.loads((folder / f"krmfn-{image.name}.cdx.json").read_text())["components"]
+        }
+        expected = {"python", "krmfn", "pyyaml"} | (
+            {"git", "helm.sh/helm/v4"} if image.name == "image-tools" else set()
+        )
+        assert expected <= names
+        started = subprocess.run(
+            [buildah, "from", f"oci-archive:{folder / archive}"], capture_output=True, text=True, check=True
+        )
+        container = started.stdout.strip()
+        for program in programs.get(image.name, ["krmfn"]):
+            asked = "--version" if program in ("git", "krmfn") else "version"
+            words = [buildah, "run", "--isolation", "chroot", container, "--", program, asked]
+            ran = subprocess.run(words, capture_output=True, text=True, check=False)
+            assert ran.returncode == 0, ran.stderr
+        subprocess.run([buildah, "rm", container], capture_output=True, check=True)
+
+
+def test_an_address_of_the_sources_comes_from_the_metadata(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "a"\n')
+    assert images.find_address(tmp_path) == {}
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "a"\nurls = {Source = "https://example.com/a"}\n')
+    assert images.find_address(tmp_path) == {"source": "https://example.com/a"}
 
 
 def test_kubectl_runs_it_as_a_plugin(release: tuple[Path, Path], tmp_path: Path) -> None:
