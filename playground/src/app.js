@@ -6,6 +6,9 @@ import { drawTrees, element, joinTree } from "./tree.js";
 const $ = (id) => document.getElementById(id);
 const TABS = { tree: "Tree", generated: "Generated", fit: "Fit", diff: "Compare" };
 const PAUSE = 30; // milliseconds without a keystroke before the files are checked
+const LONG = 700; // milliseconds after which a check says that it is at work
+const MOST = 4e6; // characters: larger input takes a browser minutes, and more memory than a phone has
+const MOST_ROWS = 200; // more are not read on a page, and would keep it from answering keys
 // The page itself generates, and has no cluster to ask.
 const SEVERITIES = ["error", "warning", "info"];
 const BESIDE_THE_POINT = ["function-skipped", "facts-missing"];
@@ -20,6 +23,7 @@ let asked = 0;
 let waiting = false; // the worker has a question
 let changed = false; // since then
 let timer = 0;
+let patience = 0;
 
 const editor = makeEditor($("editor"), "Manifests", (text) => {
   state.files[current] = text;
@@ -33,6 +37,8 @@ const beside = makeEditor($("beside"), "Beside", (text) => {
 
 worker.onmessage = ({ data }) => {
   waiting = false;
+  clearTimeout(patience);
+  if (isTooLarge()) return; // which is what the page says already
   if (changed) check();
   if (data.error) {
     $("status").textContent = `krmfn could not run: ${data.error}`;
@@ -55,11 +61,22 @@ function checkSoon() {
   timer = setTimeout(check, PAUSE);
 }
 
+const measure = () => [...Object.values(state.files), state.cluster].reduce((sum, text) => sum + text.length, 0);
+const isTooLarge = () => measure() > MOST;
+
 function check() {
   changed = waiting;
+  if (isTooLarge()) {
+    clearTimeout(patience);
+    showAnswer({ findings: { out: "{}", err: "" } }); // what was found is about another text
+    $("status").textContent = `Not checked: ${(measure() / 1e6).toFixed(1)} MB is too large for this page, which takes up to `
+      + `${MOST / 1e6} MB. On a command line, krmfn validate has no such limit.`;
+    return;
+  }
   if (waiting) return; // asked again when the answer is there
   asked += 1;
   waiting = true;
+  patience = setTimeout(() => { $("status").textContent = "Checking…"; }, LONG);
   worker.postMessage({ id: asked, request: state });
 }
 
@@ -70,7 +87,7 @@ function listResults() {
 }
 
 function markCurrent() {
-  editor.mark(listResults().filter((result) => fileOf(result) === current && result.file?.line));
+  editor.mark(listResults().filter((result) => fileOf(result) === current && result.file?.line).slice(0, MOST_ROWS * 5));
 }
 
 /** The JSON that a command printed, or null where it printed something else. */
@@ -93,7 +110,7 @@ function summarise(results, milliseconds) {
 }
 
 function listFindings(results, wrong) {
-  const rows = results.map((result) => {
+  const rows = results.slice(0, MOST_ROWS).map((result) => {
     const ref = result.resourceRef ?? {};
     const row = element("li", { className: result.severity });
     const button = element("button", { type: "button" });
@@ -111,7 +128,12 @@ function listFindings(results, wrong) {
     return row;
   });
   $("findings").replaceChildren(...rows);
+  if (results.length > rows.length) $("findings").append(tellMore("li", results.length - rows.length, "findings"));
   if (wrong) $("findings").append(element("li", { className: "wrong", textContent: wrong }));
+}
+
+function tellMore(name, number, what) {
+  return element(name, { className: "more", textContent: `${number.toLocaleString("en")} more ${what} are not shown.` });
 }
 
 function showView() {
@@ -127,6 +149,8 @@ function showView() {
 function showTree() {
   const forest = told?.tree && read(told.tree);
   if (!forest) return showText(told?.tree);
+  const more = (forest.trees?.length ?? 0) - MOST_ROWS;
+  if (more > 0) return [drawTrees({ trees: forest.trees.slice(0, MOST_ROWS) }), tellMore("p", more, "trees")];
   if (forest.trees?.length) return drawTrees(forest);
   return element("p", { textContent: "No group: set the annotation krmfn.dev/gang: \"true\" on a resource." });
 }
@@ -146,7 +170,9 @@ function showText(printed) {
     diff: "The editor below has the files as they were. Change the files on the left: this is what an apply would do.",
   };
   if (!printed) return element("p", { textContent: explain[state.tab] ?? "" });
-  const parts = printed.out ? [element("pre", { textContent: printed.out })] : [];
+  const most = MOST_ROWS * 1000;
+  const shown = printed.out.length > most ? `${printed.out.slice(0, most)}\n…` : printed.out;
+  const parts = shown ? [element("pre", { textContent: shown })] : [];
   if (printed.err.trim()) parts.push(element("pre", { className: "wrong", textContent: printed.err }));
   return parts.length ? parts : element("p", { textContent: "Nothing to show." });
 }

@@ -78,6 +78,43 @@ const scenarios = {
     }
     return { times, status: await page.textContent("#status") };
   },
+  async large() {
+    const { page } = await open();
+    const paste = async (text, place = "#editor") => {
+      await page.locator(`${place} .cm-content`).click();
+      await page.keyboard.press("Control+a");
+      await page.evaluate(([given, where]) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", given);
+        document.querySelector(`${where} .cm-content`).dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+      }, [text, place]);
+    };
+    await page.evaluate(() => { // the longest time in which the page did nothing else
+      let last = performance.now();
+      window.longest = 0;
+      const tick = () => { const now = performance.now(); window.longest = Math.max(window.longest, now - last); last = now; setTimeout(tick, 0); };
+      tick();
+    });
+    const before = await answered(page);
+    const jobs = Array.from({ length: 3000 }, (_, number) => job(`train-${number}`)).join("---\n");
+    await paste(jobs);
+    await page.waitForFunction(() => document.querySelector("#status").textContent === "Checking…");
+    await page.waitForFunction((last) => Number(document.body.dataset.answered) > last, before, { timeout: 180_000, polling: 200 });
+    const told = await page.textContent("#status");
+    await page.evaluate(() => { window.longest = 0; });
+    await page.keyboard.type("#");
+    await page.waitForTimeout(500);
+    const blocked = await page.evaluate(() => window.longest);
+    const view = await page.textContent("#view");
+    const elements = await page.evaluate(() => document.querySelectorAll("*").length);
+    const heap = await page.evaluate(() => performance.memory.usedJSHeapSize / 1e6);
+    await paste(jobs.repeat(6));
+    await page.waitForFunction(() => document.querySelector("#status").textContent.includes("too large"));
+    const status = await page.textContent("#status");
+    await paste(job("again")); // after the answer to the keystroke, the small text is checked
+    await page.waitForFunction(() => document.querySelectorAll("[role=treeitem]").length === 3, null, { timeout: 120_000, polling: 200 });
+    return { told, blocked, elements, heap, more: view.match(/[\d,]+ more trees.*/)?.[0], status };
+  },
   async finding() {
     const { page } = await open();
     await write(page, job("train").replace("parallelism: 2", "parallelism: -1"));

@@ -91,6 +91,17 @@ def test_a_keystroke_in_fifty_objects_is_answered_at_once(seen: Seen) -> None:
     assert "0 errors" in told["status"]
 
 
+def test_three_thousand_objects_leave_the_page_usable(seen: Seen) -> None:
+    told = take(seen, "large")
+    assert told["told"].startswith("0 errors")
+    assert told["blocked"] < 1_500  # 100 ms on a quiet machine
+    assert told["elements"] < 6_000
+    assert told["heap"] < 100
+    assert told["more"] == "2,800 more trees are not shown."
+    assert told["status"].startswith("Not checked: 4.6 MB")
+    assert "takes up to 4 MB" in told["status"]
+
+
 def test_a_finding_leads_to_its_line(seen: Seen) -> None:
     told = take(seen, "finding")
     assert "must be greater than or equal to 0" in told["text"]
