@@ -23,6 +23,8 @@ _ENDLESS = frozenset(
     [*(sign + dot for sign in ("", "+", "-") for dot in (".inf", ".Inf", ".INF")), ".nan", ".NaN", ".NAN"]
 )
 _DIGITS = frozenset("0123456789")
+#: What a number of any base ends with.
+_LAST_DIGITS = frozenset("0123456789abcdefABCDEF._")
 _HINTS = _DIGITS | frozenset("+-.yYnNtTfFoO~")
 _INT64 = 1 << 63
 
@@ -98,6 +100,8 @@ def _read_json_number(text: str) -> int | float:
 
 def parse_number(text: str) -> int | float | None:
     """Read `text` as Go reads a number: base prefixes, underscores, leading-zero octals; None when it is none."""
+    if text[-1:] not in _LAST_DIGITS:  # quantities, versions, dates of the day: most words that begin like a number
+        return None
     plain = text.replace("_", "")
     number = _parse_int(plain)
     if number is not None:

@@ -322,10 +322,10 @@ class Item:
         """Take over the nodes of the text, which the reader of a stream has made. Raises Unreadable."""
         self._read().adopt(root)
 
-    def adopt_value(self, value: dict[str, Any], text: str = "", lines: Lines | None = None) -> None:
-        """Take over the value of the text, which the reader of a stream has made; and the text, and its lines, where it
-        has these, too."""
-        self._reading = Reading(self, (lambda: text) if text else self.read_original, value, lines)
+    def adopt_value(self, value: dict[str, Any]) -> None:
+        """Take over the value of the text, which the reader of a stream has made. The text is cut out, and its lines
+        are read, once more where somebody asks for a place: to keep both takes half of the memory of a run."""
+        self._reading = Reading(self, self.read_original, value)
 
     def read_lines(self, text: str) -> Lines | None:
         """Read a text that stands where this object does by lines; None where it is not of the plainest kind."""

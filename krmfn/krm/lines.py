@@ -25,16 +25,21 @@ _PLAIN = (
 _NAME = r"[A-Za-z_][A-Za-z0-9_./-]{0,1000}"
 # Atomic groups, not possessive quantifiers behind a group: before Python 3.11.5 those are wrong (gh-106052).
 _QUOTED = r""""(?>(?:[^"\\\n]|\\["\\/nt])*)\""""
-_VALUE = rf"""'(?>(?:[^'\n]|'')*)'?+|{_QUOTED}|\{{[^][{{}}\n]*\}}|\[[^][{{}}\n]*\]|\|[-+]?|{_PLAIN}"""
+# A flow collection is taken to any of its brackets behind which nothing stands; `_split_flow` says
+# whether it ends there.
+_BRACES = r"\{[^}\n]*\}(?:[^}\n]*\})*?|\[[^]\n]*\](?:[^]\n]*\])*?"
+_VALUE = rf"""'(?>(?:[^'\n]|'')*)'?+|{_QUOTED}|{_BRACES}|\|[-+]?|{_PLAIN}"""
 #: Indentation, dashes, a key, a value, a comment: each may be missing.
 _LINE = re.compile(rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?![^ ]) *+)?({_VALUE})? *+(?:(?<![^ ])#[^\n]*+)?")
 #: A scalar in a flow collection: its characters mean nothing there.
 _WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=*-]*"""
-_FLOW = rf"\{{(?:{_NAME}: (?:{_WORD})(?:, {_NAME}: (?:{_WORD}))*)?\}}|\[(?:(?:{_WORD})(?:, (?:{_WORD}))*)?\]"
-_PAIRS = rf"(?:({_NAME}): )?({_WORD})(?:, |[\]}}])"
+#: A step through a flow collection: a key, a bracket that opens or a scalar, brackets that close, a comma.
+_STEP = rf"(?:({_NAME})(: ++))?([{{[]|{_WORD})([]}} ]*+)(, *+)?+"
 #: What this reader leaves to others is all else: line breaks other than LF, tabs, controls.
 _KNOWN = bytes([10, *range(0x20, 0x7F)])
 MAX_DEPTH = 150
+#: How many levels a flow collection may have.
+_DEEPEST = 40
 
 #: What may follow a key or a dash: nothing (a collection, or null), a scalar, a flow collection, a literal block or a
 #: text in quotes that ends on a further line.
@@ -110,9 +115,6 @@ def _take_apart(raw: str) -> _Known:
         raise _Unusual
     indent, marks, name, text = line.groups("")
     first = text[:1]
-    # Compiled when it is needed, which costs as much as reading a file.
-    if first and first in "{[" and len(text) > 2 and not re.fullmatch(_FLOW, text):
-        raise _Unusual
     if not name and bool(marks) != bool(text):
         raise _Unusual  # a dash without a value, or a value without a dash
     known = _SAYS_NOTHING
@@ -127,7 +129,8 @@ def _take_apart(raw: str) -> _Known:
         known = (f"{indent}{marks}{name}:{'?' if is_open else sort}", value, place)
     if len(_SEEN) >= _MOST_LINES:
         _SEEN.clear()
-    _SEEN[raw] = known
+    if not (first and first in "{["):  # its value belongs to one document
+        _SEEN[raw] = known
     return known
 
 
@@ -137,24 +140,56 @@ def _read_value(text: str) -> Any:
         return text[1:-1].replace("''", "'")
     if first == '"':
         return _unescape(text[1:-1])
-    if first == "{":
-        pairs = [(spell_key(pair[1]), _read_value(pair[2])) for pair in _split_flow(text)]
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise _Unusual
-        return found
-    if first == "[":
-        return [_read_value(pair[2]) for pair in _split_flow(text)]
-    return resolve_plain(text)
+    return _read_flow(text) if first in "{[" else resolve_plain(text)
 
 
 def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text) if "\\" in text else text
 
 
-def _split_flow(text: str) -> Iterator[re.Match[str]]:
-    """The pairs or elements of a flow collection: group 1 is the key if any, group 2 the scalar."""
-    return re.compile(_PAIRS).finditer(text, 1) if len(text) > 2 else iter(())
+def _split_flow(text: str) -> Iterator[tuple[str | None, str | None, str, str, str | None]]:
+    """The steps through a flow collection, each in its parts (`_STEP`), in the order of the text."""
+    awaited = ""  # the brackets that close what is open, the outermost first
+    is_done = False
+    # Compiled when it is needed, which costs as much as reading a file. Nothing stands between two steps.
+    *pieces, rest = re.compile(_STEP).split(text)
+    for between, key, colon, head, closed, comma in zip(*[iter(pieces)] * 6, strict=True):
+        if is_done or between or (key is None) is (awaited[-1:] == "}") or len(awaited) > _DEEPEST:
+            raise _Unusual
+        is_ended = True
+        if head in "{[":
+            awaited += "}" if head == "{" else "]"
+            is_ended = "}" in closed or "]" in closed
+        if closed:
+            brackets = closed.replace(" ", "")
+            if not awaited.endswith(brackets[::-1]):
+                raise _Unusual
+            awaited = awaited[: len(awaited) - len(brackets)]
+        is_done = not awaited
+        if (comma is None) is (is_ended and not is_done):
+            raise _Unusual
+        yield key, colon, head, closed, comma
+    if rest or awaited:
+        raise _Unusual
+
+
+def _read_flow(text: str) -> Any:
+    """The value of a flow collection."""
+    opened: list[Any] = [[]]
+    root = opened[0]
+    for key, _, head, closed, _ in _split_flow(text):
+        value = {} if head == "{" else [] if head == "[" else _read_value(head)
+        if key is None:
+            opened[-1].append(value)
+        elif (name := spell_key(key)) in opened[-1]:
+            raise _Unusual
+        else:
+            opened[-1][name] = value
+        if head in "{[":
+            opened.append(value)
+        if closed:
+            del opened[len(opened) - len(closed) + closed.count(" ") :]
+    return root[0]
 
 
 def _scan(text: str) -> tuple[list[_Known], list[int]]:
@@ -296,13 +331,11 @@ def _make_value(steps: list[_Step], lines: list[_Known]) -> dict[str, Any]:
     root: dict[str, Any] = {}
     made: list[Any] = [root]
     for place, number, key, what, _ in steps:
-        if what is None:
+        if what is None or what is _FLOWING:
             value = lines[number][1]
         elif what is dict or what is list:
             value = what()
             made.append(value)
-        elif what is _FLOWING:
-            value = lines[number][1].copy()  # a line's value is that of many documents
         else:
             node: Scalar = lines[number][1]
             value = node.content if node.style else resolve_plain(node.content)
@@ -401,15 +434,33 @@ class Lines:
         source = self._text[start:end]
         if line.sort == _SCALAR:
             return _make_scalar(start, source)
-        flow = (Mapping if source[0] == "{" else Sequence)(start, end, None, None, True)
-        for pair in _split_flow(source):
-            scalar = _make_scalar(start + pair.start(2), pair[2])
-            key = pair[1] and Scalar(start + pair.start(1), start + pair.end(1), None, None, pair[1], "")
-            flow.children.append((key, scalar) if key else scalar)
-        return flow
+        return _make_flow(start, source)
 
 
 def _make_scalar(start: int, source: str) -> Scalar:
     style = source[0] if source[0] in "'\"" else ""
     content = _read_value(source) if style else source
     return Scalar(start, start + len(source), None, None, content, style)
+
+
+def _make_flow(place: int, source: str) -> Node:
+    root = Sequence(place, place, None, None, True)
+    opened: list[Mapping | Sequence] = [root]
+    for key, colon, head, closed, comma in _split_flow(source):
+        start = place + len(key or "") + len(colon or "")
+        node: Node
+        if head not in "{[":
+            node = _make_scalar(start, head)
+        else:
+            node = (Mapping if head == "{" else Sequence)(start, start, None, None, True)
+        name = key and Scalar(place, place + len(key), None, None, key, "")
+        opened[-1].children.append((name, node) if name else node)
+        if isinstance(node, Mapping | Sequence):
+            opened.append(node)
+        place = start + len(head)
+        for sign in closed:
+            place += 1
+            if sign != " ":
+                opened.pop().end = place
+        place += len(comma or "")
+    return root.items[0]

@@ -58,13 +58,11 @@ class Reading:
         "touched",
     )
 
-    def __init__(
-        self, owner: Owner, write: Callable[[], str], value: Any = _NOTHING, lines: Lines | None = None
-    ) -> None:
+    def __init__(self, owner: Owner, write: Callable[[], str], value: Any = _NOTHING) -> None:
         """Nothing is parsed yet. `write` gives the text when it is needed; `value` is given where it is known: from
-        reading `lines`, or because the object is new."""
+        the reader of a stream, or because the object is new."""
         self._owner = owner
-        self._lines = lines
+        self._lines: Lines | None = None
         self._write = write
         self._text: str | None = None
         self._root: Any = _NOTHING

@@ -354,7 +354,7 @@ def _read_document(source: Source, span: tuple[int, int, int], index: int, skipp
     if value is not None and _is_object(value):
         frame.remarks = _find_remarks(source, before, begin)
         item = Item(frame, begin, end)
-        item.adopt_value(value, text, lines)
+        item.adopt_value(value)
         return StreamPart(before, end, [item], None)
     try:
         root = lines.make_root() if lines else _compose(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from random import Random
 from typing import Any
 
 import pytest
@@ -69,6 +71,8 @@ def assert_alike(text: str) -> bool:
         "a: 1\n\n\n  2 - 'c' [d] e:f\n\n  - g  \nb:\n- c d\n  e\n- f\n",
         "a: 'b\n  c''d \n\n\n  e'\nf:\n- 'g\n   '\n- '\n  h'  \n",
         'a: "b\\n\\"c\\"\\\\\\t"  \nd:  \n  e: f \n',
+        "a: {b: {c: d, e: [f, {g: h}]}, i: [], j: {}} # }\nk: [[l], [m, [n]]]\n",
+        "a: { b:  c,d: [ 'e, {' , \"}\" ] , g: { } }  # h\ni: [1,yes,0x1f,100m]\n",
     ],
 )
 def test_plain_texts_are_read(text: str) -> None:
@@ -180,6 +184,95 @@ def test_a_damaged_text_is_read_alike_or_not_at_all(data: Any, spelled: tuple[di
         place = data.draw(st.integers(0, len(text)))
         text = text[:place] + data.draw(st.sampled_from(PIECES)) + text[place + data.draw(st.integers(0, 3)) :]
     assert_alike(text)
+
+
+FLOWS = [
+    *(
+        "{",
+        "[",
+        "}",
+        "]",
+        "{a: ",
+        "b: ",
+        "{b: [",
+        ", ",
+        ",",
+        " , ",
+        ": ",
+        ":",
+        "? ",
+        "}]",
+        "]}",
+        "{}",
+        "[ ]",
+        " ",
+        "  ",
+    ),
+    *(
+        "c",
+        "d e",
+        "'f'",
+        "'g''h'",
+        '"i"',
+        '"j\\n"',
+        "'}'",
+        '"] # k"',
+        "#",
+        " # l",
+        "{m: n}",
+        "[o, p]",
+        "[q,r]",
+        "s/t.u=v*",
+    ),
+    *(
+        "1",
+        "0x1f",
+        "1e3",
+        "-7",
+        "1_0",
+        "100m",
+        "1.2.3",
+        "12:30",
+        "yes",
+        "n: ",
+        "~",
+        "null: ",
+        "true",
+        ".inf",
+        "-",
+        "- ",
+    ),
+    *("&w ", "*w", "!x ", "\t", "\n", "\n  ", "|", ">", "%", "@", "`", "é", "--- ", "{yes: no, ", "<<: ", "\\", "\r"),
+]
+
+
+def write_flow(random: Random) -> str:
+    """A line with a flow collection, in most cases a correct one that was spoiled in one place or nowhere."""
+
+    def write(depth: int) -> str:
+        if depth > 3 or random.random() < 0.6:
+            return random.choice(["c", "1", "'f'", '"i"', "yes", "100m", "-7", "s/t.u=v*", "[]", "{}", "1e3", "'}'"])
+        blank, comma = random.choice(["", "", " "]), random.choice([", ", ", ", ",", " , ", ",  "])
+        count = random.choice([0, 1, 1, 2, 3])
+        if random.random() < 0.4:
+            return f"[{blank}{comma.join(write(depth + 1) for _ in range(count))}{blank}]"
+        keys = [random.choice(["a", "b", "c", "app/name", "on", "d.e"]) for _ in range(count)]
+        colon = random.choice([": ", ": ", ":  "])
+        return f"{{{blank}{comma.join(key + colon + write(depth + 1) for key in keys)}{blank}}}"
+
+    text = write(0) if random.random() < 0.9 else "".join(random.choice(FLOWS) for _ in range(random.randint(1, 8)))
+    for _ in range(random.choice([0, 0, 1, 1, 2])):
+        place = random.randint(0, len(text))
+        text = text[:place] + random.choice(FLOWS) + text[place + random.choice([0, 0, 1, 2]) :]
+    head = random.choice(["a: ", "a:  ", "a:\n- ", "a:\n  b: ", "a:\n- b: ", "a: x\nb: ", "a: {b: c}\nd: "])
+    return head + text + random.choice(["\n", "\n", " # c\n", "\nz: y\n", " # }\nz: ]\n", ""])
+
+
+def test_flow_collections_at_random_are_read_alike_or_not_at_all() -> None:
+    steps = int(os.environ.get("KRMFN_STEPS", "1000"))
+    random = Random(steps)
+    taken = sum(assert_alike(write_flow(random)) for _ in range(steps))
+    assert taken > steps // 4
 
 
 LINES = st.tuples(
