@@ -20,7 +20,7 @@ from krmfn.cli import streams
 from krmfn.releases.schemastore import root
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.git import name_tree
-from krmfn.workspace.processes import find_program
+from krmfn.workspace.processes import RENDERER, find_program
 from krmfn.workspace.storing import NotTrusted, Store
 from krmfn.workspace.witness import Question, holds, spell_program, watch
 
@@ -37,7 +37,7 @@ class RenderedResults(dict[bytes, bytes]):
         """Reads from a store, and writes to it."""
         super().__init__()
         self._store = store
-        self._program = spell_program(find_program("kustomize"))
+        self._programs = [spell_program(find_program(name)) for name in ("kustomize", RENDERER)]
 
     def __contains__(self, key: object) -> bool:
         if isinstance(key, bytes) and not super().__contains__(key) and (found := self._store.load(self._name(key))):
@@ -50,7 +50,7 @@ class RenderedResults(dict[bytes, bytes]):
             self._store.save(self._name(key), zlib.compress(data, 1))
 
     def _name(self, key: bytes) -> str:
-        return repr(("rendered", __version__, self._program, key))
+        return repr(("rendered", __version__, self._programs, key))
 
 
 class KeptRun(NamedTuple):

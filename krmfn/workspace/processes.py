@@ -1,4 +1,5 @@
-"""Other programs: the one module that starts them. Four are started: git, kustomize, helm and the simulator."""
+"""Other programs: the one module that starts them. Five are started: git, kustomize, helm,
+krmfn-renderer and the simulator."""
 
 from __future__ import annotations
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The simulators are called by release, so that several can be installed. See simulator/README.md.
 SIMULATORS = "krmfn-simulator-"
+#: Builds kustomizations as kustomize does, many in one process. See renderer/README.md.
+RENDERER = "krmfn-renderer"
 #: So many processes of one at most: each holds the whole cluster.
 _MOST = 4
 #: Nobody answers there: what a program would fetch fails at once.
@@ -154,6 +157,56 @@ class Background:
     def _close(self) -> None:
         self._out.close()
         self._err.close()
+
+
+class Renderer:
+    """krmfn-renderer (see renderer/README.md), which is asked for one build after the other."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str], root: str, most_memory: int) -> None:
+        """Starts it; `words` are the program and the kustomize in whose place it builds: where that is built of other
+        modules, it ends. For the rest see Background. Raises InputMissing when it cannot be started."""
+        from tempfile import NamedTemporaryFile
+
+        self._out = NamedTemporaryFile(dir=root, buffering=0)  # noqa: SIM115  # kill does
+        try:
+            self._process = start(words, environment, root)
+        except OSError as error:
+            raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
+        _limit(self._process.pid, most_memory)
+
+    def ask(self, words: Sequence[str]) -> None:
+        """Begins a build, with arguments of `kustomize build`."""
+        question = json.dumps({"words": words, "out": self._out.name}).encode() + b"\n"
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has ended, as `end` will find
+            self._process.stdin.write(question)
+            self._process.stdin.flush()
+
+    def end(self, seconds: float) -> bytes:
+        """Waits for the end of the build: what was built. Raises Failed with what kustomize says, also when it is still
+        at work after `seconds`, which ends the program; InputMissing when it has ended by itself."""
+        assert self._process.stdout is not None
+        if not has_output(self._process, seconds):
+            self.kill()
+            raise _tell_late(seconds)
+        answer = self._process.stdout.readline()
+        if not answer.endswith(b"\n"):
+            raise InputMissing("krmfn-renderer has ended")
+        if said := json.loads(answer)["error"]:
+            raise Failed(_split(said.encode()), 1)
+        self._out.seek(0)
+        return self._out.read()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked again."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """Makes sure that it has ended."""
+        self._process.kill()
+        self._process.communicate()
+        self._out.close()
 
 
 def start(words: Sequence[str], environment: Mapping[str, str], folder: str | None = None) -> Popen[bytes]:

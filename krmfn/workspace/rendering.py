@@ -1,7 +1,7 @@
 """Kustomizations as kustomize renders them, of the work tree or of a revision.
 
-kustomize works on a copy (`staging`), with an environment in which it finds no program and no network. The one function
-that runs is this program itself, unless others were allowed by name.
+kustomize, or krmfn-renderer in its place, works on a copy (`staging`), with an environment in which it finds no
+program and no network. The one function that runs is this program itself, unless others were allowed by name.
 """
 
 from __future__ import annotations
@@ -17,15 +17,24 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from krmfn.model.showing import HIDDEN
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.helm import Helm
-from krmfn.workspace.processes import SIGNALS, Background, Failed, find_program, hold_signals, isolate
+from krmfn.workspace.processes import (
+    RENDERER,
+    SIGNALS,
+    Background,
+    Failed,
+    Renderer,
+    find_program,
+    hold_signals,
+    isolate,
+)
 from krmfn.workspace.staging import Stage
-from krmfn.workspace.trees import MOST_BYTES, NotRendered, Tree
+from krmfn.workspace.trees import MOST_BYTES, InputMissing, NotRendered, Tree
 
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
 #: Nothing that people build takes as long, and a CI job should end with a word about the reason.
@@ -88,7 +97,8 @@ def render_all(
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | Rendered | NotRendered]] = deque()
         known = {} if done is None else done
-        workshop = _Workshop(tree, (kustomize, "build"), programs, root, partly, added, known, [], helm)
+        renderer = [path, kustomize] if (path := find_program(RENDERER)) else []
+        workshop = _Workshop(tree, kustomize, renderer, programs, root, partly, added, known, [], [], helm)
         rest = iter(folders)
         # One more than there are processors: a copy is made while the others are built.
         free_places = (os.cpu_count() or 1) + 1
@@ -122,16 +132,19 @@ def _find_obstacle(kustomize: str) -> NotRendered | None:
 
 
 class _Workshop(NamedTuple):
-    """What the builds of a call share. `running` are all that were started."""
+    """What the builds of a call share. `running` are all that were started, `idle` the renderers that wait; `renderer`
+    is how one is started, empty when there is none."""
 
     tree: Tree
-    command: Sequence[str]
+    kustomize: str
+    renderer: list[str]
     programs: dict[str, str]
     root: str
     partly: bool
     added: Mapping[str, Sequence[str]]
     done: MutableMapping[bytes, bytes]
-    running: list[Background]
+    running: list[Background | Renderer]
+    idle: list[Renderer]
     helm: Helm | None = None
 
 
@@ -152,7 +165,7 @@ class Build:
         state. Raises NotRendered."""
         self._workshop = workshop
         self._place = place = tempfile.mkdtemp(dir=workshop.root)
-        self._running: Background | None = None
+        self._running: Background | Renderer | None = None
         program = _write_program(workshop.root)
         self._stage = stage = Stage(
             workshop.tree, place, program, workshop.programs, free, workshop.partly, workshop.helm
@@ -160,10 +173,10 @@ class Build:
         try:
             self._built = stage.add(folder, top=True, components=workshop.added.get(folder, ()))
             stage.finish()
-            words = [*workshop.command, *(_PLUGINS if stage.runs else ()), self._built]
-            self._digest = b"" if stage.runs else self._summarize(words)
+            self._words = [workshop.kustomize, "build", *(_PLUGINS if stage.runs else ()), self._built]
+            self._digest = b"" if stage.runs else self._summarize(self._words)
             if self._digest not in workshop.done:
-                self._start(words)
+                self._start()
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
 
@@ -182,20 +195,42 @@ class Build:
             found.update(data)
         return found.digest()
 
-    def _start(self, words: Sequence[str]) -> None:
-        root = self._workshop.root
+    def _start(self) -> None:
+        shop, root = self._workshop, self._workshop.root
         is_theirs = self._stage.runs_others
-        environment = {**os.environ, **_MEMORY} if is_theirs else {**isolate(root), **_MEMORY}
+        environment = {**(os.environ if is_theirs else isolate(root)), **_MEMORY}
         with hold_signals():  # who is killed between a start and its being known leaves kustomize behind
+            if shop.renderer and not self._stage.runs and self._built.isprintable():  # else no JSON
+                with suppress(InputMissing):
+                    if not shop.idle:
+                        shop.idle.append(Renderer(shop.renderer, environment, root, _MOST_MEMORY))
+                        shop.running.append(shop.idle[-1])
+                    self._running = renderer = shop.idle.pop()
+                    renderer.ask(self._words[2:])
+                    return
             most = 0 if is_theirs else _MOST_MEMORY
-            self._running = Background(words, environment, self._place, root, most)
-            self._workshop.running.append(self._running)
+            self._running = Background(self._words, environment, self._place, root, most)
+            shop.running.append(self._running)
+
+    def _wait(self, running: Background | Renderer) -> bytes:
+        if isinstance(running, Background):
+            return running.end(_MOST_SECONDS)
+        try:
+            return running.end(_MOST_SECONDS)
+        except InputMissing:  # another kustomize than its own, or a build that it did not survive
+            self._workshop.renderer.clear()
+            self._start()
+        finally:
+            if running.is_running:
+                self._workshop.idle.append(running)
+        assert self._running is not None
+        return self._wait(self._running)
 
     def end(self) -> Rendered | NotRendered:
         """What kustomize printed, or why it did not. The copy is gone then."""
         stage = self._stage
         try:
-            data = self._running.end(_MOST_SECONDS) if self._running else self._workshop.done[self._digest]
+            data = self._wait(self._running) if self._running else self._workshop.done[self._digest]
         except Failed as failure:
             if stage.left_out:  # perhaps for lack of it
                 return stage.left_out[0]

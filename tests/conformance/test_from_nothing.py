@@ -17,6 +17,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "conformance/README.md",
     "conformance/scheduler/README.md",
+    "renderer/README.md",
     "simulator/README.md",
 )
 #: Words of a documented command, beside those that every command has.
@@ -38,7 +39,7 @@ WORDS = {
 COMPLETE = {"compare", "definitions", "evidence", "scheduler pack", "scheduler replay"}
 #: Words of each documented `./dev` command that asks for something; what others do is
 #: tried by tests/e2e, tests/docs and release, or installs Python packages only.
-DEVELOPER = {"live": ["1.37"], "simulator": ["1.37"], "image": ["--simulator"], "bench": ["start-up"]}
+DEVELOPER = {"live": ["1.37"], "renderer": [], "simulator": ["1.37"], "image": ["--simulator"], "bench": ["start-up"]}
 ELSEWHERE = {"docs", "example", "file", "fuzz", "lock", "new", "setup", "site", "test"}
 #: Programs that download, build or serve: each notes that it was started, and fails as it does without a network.
 FAKES = ("go", "etcd", "apt-get", "npm", "docker", "podman")
