@@ -18,6 +18,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS
 from krmfn.model.marks import KUEUE_QUEUE, POD_GROUP, POD_GROUP_BY
 from krmfn.model.values import as_int, as_mapping, as_text, dig
+from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import list_words
 from krmfn.survey.census import Census, LinkedGang, Template, once
 from krmfn.survey.groups import Group, Workload, read_policy
@@ -169,7 +170,8 @@ def add_own_groups(items: Sequence[Item], settings: Settings, several: bool = Fa
     is good enough for a picture; without it they are left as they are."""
     from krmfn.survey.counting import count_all
 
-    census, release = count_all(items, settings), settings.release
+    some = [item for item in items if (item.ref.group, item.kind) in (*_KINDS, (GROUP, "Workload"))]
+    census, release = count_all(some, settings), settings.release
     made: dict[int, Item] = {}
     groups: list[Item] = []
     for number, gang in enumerate(list_own_gangs(census, settings)):
