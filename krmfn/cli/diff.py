@@ -118,7 +118,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         )
         entries += _plan(was, now._replace(settings=settings), options)
         if options["cluster"]:
-            pictures.append(_foresee(was, now, options))
+            pictures.append((_foresee(was, options) if was else None, _foresee(now, options)))
     # Nobody knows what a broken document would be: its file is compared no more than what cannot be rendered.
     broken = {problem.file.path for problem in problems if hides(problem) and problem.file}
     entries = [entry for entry in entries if entry.file is None or entry.file.path not in broken]
@@ -151,18 +151,11 @@ def _refuse_assumed(before: State, options: Mapping[str, Any], words: Sequence[s
         raise refuse_assumed("diff --to-kubernetes", find_release(options["to_kubernetes"]), words)
 
 
-def _foresee(old: State | None, new: State, options: Mapping[str, Any]) -> tuple[View | None, View]:
-    """What would become of the gangs of a world in the cluster, in either state."""
+def _foresee(state: State, options: Mapping[str, Any]) -> View:
+    """What would become of the gangs of a world in the cluster."""
     from krmfn.cli.fit import find_asker
 
-    before, after = (
-        View(new.world.name, foresee(state.items, state.settings, find_asker(state.settings, options)))
-        if state
-        else None
-        for state in (old, new)
-    )
-    assert after is not None  # there is a new state
-    return before, after
+    return View(state.world.name, foresee(state.items, state.settings, find_asker(state.settings, options)))
 
 
 def _tell_cluster(plan: Plan, pictures: Iterable[tuple[View | None, View]]) -> Plan:

@@ -121,14 +121,10 @@ class _Controllers:
         """API group, kind, namespace and name of that for which an object was made, also where the data lacks it. Kueue
         does not control the Workloads of StatefulSets, LeaderWorkerSets and groups of pods, it only owns them."""
         top = self.find_top(item)
-        owner = find_controller(top)
-        if owner is None and is_workload(top) and (owner := find_controller(top, owns=True)):
-            above = self._index.get((*owner[:2], top.space, owner[2]))
-            return self._name_root(self.find_top(above)) if above else (*owner[:2], top.space, owner[2])
-        return self._name_root(top)
-
-    def _name_root(self, top: Item) -> tuple[str, str, str, str]:
-        group, kind, name = find_controller(top) or (top.ref.group, top.kind, top.name)
+        owner = find_controller(top, owns=True) if is_workload(top) else None
+        above = self._index.get((*owner[:2], top.space, owner[2])) if owner else None
+        top = self.find_top(above) if above else top
+        group, kind, name = find_controller(top, owns=is_workload(top)) or (top.ref.group, top.kind, top.name)
         return group, kind, top.space, name
 
 

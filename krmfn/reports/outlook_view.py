@@ -129,14 +129,9 @@ def spell_places(places: Sequence[tuple[str, int]], noun: str, most: int = 4) ->
     return ", ".join(shown) + (f" and {rest} more {noun}" if rest > 1 else f", {places[most][0]}" if rest == 1 else "")
 
 
-def spell_preempted(pods: Sequence[str], most: int = 4) -> str:
-    """Who makes room.
-
-    >>> spell_preempted(["ml/a", "ml/b", "ml/c"], 2)
-    'preempted: ml/a, ml/b and 1 more pod'
-    """
-    rest = len(pods) - most
-    return f"preempted: {', '.join(pods[:most])}" + (f" and {count(rest, 'more pod')}" if rest > 0 else "")
+def spell_preempted(pods: Sequence[str]) -> str:
+    """Who makes room: the first four of them."""
+    return f"preempted: {spell_places([(pod, 1) for pod in pods], 'pods')}"
 
 
 def list_resources(loads: Sequence[Load]) -> list[str]:
