@@ -14,6 +14,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import EditStep
 from krmfn.model.gotext import parse_int
+from krmfn.model.kinds import KINDS
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
@@ -133,11 +134,20 @@ def _move(root: Type, value: Any, path: Path, above: Path, fitting: _Reshaper) -
         return _lift(parent, value, path, fitted)
     names: Path = tuple(int(each) if each.isdigit() else each for each in target.split("."))
     place = (*above, *names)
-    if 0 in names and len(dig(value, *above, names[0]) or ()) != 1:
-        return None  # of several, nobody can say which
     of = find_type(parent, names)
     if of is None or not _suits(of, fitted):
         return None
+    if 0 in names:
+        end = names.index(0)
+        listed = (*above, *names[:end])
+        known = of.fields if (of := find_type(root, path[:-1])) else {}
+        is_alone = all(key in known or key == word for key in dig(value, *path[:-1]))  # another may be the list
+        there, name = dig(value, *listed), dig(value, "metadata", "name")
+        if not there and is_alone and isinstance(name, str):
+            entry = edit_copy({"name": name}, names[end + 1 :], 0, fitted)
+            return Mend((EditStep(listed, [entry]), EditStep(path)), target)
+        if len(there or ()) != 1:
+            return None  # of several, nobody can say which
     there = dig(value, *place, default=ABSENT)
     merged = _merge(there, fitted)
     if merged is ABSENT:
@@ -260,6 +270,8 @@ class _Reshaper:
             return {}
         if isinstance(value, str) and value.lower() in of.union:
             return {value.lower(): {}}
+        if isinstance(value, str) and "apiGroup" in of.fields and (found := _read_reference(value)):
+            return found
         own = [*of.fields] if len(of.fields) == 1 else _read_row(of, "")
         if own and isinstance(value, str | int):
             field = of.fields[own[0]].type
@@ -300,6 +312,14 @@ def _fit_scalar(of: Type, value: Any) -> Any:
     if of.kind == "bool" and isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return value
+
+
+def _read_reference(written: str) -> dict[str, str]:
+    """What `Job/train` refers to: the kind of Kubernetes of that name, else the only one that is known."""
+    kind, _, name = written.partition("/")
+    found = [each for each in KINDS.values() if name and each.name.lower() == kind.lower()]
+    found = [each for each in found if "." not in each.group] or found
+    return {"apiGroup": found[0].group, "kind": found[0].name, "name": name} if len(found) == 1 else {}
 
 
 def _read_mode(written: Any) -> str:

@@ -31,7 +31,9 @@ LEFT = {
     "a CompositePodGroup with children": ["spec.children"],
     "a CompositePodGroup with podGroups and minGroups": ["spec.podGroups"],
     "a Job with the workloadRef of 1.35": ["spec.template.spec.workloadRef"],
+    "a CompositePodGroup in the version of PodGroups, without a template": ["spec.workloadRef"],
     "a PodGroup in a list of constraints with key and value": ["spec.schedulingConstraints.topology[0].values"],
+    "a Pod with the workloadRef of 1.35": ["spec.workloadRef"],
     "a preemption policy in a struct": ["spec.preemptionPolicy"],
     "a word that is in no dialect": ["spec.retryPolicy"],
 }

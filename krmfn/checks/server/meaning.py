@@ -118,7 +118,11 @@ class Meaning:
             return {**found, member: {}} if empty else ABSENT
         if cause.type != "NotSupported" or not isinstance(found, str) or self._trace(cause.path) != cause.path:
             return ABSENT
-        nearest = find_nearest(found, re.findall('"([^"]+)"', cause.message.partition(_SUPPORTED)[2]), _ALIKE)
+        known = re.findall('"([^"]+)"', cause.message.partition(_SUPPORTED)[2])
+        inside = [
+            each for each in known if found.startswith(each) or found.endswith(each)
+        ]  # as constants of Go are called
+        nearest = find_nearest(found, known, _ALIKE) or (inside[0] if len(inside) == 1 else "")
         return nearest if nearest and nearest != found else ABSENT
 
     def _spell_hint(self, hint: str, mend: Mend) -> str:
