@@ -36,18 +36,22 @@ def find_manager() -> Path:
 
 
 def _compile(target: Path) -> Path:
+    return compile_package(PACKAGE, target, f"-s -w -X {MODULE}/pkg/version.GitVersion=v{VERSION}")
+
+
+def compile_package(package: str, target: Path, flags: str = "-s -w") -> Path:
+    """Compiles a command of Kueue, or of a module that it pins: their versions work together. Raises BuildFailed."""
     source = find_source()
-    folder = cache_folder() / "modules" / f"kueue-{VERSION}"
+    folder = cache_folder() / "modules" / target.parent.name
     folder.mkdir(parents=True, exist_ok=True)
     pinned = (source / "go.mod").read_text().replace(f"module {MODULE}\n", "module manager\n", 1)
     required = f"require (\n\t{MODULE} v{VERSION}\n"
     (folder / "go.mod").write_text(pinned.replace("require (\n", required, 1))
     shutil.copyfile(source / "go.sum", folder / "go.sum")
     (folder / "go.sum").chmod(0o644)
-    (folder / "manager.go").write_text(f'//go:build tools\n\npackage manager\n\nimport _ "{PACKAGE}"\n')
+    (folder / "manager.go").write_text(f'//go:build tools\n\npackage manager\n\nimport _ "{package}"\n')
     target.parent.mkdir(parents=True, exist_ok=True)
-    flags = f"-s -w -X {MODULE}/pkg/version.GitVersion=v{VERSION}"
-    run_go(["build", "-mod=mod", "-trimpath", "-ldflags", flags, "-o", str(target), PACKAGE], folder)
+    run_go(["build", "-mod=mod", "-trimpath", "-ldflags", flags, "-o", str(target), package], folder)
     return target
 
 
@@ -56,13 +60,14 @@ def find_source() -> Path:
     return Path(json.loads(run_go(["mod", "download", "-json", f"{MODULE}@v{VERSION}"], HERE))["Dir"])
 
 
-def list_manifests(port: int) -> Iterator[dict[str, Any]]:
-    """What `kubectl apply` of Kueue's release creates, as far as this control plane needs it. Its service of webhooks
-    leads to `port` of this machine. Raises BuildFailed without kustomize."""
+def list_manifests(port: int, source: Path | None = None) -> Iterator[dict[str, Any]]:
+    """What `kubectl apply` of the release of Kueue creates, or of a project with the same layout at `source`, as far as
+    this control plane needs it. Its service of webhooks leads to `port` of this machine. Raises BuildFailed without
+    kustomize."""
     program = shutil.which("kustomize")
     if program is None:
         raise BuildFailed("kustomize is not installed: ./dev test installs it")
-    folder = find_source() / "config" / "default"
+    folder = (source or find_source()) / "config" / "default"
     done = subprocess.run([program, "build", str(folder)], capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildFailed(f"kustomize build {folder} failed:\n{done.stderr[-500:]}")

@@ -417,7 +417,7 @@ def _find_said(pods: _Pods, told: Sequence[Told]) -> Explanation | None:
                 f"{cause} {claim.kind} {claim.name}: {claim.text}",
                 "Correct the claim, or the StorageClass that it names.",
             )
-        return Explanation(cause, _WAIT if "Insufficient " in text or "Too many pods" in text else "")
+        return Explanation(cause, next((way for words, way in _HELPS.items() if words in text), ""))
     return None
 
 
@@ -431,6 +431,12 @@ def _find_verdict(standing: Standing | None) -> Explanation | None:
 
 
 _WAIT: Final = "Wait for free capacity, raise its priority, or add nodes."
+#: What helps against words of the scheduler.
+_HELPS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("Insufficient ", "Too many pods"), _WAIT),
+    "node affinity/selector": "Correct nodeSelector or affinity of the pods, or label a node as they want it.",
+    "anti-affinity rules": "Add nodes, or domains of the topologyKey, in which none of the other pods is.",
+}
 #: What verdicts say of capacity, and what helps.
 _CAPACITY: Final[Mapping[str, tuple[str, str]]] = {
     "never": (

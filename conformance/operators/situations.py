@@ -1,0 +1,104 @@
+"""Gangs of other projects' kinds that do not start, each for one reason, and the change of the cluster that starts
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from conformance.kueue.situations import RACK, SPACE, Change, make_node, make_nodes
+
+Value = dict[str, Any]
+
+
+class Stuck(NamedTuple):
+    """`objects` are created, then `after` is done; `changes` mend it. `again`: what was created last is deleted and
+    created again with them. So many `pods` have a node when the gang runs."""
+
+    name: str
+    operator: str
+    objects: Sequence[Value]
+    changes: Sequence[Change]
+    after: Sequence[Change] = ()
+    again: bool = False
+    pods: int = 3
+
+
+def make_pods(linked: bool, **spec: Any) -> Value:
+    """A template of pods of one cpu."""
+    box = {"name": "main", "image": "train", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    link = {"schedulingGroup": {"podGroupName": "train"}} if linked else {}
+    return {"spec": {"restartPolicy": "Never", "containers": [box], **link, **spec}}
+
+
+def make_group() -> Value:
+    spec = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+    metadata = {"name": "train", "namespace": SPACE}
+    return {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": spec}
+
+
+def make_job_set(leader: Value, workers: Value, replicas: int = 1, **spec: Any) -> Value:
+    """A JobSet of a leader and two workers, in one Job or in two."""
+
+    def make(name: str, pods: Value, count: int, number: int) -> Value:
+        job = {"parallelism": number, "completions": number, "backoffLimit": 0, "template": pods}
+        return {"name": name, "replicas": count, "template": {"spec": job}}
+
+    jobs = [make("leader", leader, 1, 1), make("workers", workers, replicas, 2 // replicas)]
+    metadata: Value = {"name": "train", "namespace": SPACE}
+    body = {"replicatedJobs": jobs, **spec}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": body}
+
+
+def _list_job_sets() -> Iterator[Stuck]:
+    linked, alone = make_pods(True), make_pods(False)
+    plain = [*make_nodes(), make_group()]
+    yield Stuck(
+        "JobSet suspended",
+        "jobset",
+        [*plain, make_job_set(linked, linked, suspend=True)],
+        [Change("JobSet", "train", {"spec": {"suspend": False}})],
+    )
+    yield Stuck(
+        "JobSet waits for its first Job",
+        "jobset",
+        [
+            *make_nodes(),
+            make_job_set(
+                make_pods(False, nodeSelector={RACK: "r9"}), alone, startupPolicy={"startupPolicyOrder": "InOrder"}
+            ),
+        ],
+        [Change("Node", "n1", {"metadata": {"labels": {RACK: "r9"}}})],
+    )
+    yield Stuck(
+        "JobSet has failed",
+        "jobset",
+        [*plain, make_job_set(linked, linked, failurePolicy={"maxRestarts": 0})],
+        [Change("JobSet", "train", {})],
+        [Change("Pod", "train-workers-0-", {"status": {"phase": "Failed"}}, status=True)],
+        again=True,
+    )
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "jobs", "namespace": SPACE},
+        "spec": {"hard": {"count/jobs.batch": "1"}},
+        "status": {"hard": {"count/jobs.batch": "1"}, "used": {"count/jobs.batch": "0"}},
+    }
+    yield Stuck(
+        "quota on the Jobs of a JobSet",
+        "jobset",
+        [quota, *plain, make_job_set(linked, linked)],
+        [Change("ResourceQuota", "jobs", None)],
+    )
+    exclusive = make_job_set(linked, linked, replicas=2)
+    exclusive["metadata"]["annotations"] = {"alpha.jobset.sigs.k8s.io/exclusive-topology": RACK}
+    yield Stuck(
+        "JobSet with a rack for each Job",
+        "jobset",
+        [*plain, exclusive],
+        [Change("Node", "", make_node("n3", "r3", "8"))],
+    )
+
+
+STUCK: Final = tuple(_list_job_sets())

@@ -1,0 +1,43 @@
+"""What `krmfn why` says of gangs that a controller of another project does not start, as a real one shows them; the
+change of each was made on the live cluster, where the gang then started."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.operators.live import FOLDER, list_lines, read_states
+from conformance.operators.situations import STUCK
+from tests.scheduler.inside import krmfn
+
+#: Situation -> words of the cause, and words of the change.
+CAUSES = {
+    "JobSet suspended": ("JobSet train is suspended", "Set spec.suspend to false"),
+    "JobSet waits for its first Job": ("node affinity/selector", "label a node"),
+    "JobSet has failed": ("JobSet train has failed: ReachedMaxRestarts", "delete the JobSet and create it again"),
+    "quota on the Jobs of a JobSet": ("the ResourceQuota jobs allows 1 jobs.batch", "quota"),
+    "JobSet with a rack for each Job": ("anti-affinity", "Add nodes"),
+}
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["state"]) for row in read_states()])
+def test_why_names_the_cause_and_the_change(row: dict[str, Any], tmp_path: Path) -> None:
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": row["items"]}))
+    words, change = CAUSES[row["state"]]
+    jobs = [f"job/ml/{each['metadata']['name']}" for each in row["items"] if each["kind"] == "Job"]
+    for word in ("jobset/ml/train", *jobs):
+        done = krmfn("why", word, "--cluster", str(dump), "--prove", "--kubernetes", "1.37", "-o", "json")
+        answer = json.loads(done.stdout)
+        assert words in answer["cause"], word
+        assert change in (answer["change"] or ""), word
+
+
+def test_every_situation_is_recorded_and_its_change_starts_the_gang() -> None:
+    rows = read_states()
+    assert [row["state"] for row in rows] == [each.name for each in STUCK] == list(CAUSES)
+    assert all(row["started"] for row in rows)
+    assert (FOLDER / "REPORT.md").read_text().splitlines()[4:] == list_lines(rows)
