@@ -94,7 +94,8 @@ class _Collection(NamedTuple):
     last: _Step
 
 
-#: What texts have in common whose lines differ in scalars only: the steps in their order, and the collections.
+#: What texts have in common whose lines differ in scalars only: the steps in their order, and the collections, none
+#: until somebody asks for a place.
 _Outline = tuple[list[_Step], list[_Collection]]
 
 
@@ -250,8 +251,7 @@ def _recall(lines: list[_Known]) -> _Outline:
     forms = tuple([form for form, _, _ in lines])
     outline = _OUTLINES.get(forms)
     if outline is None:
-        steps = _draw(lines)
-        outline = steps, _list_collections(steps)
+        outline = _draw(lines), []
         if len(lines) <= _LONGEST:
             if len(_OUTLINES) >= _MOST_OUTLINES:
                 _OUTLINES.clear()
@@ -349,15 +349,22 @@ def _make_value(steps: list[_Step], lines: list[_Known]) -> dict[str, Any]:
 class Lines:
     """A text that was read by lines: its value; its tree, where parts are and where a new key goes, for who asks."""
 
-    __slots__ = ("_collections", "_lines", "_starts", "_text", "value")
+    __slots__ = ("_lines", "_outline", "_starts", "_text", "value")
 
     def __init__(self, text: str, lines: list[_Known], starts: list[int]) -> None:
         """`starts` are where the lines that say something begin. Raises Unreadable."""
         self._text = text
         self._lines = lines
         self._starts = starts
-        steps, self._collections = _recall(lines)
-        self.value = _make_value(steps, lines)
+        self._outline = _recall(lines)
+        self.value = _make_value(self._outline[0], lines)
+
+    @property
+    def _collections(self) -> list[_Collection]:
+        steps, collections = self._outline
+        if not collections:
+            collections.extend(_list_collections(steps))
+        return collections
 
     def make_root(self) -> Node:
         """The node of the document; its children are made when they are asked for."""

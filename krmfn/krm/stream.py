@@ -18,6 +18,7 @@ from krmfn.krm.listing import Found, Listing, Offsets, Splice, check_version, re
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
 from krmfn.krm.places import column, lines_end, position
+from krmfn.krm.sharing import share
 from krmfn.krm.source import BOM, Source, looks_like_json
 
 _IDENTITY = ("apiVersion", "kind")
@@ -36,6 +37,8 @@ TEMPLATE = (
 )
 
 
+#: Of so many documents in one file, processes share the reading.
+_MANY = 1000
 _FOREIGN = "files that are not manifests"
 
 
@@ -223,9 +226,13 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[StreamPart
     except Unreadable:
         if not tolerant:
             raise
-    for index, span in enumerate(split_documents(source.data, start)):
+    spans = split_documents(source.data, start)
+    values: list[dict[str, Any] | None] = [None] * len(spans)
+    if len(spans) >= _MANY:
+        values = share(lambda span: _read_lines(source, span), spans)
+    for index, (span, value) in enumerate(zip(spans, values, strict=True)):
         try:
-            part = _read_document(source, span, index, skipped)
+            part = _read_document(source, span, index, skipped, value)
         except Unreadable as error:
             if not tolerant:
                 raise
@@ -344,13 +351,25 @@ def _is_object(value: dict[str, Any]) -> bool:
     return isinstance(version, str) and isinstance(kind, str) and bool(version and kind) and not kind.endswith("List")
 
 
-def _read_document(source: Source, span: tuple[int, int, int], index: int, skipped: list[Skipped]) -> StreamPart | None:
-    """Read one YAML document: an object, a list of objects, or something else (None)."""
+def _read_lines(source: Source, span: tuple[int, int, int]) -> dict[str, Any] | None:
+    """The value of a document that is one object, and of the plainest kind; None for all others."""
+    try:
+        lines = read_lines(source.text(*span[1:]))
+    except Unreadable:
+        return None
+    return lines.value if lines and _is_object(lines.value) else None
+
+
+def _read_document(
+    source: Source, span: tuple[int, int, int], index: int, skipped: list[Skipped], value: dict[str, Any] | None
+) -> StreamPart | None:
+    """Read one YAML document: an object, whose `value` may be known, a list of objects, or something else (None)."""
     before, begin, end = span
     frame = Frame(source, index=index)
-    text = source.text(begin, end)
-    lines = read_lines(text)
-    value = lines.value if lines else None
+    if value is None:
+        text = source.text(begin, end)
+        lines = read_lines(text)
+        value = lines.value if lines else None
     if value is not None and _is_object(value):
         frame.remarks = _find_remarks(source, before, begin)
         item = Item(frame, begin, end)

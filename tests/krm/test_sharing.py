@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.inputs import resource_list
-from krmfn.krm import ABSENT, Result
+from krmfn.krm import ABSENT, EditRefused, Result, Stream, Unreadable
+from krmfn.krm import stream as stream_module
 from krmfn.krm.sharing import share
 from tests.front_door import call
 from tests.golden_files import FIXTURES
@@ -214,3 +215,31 @@ def test_other_systems_make_no_process(name: str, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(os, "fork", lambda: pytest.fail("a process is made"))
         monkeypatch.delattr(os, name)
         assert share(str, range(2000)) == [str(number) for number in range(2000)]
+
+
+def test_a_stream_is_read_alike_by_one_and_by_many(
+    processes: int, copies: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Places, edits and what cannot be read, too; odd documents are read by the first process."""
+    odd = (
+        b"---\na: &x {b: [c]}\nd: *x\n---\n- a\n---\nkind: List\napiVersion: v1\nitems: []\n---\nkind: \xff\n--- # c\n"
+    )
+    data = DOCUMENTS + odd + DOCUMENTS
+
+    def read() -> list[object]:
+        stream = Stream.parse(data, "a.yaml", tolerant=True)
+        told: list[object] = [*stream.skipped]
+        for item in stream.items:
+            try:
+                told += [item.start, item.frame.remarks, item.value, item.locate(("metadata", "name"))]
+                item.set(("metadata", "labels", "x"), "y")
+            except (EditRefused, Unreadable) as error:
+                told.append(str(error))
+        return [*told, stream.render()]
+
+    monkeypatch.setattr(stream_module, "_MANY", 10**9)
+    alone = read()
+    copies.clear()
+    monkeypatch.setattr(stream_module, "_MANY", 1)
+    assert read() == alone
+    assert len(copies) >= processes - 1
