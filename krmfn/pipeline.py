@@ -255,9 +255,11 @@ def _join_renamed(findings: Sequence[Finding]) -> Iterator[Finding]:
     return (each._replace(severity="error") if id(each) in severe else each for each in kept)
 
 
-def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = None) -> Outlook:
+def foresee(
+    items: Sequence[Item], settings: Settings, simulator: Ask | None = None, kueue: Ask | None = None
+) -> Outlook:
     """What would become of the gangs of `items` in the cluster of the settings' facts. `simulator` asks the scheduler
-    of the release; without one only what is proved is said."""
+    of the release, `kueue` the manager of Kueue; without them only what is proved is said."""
     from krmfn.checks import server
     from krmfn.checks.rule import run
     from krmfn.checks.scheduler.gating import list_gates_off
@@ -267,7 +269,7 @@ def foresee(items: Sequence[Item], settings: Settings, simulator: Ask | None = N
     operators = [*run("operator", census, settings)]
     found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
     found += list_gates_off(census, settings)
-    return _forecast(census, settings, found, operators, simulator)
+    return _forecast(census, settings, found, operators, simulator, kueue)
 
 
 def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: Ask | None = None) -> Diagnosis:
@@ -291,6 +293,7 @@ def _forecast(
     found: Sequence[Finding],
     operators: Sequence[Finding],
     simulator: Ask | None,
+    kueue: Ask | None = None,
 ) -> Outlook:
     """What the server and the scheduler (`found`), and the operators, would make of the gangs."""
     from krmfn.checks.rule import is_obeyed
@@ -307,7 +310,7 @@ def _forecast(
     doubts = [each for each in (*found, *operators) if _is_doubt(each, simulator) and _rate(each) == "warning"]
     doubts[:0] = [finding for finding in found if finding.rule == GROWS]
     gangs, trees = is_obeyed(census, settings, "gang-scheduling"), is_obeyed(census, settings, "composite-groups")
-    return forecast(census, settings, errors, simulator, gangs, trees, unmade, doubts)
+    return forecast(census, settings, errors, simulator, gangs, trees, unmade, doubts, kueue)
 
 
 def _is_doubt(finding: Finding, simulator: Ask | None) -> bool:

@@ -1,4 +1,4 @@
-"""`python -m conformance.kueue record FIRST COUNT`, `compare`, `simulate` or `live`."""
+"""`python -m conformance.kueue record FIRST COUNT`, `compare`, `simulate`, `answers` or `live`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from conformance.ending import Unable, end
 from conformance.kueue import live
 from conformance.kueue.compare import judge, write_matrix
+from conformance.kueue.fitted import ANSWERS, SEEDS, record_answers
 from conformance.kueue.record import RECORDED, read_all, record, write
 from conformance.kueue.report import REPORT, insert
 from conformance.kueue.simulated import compare, read_disagreements
 from conformance.kueue.situations import SITUATIONS
 from krmfn.workspace.processes import find_simulator
+
+#: The line that the records are of.
+_LINE = "0.19"
 
 
 def main(words: Sequence[str]) -> int:
@@ -30,6 +34,9 @@ def main(words: Sequence[str]) -> int:
     )
     simulating.add_argument("first", type=int, nargs="?", default=0, help="the first seed")
     simulating.add_argument("count", type=int, nargs="?", default=500, help="how many")
+    simulating.add_argument("--line", default=_LINE, help="the line of Kueue; the records are of 0.19")
+    answering = commands.add_parser("answers", help="asks the simulator about worlds as krmfn fit does, for its tests")
+    answering.add_argument("seeds", type=int, nargs="*", default=SEEDS, help="the worlds")
     living = commands.add_parser(
         "live", help="brings situations about, makes the changes that mend them; 1: one did not"
     )
@@ -37,15 +44,22 @@ def main(words: Sequence[str]) -> int:
     given = parser.parse_args(words)
     if given.command == "record":
         return _record(given.first, given.count, given.batch)
+    if given.command == "answers":
+        print(f"{record_answers(_find(_LINE), given.seeds)} worlds: {ANSWERS}")
+        return 0
     if given.command == "simulate":
-        return _simulate(range(given.first, given.first + given.count))
+        return _simulate(range(given.first, given.first + given.count), given.line)
     return _compare() if given.command == "compare" else _prove(given.names)
 
 
-def _simulate(seeds: range) -> int:
-    program = find_simulator("kueue")
-    if not program:
-        raise Unable("krmfn-simulator-kueue is missing: ./dev simulator kueue builds it")
+def _find(line: str) -> str:
+    if program := find_simulator(f"kueue-{line}"):
+        return program
+    raise Unable(f"krmfn-simulator-kueue-{line} is missing: ./dev simulator kueue-{line} builds it")
+
+
+def _simulate(seeds: range, line: str) -> int:
+    program = _find(line)
     pairs = [pair for row in read_all() if row["seed"] in seeds for pair in compare(program, row)]
     known, differing = read_disagreements(), [pair for pair in pairs if not pair.agrees]
     for pair in differing:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,13 +15,13 @@ from conformance.kueue.answers import read_answers
 from conformance.kueue.record import JOBS, list_steps
 from conformance.kueue.rig import CONFIGURATIONS, FRAMEWORKS
 from conformance.kueue.worlds import World
+from krmfn.workspace.processes import SimulatorFailed, simulate
 
 Value = dict[str, Any]
 
 DISAGREEMENTS: Final = Path(__file__).resolve().parent / "disagreements.json"
 #: What must be the same of an admitted job.
 _PARTS: Final = ("flavors", "counts", "domains")
-_SECONDS: Final = 120.0
 
 
 class Pair(NamedTuple):
@@ -65,25 +64,16 @@ def make_question(record: Mapping[str, Any]) -> Value:
         "integrations": {"frameworks": list(FRAMEWORKS)},
         **CONFIGURATIONS[record["configuration"]],
     }
-    return {"configuration": settings, "steps": list(list_steps(world)), "now": "2026-01-01T00:00:00Z"}
-
-
-def ask(program: str, question: Mapping[str, Any]) -> Value:
-    """The simulator's answer. Raises Unable."""
-    try:
-        done = subprocess.run(
-            [program], input=json.dumps(question).encode(), capture_output=True, check=False, timeout=_SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        raise Unable(f"no answer after {_SECONDS:g} s") from None
-    if done.returncode:
-        raise Unable(done.stderr.decode()[-800:])
-    return dict(json.loads(done.stdout))
+    trials = [{"name": "world", "steps": list(list_steps(world))}]
+    return {"configuration": settings, "steps": [], "trials": trials, "now": "2026-01-01T00:00:00Z"}
 
 
 def compare(program: str, record: Mapping[str, Any]) -> Iterator[Pair]:
     """Each job of a recorded world. Raises Unable."""
-    answer = ask(program, make_question(record))
+    try:
+        (answer,) = simulate(program, make_question(record))
+    except SimulatorFailed as failure:
+        raise Unable(str(failure)) from None
     jobs = [value for value in record["objects"] if value["kind"] in JOBS]
     simulated = read_answers(answer["workloads"], jobs)
     for job, real in record["answers"].items():

@@ -27,7 +27,7 @@ from krmfn.config import Settings
 from krmfn.forecast.standing import Outlook
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
-from krmfn.pipeline import complete, foresee
+from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.releases.release import find_release
@@ -153,9 +153,9 @@ def _refuse_assumed(before: State, options: Mapping[str, Any], words: Sequence[s
 
 def _foresee(state: State, options: Mapping[str, Any]) -> View:
     """What would become of the gangs of a world in the cluster."""
-    from krmfn.cli.fit import find_asker
+    from krmfn.cli.fit import predict
 
-    return View(state.world.name, foresee(state.items, state.settings, find_asker(state.settings, options)))
+    return View(state.world.name, predict(state.items, state.settings, options)[0])
 
 
 def _tell_cluster(plan: Plan, pictures: Iterable[tuple[View | None, View]]) -> Plan:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
@@ -24,14 +26,16 @@ from krmfn.cli.options import (
 )
 from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.config import Settings
-from krmfn.forecast import Ask
+from krmfn.forecast import Outlook
+from krmfn.forecast.admitting import find_line
+from krmfn.krm import Item
+from krmfn.model.wording import join
 from krmfn.pipeline import complete, foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
 from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.manifests import hides
-from krmfn.workspace.processes import SIMULATORS, Failed, find_simulator, simulate
-from krmfn.workspace.trees import InputMissing
+from krmfn.workspace.processes import SIMULATORS, SimulatorFailed, find_simulator, simulate
 from krmfn.workspace.world import merge
 
 SUMMARY = "Shows which gangs would run in a cluster, and on which nodes."
@@ -71,10 +75,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
             kept = judged.judge_results(world, settings, more)
             results += [(world.name, result) for result in kept if result.severity == "error"]
         items = add_own_groups(items, settings)
-        asker = find_asker(settings, options)
-        missing = f"{SIMULATORS}{settings.release} is not on the PATH"
-        unasked = "--prove leaves the scheduler out" if options["prove"] else missing
-        views.append(View(found.name(world), foresee(items, settings, asker), "" if asker else unasked))
+        outlook, asked, unasked = predict(items, settings, options)
+        views.append(View(found.name(world), outlook, unasked, asked.get("kueue", "")))
     views = [view for view in views if view.outlook.standings] or views[:1]
     told = merge(results)
     report_aside(told, options, found.files)
@@ -85,17 +87,31 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     return max(status, int(any(view.outlook.is_hopeless for view in views)))
 
 
-def find_asker(settings: Settings, options: Mapping[str, Any]) -> Ask | None:
-    """What asks the simulator of the settings' release; None without one. Raises InputMissing for a wrong
+def predict(
+    items: Sequence[Item], settings: Settings, options: Mapping[str, Any]
+) -> tuple[Outlook, dict[str, str], str]:
+    """What would run; the releases of the simulators that said so, by what they are asked about; why others were not
+    asked. One that does not answer is reported, and the rest is said without it. Raises InputMissing for a wrong
     --simulator."""
-    program = "" if options.get("prove") else find_simulator(str(settings.release), options["simulator"] or "")
-    if not program:
-        return None
-
-    def ask(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    releases = {"simulator": str(settings.release), "kueue": f"kueue-{find_line(settings.cluster)}"}
+    askers = {role: asker for role, name in releases.items() if (asker := find_asker(name, options))}
+    failed: dict[str, str] = {}
+    while True:
         try:
-            return simulate(program, question)
-        except Failed as failure:
-            raise InputMissing(f"{program}: {failure}") from None
+            outlook = foresee(items, settings, **askers)
+            break
+        except SimulatorFailed as failure:
+            streams.say(str(failure))
+            role = next(role for role, asker in askers.items() if str(failure).startswith(asker.args[0]))
+            failed[role] = f"{SIMULATORS}{releases[role]} did not answer"
+            del askers[role]
+    wanted = [role for role in releases if role not in askers and (role != "kueue" or outlook.queued)]
+    missing = [failed.get(role, f"{SIMULATORS}{releases[role]} is not on the PATH") for role in wanted]
+    said = {role: releases[role].removeprefix("kueue-") for role in askers}
+    return outlook, said, "--prove leaves the scheduler out" if options.get("prove") else join(missing)
 
-    return ask
+
+def find_asker(release: str, options: Mapping[str, Any]) -> partial[list[dict[str, Any]]] | None:
+    """What asks the simulator of a release; None without one. Raises InputMissing for a wrong --simulator."""
+    program = "" if options.get("prove") else find_simulator(release, options["simulator"] or "")
+    return partial(simulate, program) if program else None

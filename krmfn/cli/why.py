@@ -52,7 +52,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if not options["cluster"]:
         raise UsageError("--cluster is missing: pass the output of kubectl get all,podgroups,nodes,events -A -o yaml")
     settings = Configurations({**options, "cluster": ()}).find(World("", "", (), None, "."))
-    asker = find_asker(settings, options)
+    asker = find_asker(str(settings.release), options)
     # The scheduler has to know of every pod, proofs have not.
     items, nodes = _read(options, words[0], asker is not None)
     use_kinds(items)

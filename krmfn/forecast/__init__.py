@@ -7,6 +7,7 @@ rest. Copies nothing of its scoring. Knows neither files nor formats.
 from __future__ import annotations
 
 from krmfn.forecast.outlook import forecast
-from krmfn.forecast.standing import Ask, Load, Outlook, Place, Standing
+from krmfn.forecast.question import Ask
+from krmfn.forecast.standing import Load, Outlook, Place, Standing
 
 __all__ = ["Ask", "Load", "Outlook", "Place", "Standing", "forecast"]

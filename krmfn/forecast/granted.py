@@ -15,7 +15,7 @@ from krmfn.capacity.devices import fill_in
 from krmfn.capacity.pods import list_group_claims, read_kinds
 from krmfn.capacity.requests import count_requests
 from krmfn.capacity.volumes import Volumes
-from krmfn.forecast.roster import Pod
+from krmfn.forecast.roster import Pod, Roster
 from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.census import Template
 from krmfn.survey.facts import Facts
@@ -40,13 +40,13 @@ def list_untold(templates: Iterable[Template], facts: Facts) -> list[str]:
     return list(found)
 
 
-def grant(pods: Iterable[Pod], facts: Facts, groups: Mapping[int, Group]) -> Iterator[Value]:
+def grant(roster: Roster, facts: Facts, groups: Mapping[int, Group]) -> Iterator[Value]:
     """The pods as a simulator gets them, each behind the claims that are made for it. Those that are bound are left
     as they are. `groups` are those that may have claims, by the identity of a template of their pods."""
     volumes, devices = Volumes(facts), _GrantedDevices(facts)
     runtimes = facts.by_name("node.k8s.io", "RuntimeClass")
     added: dict[int, tuple[list[Value], Value]] = {}  # by template
-    for pod in pods:
+    for pod in (*roster.bound, *roster.waiting):
         if pod.node:
             yield pod.value
             continue
@@ -67,6 +67,9 @@ def grant(pods: Iterable[Pod], facts: Facts, groups: Mapping[int, Group]) -> Ite
                 tolerations = list(list_added_tolerations(pod.template.item, asked, facts))
                 added[id(pod.template)] = tolerations, list_added_labels(pod.template.item, facts)
             tolerations, labels = added[id(pod.template)]
+            if pod.name in roster.assigned:  # then only those besides that are not of flavors
+                labels, given = roster.assigned[pod.name]
+                tolerations = [*given, *(each for each in tolerations if "/" in as_text(each.get("key")))]
             spec |= {"tolerations": [*as_list(spec.get("tolerations")), *tolerations]} if tolerations else {}
             spec |= {"nodeSelector": {**labels, **as_mapping(spec.get("nodeSelector"))}} if labels else {}
         yield {**pod.value, "spec": spec}

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import has_wishes, read_kinds
 from krmfn.config import Settings
+from krmfn.forecast.admitting import Admission, admit, grow, list_queued, obey
 from krmfn.forecast.company import TrialsAlone, list_lonely
 from krmfn.forecast.granted import list_untold
 from krmfn.forecast.loads import find_key, list_loads
-from krmfn.forecast.question import ask
+from krmfn.forecast.question import Ask, ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name, list_parts
-from krmfn.forecast.standing import ELSEWHERE, GROWS, Ask, Outlook, Place, Standing, Verdict
+from krmfn.forecast.standing import ELSEWHERE, GROWS, Outlook, Place, Standing, Verdict
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
@@ -44,22 +45,30 @@ def forecast(
     trees: bool,
     unmade: Sequence[Finding] = (),
     doubts: Sequence[Finding] = (),
+    kueue: Ask | None = None,
 ) -> Outlook:
     """The outlook of every gang of a census. `errors` are what the checks found about its objects: a gang of which
     they say that it never starts is not tried. `unmade` say that controllers do not make the pods of a gang, or not
     enough of them: those take no room. `doubts` are warnings that a gang may not start. `gangs`, `trees`: whether the
-    cluster's scheduler knows groups, and composite groups."""
-    roster, about = call_roll(census), _index(errors)
-    found = list(_grow(census, trees))
+    cluster's scheduler knows groups, and composite groups. `kueue` is asked before the scheduler: what it does not
+    admit has no pods."""
+    about, roster = _index(errors), call_roll(census)
+    admissions = admit(census, roster, kueue) if kueue is not None else {}
+    roster, waits = obey(roster, admissions, census)
+    found = [*_grow(census, trees), *(_RootedTree(gang.group, (gang,)) for gang in grow(census, admissions))]
     absent = _blame(found, _index(unmade), census)
     blamed = _blame(found, about, census) | absent
-    refused = _admit((*roster.bound, *roster.waiting), census)
+    refused = _admit((*roster.bound, *roster.waiting), census) | waits
+    parts = {_key(tree.root): [part for gang in tree.gangs for part in gang.templates] for tree in found}
+    jobs = {key: dict.fromkeys(id(part.item) for part in each) for key, each in parts.items()}
+    decided = {key: tuple(admissions[job] for job in each if job in admissions) for key, each in jobs.items()}
+    held = {key for key, each in decided.items() if not all(one.told["podSets"] for one in each)}
     for tree in found:
         if _key(tree.root) in absent:
             refused |= dict.fromkeys((pod.name for pod in _pods_of(tree, roster)), _UNMADE)
     results: dict[str, dict[str, Any]] = {}
     if simulator is not None and census.facts.nodes is not None:
-        results = _simulate(census, roster, settings, found, blamed, refused, simulator, trees)
+        results = _simulate(census, roster, settings, found, {*blamed, *held}, refused, simulator, trees)
     lonely = _list_lonely(found, census, roster, results)
     started = {
         trial: {id(tree): _name(tree) for tree in found if _starts(tree, result["pods"], roster, census, trees)}
@@ -71,17 +80,10 @@ def forecast(
         error, alone = blamed.get(_key(tree.root)), _key(tree.root) in lonely
         standing = _judge(tree, census, roster, refused, error, results, started, trees, alone)
         doubt = doubted.get(_key(tree.root))
-        if doubt and doubt.rule == GROWS and standing.verdict != "runs":
-            standing = standing._replace(verdict="grows", why=doubt.message)
-        elif doubt and not standing.why:
-            standing = standing._replace(why=doubt.message, way_out=doubt.hint, rule=doubt.rule)
-        untold = list_untold((each for gang in tree.gangs for each in gang.templates), census.facts)
-        if untold and not standing.why and standing.verdict in ("runs", "open"):
-            standing = standing._replace(why=f"not checked: whether {join(untold)} exists", way_out=_TELL_CLAIMS)
-        standings.append(standing)
+        standings.append(_doubt(_heed(standing, decided[_key(tree.root)], doubt), tree, doubt, census))
     standings += _list_lost(census, roster, about) if gangs else ()
     ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
-    linked = {id(template) for gang in census.gangs for template in gang.templates}
+    linked = {id(template) for tree in found for gang in tree.gangs for template in gang.templates}
     linked |= {id(template) for template in census.dangling if gangs}
     first = results.get("together 0", {}).get("pods", {})
     loose = tuple(
@@ -93,7 +95,7 @@ def forecast(
     gone = tuple(results.get("together 0", {}).get("preempted", ()))
     bound = [pod for pod in roster.bound if pod.name not in gone]
     loads = None if facts.nodes is None else list_loads(facts, ordered, bound, loose, key)
-    return Outlook(tuple(ordered), loads, key, loose, release, gone)
+    return Outlook(tuple(ordered), loads, key, loose, release, gone, bool(list_queued(census)))
 
 
 def _grow(census: Census, trees: bool) -> Iterator[_RootedTree]:
@@ -111,6 +113,43 @@ def _grow(census: Census, trees: bool) -> Iterator[_RootedTree]:
 def _key(group: Group) -> tuple[int, Path]:
     """What tells a group apart: in 1.35 several are in one Workload."""
     return id(group.item), group.path
+
+
+def _doubt(standing: Standing, tree: _RootedTree, doubt: Finding | None, census: Census) -> Standing:
+    """A standing with what may be in the way, or is not known."""
+    if doubt and doubt.rule == GROWS and standing.verdict != "runs":
+        standing = standing._replace(verdict="grows", why=doubt.message)
+    elif doubt and not standing.why:
+        standing = standing._replace(why=doubt.message, way_out=doubt.hint, rule=doubt.rule)
+    untold = list_untold((each for gang in tree.gangs for each in gang.templates), census.facts)
+    if untold and not standing.why and standing.verdict in ("runs", "open"):
+        return standing._replace(why=f"not checked: whether {join(untold)} exists", way_out=_TELL_CLAIMS)
+    return standing
+
+
+def _heed(standing: Standing, admissions: tuple[Admission, ...], doubt: Finding | None) -> Standing:
+    """What is proved comes first, then what Kueue decides, then what the scheduler would do."""
+    standing = standing._replace(admissions=admissions)
+    if standing.rule or not admissions:
+        return standing
+    told = next((each.told for each in admissions if not each.told["podSets"]), admissions[0].told)
+    otherwise = any(each.told.get("otherwise") for each in admissions)
+    if told["podSets"]:
+        if otherwise and standing.verdict in ("runs", "open"):
+            return standing._replace(verdict="depends", why=_LAST_FIRST.format("would not admit"))
+        others = standing.verdict == "never" and any(each.told["choice"] for each in admissions)
+        return standing._replace(verdict="depends") if others else standing
+    verdict: Verdict = "waits" if told["state"] == "waits" else "never" if told["state"] == "never" else "open"
+    verdict = "depends" if otherwise else verdict
+    why, way_out = told.get("why", ""), told.get("change", "")
+    why = why or f"the simulator of Kueue makes no Workload of this {admissions[0].job.kind}"
+    if doubt and doubt.rule.startswith("kueue-"):  # in words that say more
+        why, way_out = doubt.message, doubt.hint
+    why += f"; {_LAST_FIRST.format('would admit')}" if otherwise else ""
+    return standing._replace(verdict=verdict, why=why, way_out=way_out)
+
+
+_LAST_FIRST: Final = "if the last job came first, Kueue {} it"
 
 
 def _index(errors: Iterable[Finding]) -> Mapping[int, Sequence[Finding]]:
@@ -229,7 +268,7 @@ def _simulate(
     roster: Roster,
     settings: Settings,
     found: Sequence[_RootedTree],
-    blamed: Mapping[tuple[int, Path], Finding],
+    blamed: Collection[tuple[int, Path]],
     refused: Mapping[str, str],
     simulator: Ask,
     trees: bool,
@@ -320,7 +359,7 @@ def _judge(
     lonely: bool,
 ) -> Standing:
     name = _name(tree)
-    groups = tuple({_key(gang.group): gang.group for gang in tree.gangs}.values())
+    groups = tuple({_key(gang.group): gang.group for gang in tree.gangs if gang.group.path}.values())
     first = results.get("together 0", {}).get("pods", {})
     placed = {pod.name: Place(pod, pod.node) for pod in _pods_of(tree, roster, bound=True)}
     places = (*placed.values(), *(_place(pod, first, refused) for pod in _pods_of(tree, roster)))

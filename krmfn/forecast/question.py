@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.capacity.devices import delegate, fill_in
@@ -16,6 +16,8 @@ from krmfn.releases.gates import has
 from krmfn.survey.census import Census
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts
 
+#: Answers a question with the trials' results. Raises what the caller's program raises.
+Ask = Callable[[Mapping[str, Any]], list[dict[str, Any]]]
 _SCHEDULER = "kube-scheduler"
 #: Kinds of which the facts hold objects that the scheduler looks at.
 _STORED = (
@@ -37,8 +39,8 @@ def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Map
     asked = {name for pod in roster.waiting for name in _list_limits(pod.value)}
     shared = {id(each): gang.group for gang in census.gangs for each in gang.templates}
     groups = shared if has(settings.release, given, "group-claims") else {}
-    pods = grant((*roster.bound, *roster.waiting), facts, groups)
-    objects = [*_list_stored(facts, asked), *_list_groups(census), *pods]
+    pods = grant(roster, facts, groups)
+    objects = [*list_stored(facts, asked), *_list_groups(census), *pods]
     return {"gates": gates, "objects": objects, "trials": list(trials)}
 
 
@@ -49,7 +51,8 @@ def _list_limits(pod: Mapping[str, Any]) -> Iterator[str]:
             yield from as_mapping(dig(box, "resources", "limits"))
 
 
-def _list_stored(facts: Facts, asked: set[str]) -> Iterator[Mapping[str, Any]]:
+def list_stored(facts: Facts, asked: set[str]) -> Iterator[Mapping[str, Any]]:
+    """The objects of the facts that decide about pods which ask for these resources."""
     for node in delegate(facts.nodes or (), asked, facts):
         yield from _spell_node(node)
     for name, entry in facts.priority_classes.items():

@@ -30,11 +30,13 @@ class Pod(NamedTuple):
 
 class Roster(NamedTuple):
     """All pods: those that wait or will be made, in the order of the input, and those that are bound. `made` are those
-    of the input's templates with their numbers, by the identity of the template."""
+    of the input's templates with their numbers, by the identity of the template. `assigned` are the labels to
+    select nodes by, and the tolerations, that Kueue has decided to add to a pod, by its name."""
 
     waiting: tuple[Pod, ...]
     bound: tuple[Pod, ...]
     made: Mapping[int, Sequence[tuple[int, Pod]]]
+    assigned: Mapping[str, tuple[Mapping[str, str], Sequence[Any]]] = {}
 
     def pods_of(self, templates: Iterable[Template], bound: bool = False) -> list[Pod]:
         """The pods of templates that wait, or those that are bound, in the order of all."""
@@ -135,7 +137,7 @@ def _find_template(
     labels = as_mapping(dig(pod, "metadata", "labels"))
     role = as_text(labels.get("ray.io/group")) or as_text(labels.get("jobset.sigs.k8s.io/replicatedjob-name"))
     for template in candidates:
-        if role and role in (_suffix(template), "headgroup" if _suffix(template) == "head" else ""):
+        if role and role in (find_role(template), "headgroup" if find_role(template) == "head" else ""):
             return template
     group = next((name for link in GROUP_LINKS if (name := as_text(dig(pod, "spec", *link)))), "")
     linked = [template for template in candidates if group and template.link and template.link.group == group]
@@ -155,7 +157,7 @@ def _fresh_names(template: Template, count: int, taken: set[str]) -> Iterator[st
         if count:
             yield item.name
         return
-    suffix = _suffix(template)
+    suffix = find_role(template)
     base = f"{item.name}-{suffix}" if suffix else item.name
     number = 0
     for _ in range(count):
@@ -165,7 +167,7 @@ def _fresh_names(template: Template, count: int, taken: set[str]) -> Iterator[st
         yield f"{base}-{number}"
 
 
-def _suffix(template: Template) -> str:
+def find_role(template: Template) -> str:
     """What tells the templates of one object apart: the name of a worker group, of a replicated Job, a role."""
     path = template.path
     for index in range(len(path), 0, -1):
@@ -197,7 +199,7 @@ def _make(template: Template, name: str) -> Mapping[str, Any]:
 
 
 def _list_labels(template: Template) -> dict[str, str]:
-    item, suffix = template.item, _suffix(template)
+    item, suffix = template.item, find_role(template)
     labels = dict.fromkeys(_list_owner_labels(item), item.name)
     if item.ref.group == "ray.io":
         labels |= {"ray.io/node-type": "head" if suffix == "head" else "worker", "ray.io/group": suffix}

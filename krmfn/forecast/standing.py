@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
+from krmfn.forecast.admitting import Admission
 from krmfn.forecast.roster import Pod
 from krmfn.survey.facts import Resources
 from krmfn.survey.groups import Group
@@ -18,8 +19,6 @@ Verdict = Literal["runs", "never", "waits", "grows", "depends", "open"]
 ELSEWHERE = "gang-elsewhere"
 #: The rule of gangs that wait for nodes which do not exist yet.
 GROWS = "node-pool-grows"
-#: Answers a question with the trials' results. Raises what the caller's program raises.
-Ask = Callable[[Mapping[str, Any]], list[dict[str, Any]]]
 
 
 class Place(NamedTuple):
@@ -33,7 +32,7 @@ class Place(NamedTuple):
 class Standing(NamedTuple):
     """A root group (`name` is namespace/name) with the groups that pods link to below it, its verdict, and its pods.
     `why` says what keeps it from running, `rule` which rule found it, `way_out` what to change. `root` is None where
-    pods link to a group that does not exist."""
+    pods link to a group that does not exist. `admissions` are what Kueue says of its jobs, where it was asked."""
 
     name: str
     root: Group | None
@@ -43,6 +42,7 @@ class Standing(NamedTuple):
     why: str = ""
     way_out: str = ""
     rule: str = ""
+    admissions: tuple[Admission, ...] = ()
 
     @property
     def placed(self) -> int:
@@ -66,7 +66,8 @@ class Load(NamedTuple):
 class Outlook(NamedTuple):
     """What would become of all gangs, in the order in which the scheduler takes them. `loads` are the nodes (None when
     nobody described them), `key` the topology key of their domains; `loose` is what became of waiting pods in no group.
-    `simulator` is the release that was asked, empty without; `preempted` are the pods that had to make room then."""
+    `simulator` is the release that was asked, empty without; `preempted` are the pods that had to make room then.
+    `queued` is whether jobs wait in queues of Kueue."""
 
     standings: tuple[Standing, ...]
     loads: tuple[Load, ...] | None
@@ -74,6 +75,7 @@ class Outlook(NamedTuple):
     loose: tuple[Place, ...]
     simulator: str = ""
     preempted: tuple[str, ...] = ()
+    queued: bool = False
 
     @property
     def is_hopeless(self) -> bool:

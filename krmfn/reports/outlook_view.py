@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.quantity import add, format_quantity
-from krmfn.model.wording import count
+from krmfn.model.wording import count, join
 
 #: What a verdict means, in a few words.
 MEANINGS: Final[Mapping[str, str]] = {
@@ -40,11 +40,13 @@ def spell_verdict(standing: Standing) -> str:
 
 
 class View(NamedTuple):
-    """The outlook of a world; `world` is empty for an only one. `unasked` says why the scheduler itself was not run."""
+    """The outlook of a world; `world` is empty for an only one. `unasked` says why a simulator was not asked; `kueue`
+    is the version of the Kueue that was."""
 
     world: str
     outlook: Outlook
     unasked: str = ""
+    kueue: str = ""
 
 
 def summarize(outlook: Outlook) -> str:
@@ -76,10 +78,15 @@ def summarize(outlook: Outlook) -> str:
 
 def name_authority(view: View) -> str:
     """Who says so."""
-    if view.outlook.simulator:
-        return f"by the scheduler of Kubernetes {view.outlook.simulator}, run on the facts about the cluster"
+    outlook, of_kueue = (
+        view.outlook,
+        [f"the manager of Kueue {view.kueue}"] if view.outlook.queued and view.kueue else [],
+    )
+    asked = [*of_kueue, *([f"the scheduler of Kubernetes {outlook.simulator}"] if outlook.simulator else [])]
+    if asked:
+        return f"by {join(asked)}, run on the facts about the cluster" + (f"; {view.unasked}" if view.unasked else "")
     if view.outlook.loads is None:
-        return "without data about nodes: add it with --cluster"
+        return "without data about nodes: add it with --cluster" + (f"; {view.unasked}" if outlook.queued else "")
     return f"by rules only: {view.unasked}" if view.unasked else "by rules only"
 
 

@@ -94,7 +94,8 @@ def _tell_gang(standing: Standing, width: int, color: bool) -> Iterator[str]:
         words = f" on {spell_nodes(standing)}"
     yield f"{channels.line(standing.name):{width}}  {spell_pods(standing):>9}  {verdict}{channels.line(words)}"
     indent = " " * (width + 13)
-    for text in (standing.why, f"change: {standing.way_out}" if standing.way_out else ""):
+    admitted = (each.spell() for each in standing.admissions)
+    for text in (*admitted, standing.why, f"change: {standing.way_out}" if standing.way_out else ""):
         lines = textwrap.wrap(channels.line(text), max(40, _WIDTH - len(indent)), break_on_hyphens=False)
         yield from (channels.line(indent + line) for line in lines)
 
@@ -155,7 +156,8 @@ def _write_world(view: View) -> Iterator[str]:
 
 
 def _write_row(standing: Standing) -> str:
-    where = spell_nodes(standing) if standing.verdict == "runs" else standing.why
+    where = "; ".join(filter(None, [spell_nodes(standing), *(each.spell() for each in standing.admissions)]))
+    where = where if standing.verdict == "runs" else standing.why
     verdict = f"{_SIGNS[standing.verdict]} {spell_verdict(standing)}"
     return f"| {channels.code(standing.name)} | {spell_pods(standing)} | {verdict} | {channels.markdown(where)} |"
 
@@ -258,6 +260,7 @@ def spell_outlook(view: View) -> dict[str, Any]:
     document: dict[str, Any] = {"world": view.world} if view.world else {}
     document |= {
         "simulator": outlook.simulator or None,
+        **({"kueue": view.kueue or None} if outlook.queued else {}),
         "gangs": [_spell_standing(standing) for standing in outlook.standings],
         "podsWithoutGroup": [_spell_place(place) for place in outlook.loose],
         **({"preempted": list(outlook.preempted)} if outlook.preempted else {}),
@@ -275,6 +278,7 @@ def _spell_standing(standing: Standing) -> dict[str, Any]:
         "pods": len(standing.places),
         "placed": standing.placed,
         **{key: text for key, text in told.items() if text},
+        **({"kueue": [each.told for each in standing.admissions]} if standing.admissions else {}),
         "groups": [{"name": f"{group.namespace}/{group.name}"} for group in standing.groups],
         "places": [_spell_place(place) for place in standing.places],
     }

@@ -66,6 +66,7 @@ _OTHERS: Final = (
     ("kueue.x-k8s.io", "AdmissionCheck"),
     ("kueue.x-k8s.io", "Topology"),
     ("kueue.x-k8s.io", "WorkloadPriorityClass"),
+    ("kueue.x-k8s.io", "Workload"),
     ("scheduling.run.ai", "Queue"),
     ("kai.scheduler", "Topology"),
     ("trainer.kubeflow.org", "ClusterTrainingRuntime"),

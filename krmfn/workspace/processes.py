@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.sharing import prepare_start
 from krmfn.workspace.trees import MOST_BYTES, InputMissing
@@ -25,6 +25,8 @@ SIMULATORS = "krmfn-simulator-"
 RENDERER = "krmfn-renderer"
 #: So many processes of one at most: each holds the whole cluster.
 _MOST = 4
+#: A simulator gives up a trial after five minutes; one that goes on has come to no end.
+_MOST_SECONDS = 360.0
 #: Nobody answers there: what a program would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -266,12 +268,17 @@ def find_program(name: str) -> str:
     return os.path.abspath(found) if (found := shutil.which(name)) else ""
 
 
+class SimulatorFailed(InputMissing):
+    """A simulator, whose path comes first in the message, did not answer."""
+
+
 def find_simulator(release: str, given: str = "") -> str:
     """The program for a release: `given` (a file, or a folder with one for each release), else from the PATH. Empty
-    when there is none. Raises InputMissing when `given` leads nowhere."""
-    if not given:
-        return find_program(SIMULATORS + release)
+    when there is none. That of Kueue may be missing in the folder, and is no `given` file: then it is from the PATH.
+    Raises InputMissing when `given` leads nowhere."""
     place = os.path.join(given, SIMULATORS + release) if isdir(given) else given
+    if not given or (release.startswith("kueue") and (place == given or not os.access(place, os.X_OK))):
+        return find_program(SIMULATORS + release)
     note("file of a program", place)
     if not os.access(place, os.X_OK):
         raise InputMissing(f"--simulator {given}: no program {place}")
@@ -280,7 +287,7 @@ def find_simulator(release: str, given: str = "") -> str:
 
 def simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The results of the question's trials, in order. Trials know nothing of each other: each processor takes a share.
-    Raises Failed when the program ends with an error."""
+    Raises SimulatorFailed."""
     from concurrent.futures import ThreadPoolExecutor  # threads that wait for processes
 
     trials = list(question["trials"])
@@ -293,11 +300,31 @@ def simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
-    out, _ = run([program], {"PATH": os.environ.get("PATH", "")}, stdin=json.dumps(question).encode())
+    names, asked = [trial["name"] for trial in question["trials"]], json.dumps(question).encode()
     try:
+        out, _ = run([program], {"PATH": os.environ.get("PATH", "")}, None, asked, _MOST_SECONDS * len(names))
         trials: list[dict[str, Any]] = json.loads(out)["trials"]
-        if len(trials) == len(question["trials"]):
+        shapes = [_OF_KUEUE if "jobs" in each else {"pods": {key: {} for key in each["pods"]}} for each in trials]
+        if [trial["name"] for trial in trials] == names and all(map(_fits, trials, shapes)):
             return trials
-    except (ValueError, TypeError, KeyError):
+    except Failed as failure:
+        crash = (line for line in failure.lines if line.startswith(("panic:", "fatal error:")))
+        raise SimulatorFailed(f"{program}: {next(crash, failure)}") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    raise Failed([f"{program} is not a krmfn-simulator: its answer cannot be read"]) from None
+    raise SimulatorFailed(f"{program} is not a krmfn-simulator: its answer cannot be read")
+
+
+def _fits(value: object, shape: object) -> bool:
+    """Whether a value has the types of a shape, which has an example of each."""
+    if isinstance(value, dict) and isinstance(shape, dict):
+        return all(key in value and _fits(value[key], each) for key, each in shape.items())
+    if isinstance(value, list) and isinstance(shape, list):
+        return all(_fits(each, shape[0]) for each in value)
+    return type(value) is type(shape)
+
+
+_DOMAINS: Final = [{"labels": {}, "pods": 0}]
+_PODS: Final = [{"name": "", "count": 0, "flavors": [""], "labels": {}, "tolerations": [{}], "domains": _DOMAINS}]
+_JOBS: Final = [{"job": "", "state": "", "order": 0, "choice": True, "preempts": [""], "podSets": _PODS}]
+_OF_KUEUE: Final[Any] = {"jobs": _JOBS, "workloads": [{}], "queues": [{}]}

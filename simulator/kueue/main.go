@@ -23,18 +23,35 @@ import (
 
 // question is what to simulate. Configuration is the manager's (config.kueue.x-k8s.io); without it, its defaults with
 // every kind of job. Steps are objects in the order in which they are created: those of a step without a pause, the next
-// step when nothing moves any more. Now is the time of the first step (RFC 3339; the clock of the machine without it).
+// step when nothing moves any more. Each trial begins with the Steps of all, in a cluster of its own. Now is the time of
+// the first step (RFC 3339; the clock of the machine without it).
 type question struct {
 	Configuration map[string]any     `json:"configuration"`
 	Gates         map[string]bool    `json:"gates"`
 	Steps         [][]map[string]any `json:"steps"`
 	Now           time.Time          `json:"now"`
+	Trials        []trial            `json:"trials"`
 }
 
-// answer is what came of it. Admitted has the names of Workloads in the order in which Kueue admitted them. Settled is
-// false when something still moved at the end.
+// trial is a cluster of its own, with more steps; or Jobs, each a step, whose fate is to be told in any order and alone.
+// Empty leaves out the Workloads and pods that are there.
+type trial struct {
+	Name  string             `json:"name"`
+	Empty bool               `json:"empty"`
+	Steps [][]map[string]any `json:"steps"`
+	Jobs  []map[string]any   `json:"jobs"`
+}
+
 type answer struct {
-	Release   string            `json:"release"`
+	Release string            `json:"release"`
+	Trials  []json.RawMessage `json:"trials"`
+}
+
+// result is what came of a trial. Admitted has the names of Workloads in the order in which Kueue admitted them. Settled
+// is false when something still moved at the end.
+type result struct {
+	Name      string            `json:"name"`
+	Jobs      []decision        `json:"jobs"`
 	Workloads []map[string]any  `json:"workloads"`
 	Admitted  []string          `json:"admitted"`
 	Preempted []preemption      `json:"preempted"`
@@ -68,6 +85,28 @@ func main() {
 	}
 	var asked question
 	must(json.NewDecoder(os.Stdin).Decode(&asked))
+	if len(asked.Trials) != 1 || asked.Trials[0].Jobs != nil {
+		all := answer{release, []json.RawMessage{}}
+		for _, each := range asked.Trials {
+			if each.Jobs != nil {
+				all.Trials = append(all.Trials, mustMarshal(judge(asked, each)))
+			} else {
+				all.Trials = append(all.Trials, mustMarshal(ask(asked, each)))
+			}
+		}
+		must(json.NewEncoder(os.Stdout).Encode(all))
+		return
+	}
+	if asked.Trials[0].Empty {
+		for _, step := range asked.Steps {
+			for _, value := range step {
+				if value["kind"] == "Workload" || value["kind"] == "Pod" {
+					value["kind"] = "" // no kind that Kueue looks at
+				}
+			}
+		}
+	}
+	asked.Steps = append(asked.Steps, asked.Trials[0].Steps...)
 	number := 0
 	for _, step := range asked.Steps {
 		number += len(step)
@@ -80,9 +119,9 @@ func main() {
 	runtime.GOMAXPROCS(1) // the same question is to have the same answer
 	// A bubble's clock advances when every goroutine waits: Kueue's pauses take no time. The process ends inside it.
 	synctest.Test(new(testing.T), func(*testing.T) {
-		result, err := run(asked)
+		found, err := run(asked)
 		must(err)
-		must(json.NewEncoder(os.Stdout).Encode(result))
+		must(json.NewEncoder(os.Stdout).Encode(answer{release, []json.RawMessage{mustMarshal(found)}}))
 		os.Exit(0)
 	})
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/version"
 	autoscaling "k8s.io/autoscaler/cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1"
 	fakediscovery "k8s.io/client-go/discovery/fake"
@@ -40,7 +39,6 @@ import (
 	"sigs.k8s.io/kueue/pkg/controller/tas"
 	tasindexer "sigs.k8s.io/kueue/pkg/controller/tas/indexer"
 	"sigs.k8s.io/kueue/pkg/features"
-	"sigs.k8s.io/kueue/pkg/resources"
 	"sigs.k8s.io/kueue/pkg/scheduler"
 	preemptexpectations "sigs.k8s.io/kueue/pkg/scheduler/preemption/expectations"
 	"sigs.k8s.io/kueue/pkg/scheduler/preemption/fairsharing"
@@ -155,10 +153,9 @@ func start(ctx context.Context, made *store, options ctrl.Options, settings *con
 		return nil, err
 	}
 	mgr := manager{inner, &recorder{admitted: []string{}, preempted: []preemption{}}}
-	formatter, expected := resources.NewResourceFormatter(), preemptexpectations.New()
-	requeuer := qcache.NewRequeuer()
-	cache := schdcache.New(mgr.GetClient(), cacheOptions(settings, formatter)...)
-	queues := qcache.NewManager(mgr.GetClient(), cache, requeuer, append(queueOptions(settings, formatter), qcache.WithPreemptionExpectations(expected))...)
+	expected, requeuer := preemptexpectations.New(), qcache.NewRequeuer()
+	cache := schdcache.New(mgr.GetClient(), cacheOptions(settings)...)
+	queues := qcache.NewManager(mgr.GetClient(), cache, requeuer, append(queueOptions(settings), qcache.WithPreemptionExpectations(expected))...)
 	jobs := []jobframework.Option{jobframework.WithEnabledFrameworks(settings.Integrations.Frameworks)}
 	if err := errors.Join(
 		mgr.Add(requeuer), indexer.Setup(ctx, mgr.GetFieldIndexer()), tasindexer.SetupIndexes(ctx, mgr.GetFieldIndexer()),
@@ -166,7 +163,7 @@ func start(ctx context.Context, made *store, options ctrl.Options, settings *con
 	); err != nil {
 		return nil, err
 	}
-	if failed, err := core.SetupControllers(mgr, queues, cache, settings, core.SetupControllersOpts{PreemptionExpectations: expected, ResourceFormatter: formatter}); err != nil {
+	if failed, err := core.SetupControllers(mgr, queues, cache, settings, controllerOptions(expected)); err != nil {
 		return nil, fmt.Errorf("controller %s: %w", failed, err)
 	}
 	if features.Enabled(features.TopologyAwareScheduling) {
@@ -186,7 +183,7 @@ func start(ctx context.Context, made *store, options ctrl.Options, settings *con
 	}
 	go queues.CleanUpOnContext(ctx)
 	go cache.CleanUpOnContext(ctx)
-	if err := mgr.Add(scheduler.New(queues, cache, mgr.GetClient(), mgr.noted, schedulerOptions(settings, expected, formatter)...)); err != nil {
+	if err := mgr.Add(scheduler.New(queues, cache, mgr.GetClient(), mgr.noted, schedulerOptions(settings, expected)...)); err != nil {
 		return nil, err
 	}
 	go func() { must(mgr.Start(ctx)) }()
@@ -216,22 +213,21 @@ func (nothing) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("there is no API server but the store")
 }
 
-func cacheOptions(settings *configapi.Configuration, formatter *resources.ResourceFormatter) []schdcache.Option {
+func cacheOptions(settings *configapi.Configuration) []schdcache.Option {
 	wait := settings.WaitForPodsReady
 	blocks := waitforpodsready.Enabled(wait) && wait.BlockAdmission != nil && *wait.BlockAdmission
-	options := []schdcache.Option{
-		schdcache.WithPodsReadyTracking(blocks), schdcache.WithResourceFormatter(formatter),
-		schdcache.WithFairSharing(fairsharing.Enabled(settings.FairSharing)),
+	options := append(
+		ofCache, schdcache.WithPodsReadyTracking(blocks), schdcache.WithFairSharing(fairsharing.Enabled(settings.FairSharing)),
 		schdcache.WithAdmissionFairSharing(settings.AdmissionFairSharing),
-	}
+	)
 	if given := settings.Resources; given != nil {
 		options = append(options, schdcache.WithExcludedResourcePrefixes(given.ExcludeResourcePrefixes), schdcache.WithResourceTransformations(given.Transformations))
 	}
 	return options
 }
 
-func queueOptions(settings *configapi.Configuration, formatter *resources.ResourceFormatter) []qcache.Option {
-	options := []qcache.Option{qcache.WithPodsReadyRequeuingTimestamp(timestamp(settings)), qcache.WithResourceFormatter(formatter)}
+func queueOptions(settings *configapi.Configuration) []qcache.Option {
+	options := append(ofQueues, qcache.WithPodsReadyRequeuingTimestamp(timestamp(settings)))
 	if settings.AdmissionFairSharing != nil {
 		options = append(options, qcache.WithAdmissionFairSharing(settings.AdmissionFairSharing))
 	}
@@ -257,13 +253,13 @@ func jobOptions(settings *configapi.Configuration, cache *schdcache.Cache, queue
 	return []jobframework.Option{
 		jobframework.WithManageJobsWithoutQueueName(settings.ManageJobsWithoutQueueName), jobframework.WithWaitForPodsReady(settings.WaitForPodsReady),
 		jobframework.WithKubeServerVersion(fetcher), jobframework.WithManagerName(constants.KueueName),
-		jobframework.WithLabelKeysToCopy(sets.New(settings.Integrations.LabelKeysToCopy...)), jobframework.WithCache(cache),
+		labelsToCopy(settings.Integrations.LabelKeysToCopy), jobframework.WithCache(cache),
 		jobframework.WithQueues(queues), jobframework.WithManagedJobsNamespaceSelector(selector),
 	}, err
 }
 
 // run creates the objects step by step and reads what became of the Workloads.
-func run(asked question) (*answer, error) {
+func run(asked question) (*result, error) {
 	time.Sleep(time.Until(asked.Now)) // of the bubble's own clock
 	scheme, ctx := newScheme(), context.Background()
 	made, err := newStore(scheme)
@@ -274,6 +270,7 @@ func run(asked question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	made.spaces[*settings.Namespace] = true
 	if err := made.objects.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: *settings.Namespace}}); err != nil {
 		return nil, err
 	}
@@ -281,22 +278,26 @@ func run(asked question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &answer{
-		Release: release, Workloads: []map[string]any{}, Queues: []map[string]any{}, Refused: map[string]string{}, Settled: wait(made, calm),
+	found := &result{
+		Name: asked.Trials[0].Name, Workloads: []map[string]any{}, Queues: []map[string]any{}, Refused: map[string]string{}, Settled: wait(made, calm),
 	}
 	for _, step := range asked.Steps {
 		for _, value := range step {
 			if err := made.put(ctx, value); err != nil {
 				data, _ := value["metadata"].(map[string]any)
-				result.Refused[fmt.Sprintf("%s/%s", value["kind"], data["name"])] = err.Error()
+				found.Refused[fmt.Sprintf("%v/%v/%v", data["namespace"], value["kind"], data["name"])] = err.Error()
 			}
 			time.Sleep(10 * time.Millisecond) // a request takes so long: informers have seen the last object
 		}
 		wait(made, calm)
 	}
-	result.Settled = wait(made, 2*calm)
-	result.Admitted, result.Preempted = noted.admitted, noted.preempted
-	return result, made.read(ctx, result)
+	found.Settled = wait(made, 2*calm)
+	found.Admitted, found.Preempted = noted.admitted, noted.preempted
+	if err := made.read(ctx, found); err != nil {
+		return nil, err
+	}
+	found.Jobs, err = made.decide(ctx, found)
+	return found, err
 }
 
 // calm is longer than the second after which Kueue tries again what it put back when something changed.
@@ -319,7 +320,7 @@ func wait(made *store, quiet time.Duration) bool {
 }
 
 // read writes the Workloads and the queues into the answer.
-func (made *store) read(ctx context.Context, into *answer) error {
+func (made *store) read(ctx context.Context, into *result) error {
 	for _, each := range []struct {
 		list client.ObjectList
 		kind string
@@ -333,7 +334,7 @@ func (made *store) read(ctx context.Context, into *answer) error {
 		}
 		if err := meta.EachListItem(each.list, func(object runtime.Object) error {
 			value, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-			value["kind"] = each.kind
+			value["apiVersion"], value["kind"] = kueue.SchemeGroupVersion.String(), each.kind
 			*each.rows = append(*each.rows, value)
 			return err
 		}); err != nil {
@@ -343,14 +344,14 @@ func (made *store) read(ctx context.Context, into *answer) error {
 	return nil
 }
 
-func schedulerOptions(settings *configapi.Configuration, expected *expectations.Store, formatter *resources.ResourceFormatter) []scheduler.Option {
+func schedulerOptions(settings *configapi.Configuration, expected *expectations.Store) []scheduler.Option {
 	strategy := configapi.QuotaCheckBlockUndeclared
 	if given := settings.Resources; features.Enabled(features.QuotaCheckStrategy) && given != nil && given.QuotaCheckStrategy != nil {
 		strategy = *given.QuotaCheckStrategy
 	}
-	return []scheduler.Option{
-		scheduler.WithPodsReadyRequeuingTimestamp(timestamp(settings)), scheduler.WithFairSharing(settings.FairSharing),
+	return append(
+		ofScheduler, scheduler.WithPodsReadyRequeuingTimestamp(timestamp(settings)), scheduler.WithFairSharing(settings.FairSharing),
 		scheduler.WithAdmissionFairSharing(settings.AdmissionFairSharing), scheduler.WithQuotaCheckStrategy(strategy),
-		scheduler.WithPreemptionExpectations(expected), scheduler.WithResourceFormatter(formatter),
-	}
+		scheduler.WithPreemptionExpectations(expected),
+	)
 }

@@ -17,6 +17,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admission/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -29,13 +30,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
-	batchdefaults "k8s.io/kubernetes/pkg/apis/batch/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/conversion"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	kueuev1beta1 "sigs.k8s.io/kueue/apis/kueue/v1beta1"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/yaml"
 )
 
@@ -51,11 +54,13 @@ type store struct {
 	objects client.WithWatch
 	schemas map[groups.GroupVersionKind]*schema.Structural
 	hooks   map[string]http.Handler
+	spaces  map[string]bool
+	owners  map[string]types.UID
 	writes  atomic.Int64
 }
 
 func newStore(scheme *runtime.Scheme) (*store, error) {
-	made := &store{scheme: scheme, schemas: map[groups.GroupVersionKind]*schema.Structural{}, hooks: map[string]http.Handler{}}
+	made := &store{scheme: scheme, schemas: map[groups.GroupVersionKind]*schema.Structural{}, hooks: map[string]http.Handler{}, spaces: map[string]bool{}, owners: map[string]types.UID{}}
 	var stateful []client.Object
 	for kind := range scheme.AllKnownTypes() {
 		object, err := scheme.New(kind)
@@ -179,6 +184,9 @@ func (made *store) create(ctx context.Context, to client.WithWatch, object clien
 	if object.GetName() == "" && object.GetGenerateName() != "" {
 		object.SetName(fmt.Sprintf("%s%05d", object.GetGenerateName(), made.writes.Load()))
 	}
+	if object.GetUID() == "" { // of what has a Workload already, that which this knows
+		object.SetUID(made.owners[object.GetNamespace()+"/"+kind.Kind+"/"+object.GetName()])
+	}
 	if object.GetUID() == "" {
 		object.SetUID(types.UID(uuid.NewSHA1(uuid.Nil, []byte(kind.Kind+"/"+object.GetNamespace()+"/"+object.GetName())).String()))
 	}
@@ -188,7 +196,7 @@ func (made *store) create(ctx context.Context, to client.WithWatch, object clien
 	object.SetGeneration(1)
 	object.SetResourceVersion("")
 	if job, ok := object.(*batchv1.Job); ok {
-		batchdefaults.SetObjectDefaults_Job(job)
+		setJobDefaults(job)
 	}
 	for _, verb := range []string{"mutate", "validate"} {
 		if err := made.setDefaults(object, kind); err != nil {
@@ -251,6 +259,25 @@ func (made *store) call(ctx context.Context, verb string, object client.Object, 
 // put creates an object of the question with its status.
 func (made *store) put(ctx context.Context, value map[string]any) error {
 	item := &unstructured.Unstructured{Object: value}
+	if err := made.modernize(item); err != nil {
+		return err
+	}
+	value = item.Object
+	made.complete(item)
+	if space := item.GetNamespace(); space != "" && !made.spaces[space] {
+		if err := made.put(ctx, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": space}}); err != nil {
+			return err
+		}
+	}
+	for _, owner := range item.GetOwnerReferences() {
+		made.owners[item.GetNamespace()+"/"+owner.Kind+"/"+owner.Name] = owner.UID
+	}
+	if item.GetKind() == "Namespace" {
+		if made.spaces[item.GetName()] {
+			return nil
+		}
+		made.spaces[item.GetName()] = true
+	}
 	object, err := made.scheme.New(item.GroupVersionKind())
 	if err != nil {
 		return nil // no kind that Kueue looks at
@@ -266,6 +293,53 @@ func (made *store) put(ctx context.Context, value map[string]any) error {
 		return nil
 	}
 	return made.objects.Status().Patch(ctx, typed, client.RawPatch(types.MergePatchType, mustMarshal(map[string]any{"status": value["status"]})))
+}
+
+// complete does what an API server does to a namespace, and leaves the status of queues to Kueue.
+func (made *store) complete(item *unstructured.Unstructured) {
+	switch kind := item.GetKind(); {
+	case kind == "Namespace":
+		labels := item.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[corev1.LabelMetadataName] = item.GetName()
+		item.SetLabels(labels)
+	case strings.HasSuffix(kind, "Queue") || kind == "Cohort":
+		delete(item.Object, "status")
+	}
+}
+
+// modernize rewrites an object of Kueue's older version in the one that the store keeps.
+func (made *store) modernize(item *unstructured.Unstructured) error {
+	kind := item.GroupVersionKind()
+	if kind.GroupVersion() != kueuev1beta1.SchemeGroupVersion {
+		return nil
+	}
+	old, err := made.scheme.New(kind)
+	item.SetAPIVersion(kueue.SchemeGroupVersion.String())
+	from, ok := old.(conversion.Convertible)
+	if err != nil || !ok { // the same fields in both
+		return nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, old); err != nil {
+		return err
+	}
+	hub, err := made.scheme.New(item.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	if err := from.ConvertTo(hub.(conversion.Hub)); err != nil {
+		return err
+	}
+	_, stated := item.Object["status"]
+	value, err := runtime.DefaultUnstructuredConverter.ToUnstructured(hub)
+	item.Object = value
+	item.SetGroupVersionKind(kueue.SchemeGroupVersion.WithKind(kind.Kind))
+	if !stated {
+		delete(value, "status")
+	}
+	return err
 }
 
 func mustMarshal(value any) []byte {

@@ -51,9 +51,9 @@ def test_domains_are_expanded() -> None:
 
 
 def test_the_simulator_decides_as_the_manager() -> None:
-    program = find_simulator("kueue")
+    program = find_simulator("kueue-0.19")
     if not program:
-        pytest.skip("no krmfn-simulator-kueue: ./dev simulator kueue")
+        pytest.skip("no krmfn-simulator-kueue-0.19: ./dev simulator kueue-0.19")
     known = read_disagreements()
     pairs = [pair for record in list(read_all())[3::50] for pair in compare(program, record)]
     assert pairs

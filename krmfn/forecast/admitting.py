@@ -1,0 +1,139 @@
+"""What Kueue makes of the jobs that wait in its queues: the question to its simulator, and what is read of the answer.
+
+What the facts do not tell is taken for granted: that AdmissionChecks are active, namespaces selected, and pods ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from krmfn.forecast.question import Ask, list_stored
+from krmfn.forecast.queued import KUEUE, explain_workload
+from krmfn.forecast.roster import Roster, find_role, list_parts
+from krmfn.krm.item import Item
+from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.wording import count, join
+from krmfn.survey.census import Census, LinkedGang
+from krmfn.survey.groups import Group
+
+Value = Mapping[str, Any]
+_NEWEST: Final = "0.19"
+_SETTINGS: Final = "controller_manager_config.yaml"
+#: In this order: what has quota already comes before the queues, so that nothing else gets it.
+_KINDS: Final = (
+    *("Topology", "ResourceFlavor", "WorkloadPriorityClass", "AdmissionCheck", "Cohort", "Workload", "ClusterQueue"),
+    "LocalQueue",
+)
+
+
+class Admission(NamedTuple):
+    """What Kueue decides about a job. `told` is the decision as plain data: its `state` (admitted, waits for quota that
+    others use, held by an AdmissionCheck, never, or open where Kueue makes no Workload), `otherwise` whether this
+    depends on the order, `why` and what to `change`, and what each pod set gets."""
+
+    job: Item
+    told: dict[str, Any]
+
+    def spell(self) -> str:
+        """The decision in a sentence; empty of what is not admitted."""
+        sets, order = self.told["podSets"], self.told.get("order")
+        domains = [(each["labels"], each["pods"]) for pods in sets for each in pods["domains"]]
+        named = [f"{'/'.join(labels.values())} ({count(pods, 'pod')})" for labels, pods in domains[:3]]
+        said = f"Kueue admits {self.job.kind} {self.job.name}{f' as number {order}' if order else ''}: flavor "
+        said += join(list(dict.fromkeys(name for each in sets for name in each["flavors"])))
+        said += f", in {join([*named, *(['others'] if len(domains) > 3 else [])])}" if domains else ""
+        gone = [" ".join(name.split("/")[1:]) for name in self.told["preempts"]]
+        return f"{said}; it preempts {join(gone)}" if gone else said if sets else ""
+
+
+def grow(census: Census, admissions: Mapping[int, Admission]) -> Iterator[LinkedGang]:
+    """The jobs in queues whose pods are in no group, as gangs of all their pods, or of those that Kueue admits."""
+    linked = {id(template.item) for gang in census.gangs for template in gang.templates}
+    for job in list_queued(census):
+        templates = census.templates_of(job)
+        if id(job) not in linked and not any(template.link for template in templates):
+            gang = LinkedGang(Group(job, job.space, job.name, (), "gang", None, (), "", "", "", {}), templates)
+            sets = admissions[id(job)].told["podSets"] if admissions else ()
+            quorum = sum(each["count"] for each in sets) or gang.pods
+            yield LinkedGang(gang.group._replace(quorum=quorum), templates)
+
+
+def list_queued(census: Census) -> list[Item]:
+    """What makes pods and names a queue, if the facts tell of queues."""
+    known = all(census.facts.objects(KUEUE, kind) for kind in ("ClusterQueue", "LocalQueue"))
+    return [item for item in census.objects if known and item.labels.get(KUEUE_QUEUE) and census.templates_of(item)]
+
+
+def find_line(cluster: Value) -> str:
+    """The minor version of the Kueue whose Deployment a dump has, by its image; the newest one without."""
+    made = (value for value in as_list(cluster.get("items")) if dig(value, "kind") == "Deployment")
+    boxes = (box for value in made for box in as_list(dig(value, "spec", "template", "spec", "containers")))
+    images = (as_text(dig(box, "image")).partition("@")[0].rpartition("/kueue:v") for box in boxes)
+    return next((".".join(tag.split(".")[:2]) for _, found, tag in images if found), _NEWEST)
+
+
+def admit(census: Census, roster: Roster, simulator: Ask) -> dict[int, Admission]:
+    """What Kueue decides about the jobs in its queues, by their identity."""
+    jobs = list_queued(census)
+    if not jobs:
+        return {}
+    (result,) = simulator(_make_question(census, roster, [*map(_spell_job, jobs)]))
+    objects = [Item.hold(each) for key in ("workloads", "queues") for each in result[key]]
+    decided = {each["job"]: each for each in result["jobs"]}
+    found = {}
+    for job in jobs:
+        told = {"podSets": [], "preempts": [], "state": "open", **decided.get(f"{job.space}/{job.kind}/{job.name}", {})}
+        workload = Item.hold(told.pop("workload")) if told.get("workload") else None
+        if told["state"] != "admitted" and workload is not None:
+            alone = [each for each in objects if each.kind != "Workload" or told["state"] != "never"]
+            cause = explain_workload(workload, alone)
+            told.update({"why": cause.text, "change": cause.way_out} if cause else {})
+        found[id(job)] = Admission(job, told)
+    return found
+
+
+def _spell_job(job: Item) -> Value:
+    """A job as it is created."""
+    metadata = {"name": job.name, "namespace": job.space, "labels": job.labels, "annotations": job.annotations}
+    return {"apiVersion": job.api_version, "kind": job.kind, "metadata": metadata, "spec": job.value.get("spec")}
+
+
+def _make_question(census: Census, roster: Roster, jobs: list[Value]) -> dict[str, Any]:
+    facts = census.facts
+    by_topology, complete = bool(facts.objects(KUEUE, "Topology")), facts.lists_all("Namespace")
+    values = [value for value in list_stored(facts, set()) if by_topology or value["kind"] != "Node"]
+    values += [pod.value for pod in roster.bound if by_topology and pod.template is None]
+    for value in (dict(each) for kind in _KINDS for each in facts.objects(KUEUE, kind)):
+        if value["kind"] == "ClusterQueue" and not complete and dig(value, "spec", "namespaceSelector"):
+            value["spec"] = {**value["spec"], "namespaceSelector": {}}
+        if value["kind"] == "AdmissionCheck" and "status" not in value:
+            value["status"] = {"conditions": [{"type": "Active", "status": "True", "reason": "Active"}]}
+        values.append(value)
+    texts = (as_text(dig(value, "data", _SETTINGS)) for value in facts.objects("", "ConfigMap"))
+    given = next((Item.parse(text.encode()).value for text in texts if text), {})
+    settings = {key: value for key, value in given.items() if key != "waitForPodsReady"}
+    return {"configuration": settings or None, "steps": [values], "trials": [{"name": "jobs", "jobs": jobs}]}
+
+
+def obey(roster: Roster, admissions: Mapping[int, Admission], census: Census) -> tuple[Roster, dict[str, str]]:
+    """The pods as they are when Kueue has decided, and why some are not made."""
+    assigned, waits = dict[str, tuple[Value, list[Any]]](), dict[str, str]()
+    for template in list_parts(census):
+        admission = admissions.get(id(template.item))
+        if admission is None or admission.told["state"] == "open":
+            continue
+        sets = {each["name"]: each for each in admission.told["podSets"]}
+        given: Value = sets.get(find_role(template) or "main", {})
+        there, pods = (roster.pods_of([template], bound) for bound in (True, False))
+        most = max(0, given.get("count", 0) - len(there))
+        why = f"Kueue admits {most} of these pods" if most else "Kueue does not admit it"
+        waits |= dict.fromkeys((pod.name for pod in pods[most:]), why)
+        places = [each["labels"] for each in given.get("domains", ()) for _ in range(each["pods"])]
+        for pod, place in zip(pods[:most], places if places and not there else [{}] * most, strict=False):
+            assigned[pod.name] = {**given["labels"], **place}, given["tolerations"]
+    gone = {tuple(each.split("/")[::2]) for admission in admissions.values() for each in admission.told["preempts"]}
+    labels = ((pod, as_mapping(dig(pod.value, "metadata", "labels")).values()) for pod in roster.bound)
+    bound = tuple(pod for pod, values in labels if not any((pod.name.split("/")[0], each) in gone for each in values))
+    return roster._replace(bound=bound, assigned=assigned), waits

@@ -1,3 +1,0 @@
-package main
-
-const release = "0.19.2"
