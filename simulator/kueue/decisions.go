@@ -73,6 +73,9 @@ func (made *store) decide(ctx context.Context, found *result) ([]decision, error
 		}
 	}
 	for _, each := range workloads.Items {
+		if owner, known := made.of[each.Namespace+"/"+each.Name]; known {
+			owners[each.Namespace+"/"+each.Name] = owner
+		}
 		if owner := metav1.GetControllerOf(&each); owner != nil {
 			owners[each.Namespace+"/"+each.Name] = fmt.Sprintf("%s/%s/%s", each.Namespace, owner.Kind, owner.Name)
 		}

@@ -283,6 +283,13 @@ func run(asked question) (*result, error) {
 	}
 	for _, step := range asked.Steps {
 		for _, value := range step {
+			if data, ok := value["metadata"].(map[string]any); ok {
+				made.asked[fmt.Sprintf("%v/%v/%v", data["namespace"], value["kind"], data["name"])] = true
+			}
+		}
+	}
+	for _, step := range asked.Steps {
+		for _, value := range step {
 			if err := made.put(ctx, value); err != nil {
 				data, _ := value["metadata"].(map[string]any)
 				found.Refused[fmt.Sprintf("%v/%v/%v", data["namespace"], value["kind"], data["name"])] = err.Error()

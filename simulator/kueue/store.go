@@ -55,12 +55,14 @@ type store struct {
 	schemas map[groups.GroupVersionKind]*schema.Structural
 	hooks   map[string]http.Handler
 	spaces  map[string]bool
-	owners  map[string]types.UID
+	owners  map[string]types.UID // of jobs that have a Workload
+	asked   map[string]bool      // jobs that come
+	of      map[string]string    // Workload to job, where this does not come
 	writes  atomic.Int64
 }
 
 func newStore(scheme *runtime.Scheme) (*store, error) {
-	made := &store{scheme: scheme, schemas: map[groups.GroupVersionKind]*schema.Structural{}, hooks: map[string]http.Handler{}, spaces: map[string]bool{}, owners: map[string]types.UID{}}
+	made := &store{scheme: scheme, schemas: map[groups.GroupVersionKind]*schema.Structural{}, hooks: map[string]http.Handler{}, spaces: map[string]bool{}, owners: map[string]types.UID{}, asked: map[string]bool{}, of: map[string]string{}}
 	var stateful []client.Object
 	for kind := range scheme.AllKnownTypes() {
 		object, err := scheme.New(kind)
@@ -270,7 +272,12 @@ func (made *store) put(ctx context.Context, value map[string]any) error {
 		}
 	}
 	for _, owner := range item.GetOwnerReferences() {
-		made.owners[item.GetNamespace()+"/"+owner.Kind+"/"+owner.Name] = owner.UID
+		name := item.GetNamespace() + "/" + owner.Kind + "/" + owner.Name
+		made.owners[name] = owner.UID
+		if item.GetKind() == "Workload" && !made.asked[name] { // Kueue finishes what has lost its owner
+			made.of[item.GetNamespace()+"/"+item.GetName()] = name
+			item.SetOwnerReferences(nil)
+		}
 	}
 	if item.GetKind() == "Namespace" {
 		if made.spaces[item.GetName()] {
