@@ -71,7 +71,7 @@ def forecast(
         results = _simulate(census, roster, settings, found, {*blamed, *held}, refused, simulator, trees)
     lonely = _list_lonely(found, census, roster, results)
     started = {
-        trial: {id(tree): _name(tree) for tree in found if _starts(tree, result["pods"], roster, census, trees)}
+        trial: {id(tree): _name(tree) for tree in found if _starts(tree, result, roster, census, trees)}
         for trial, result in results.items()
         if trial.startswith("together ")
     }
@@ -281,10 +281,13 @@ def _simulate(
     others = [name for name in admitted if name not in lost]
     together: list[dict[str, Any]] = [{"name": "together 0", "seed": 0, "pods": admitted}]
     together += [{"name": f"together {seed}", "seed": seed, "pods": others} for seed in TOGETHER[1:] if open_trees]
-    results = {result["name"]: result for result in simulator(ask(census, roster, settings, together))}
+    results = {
+        result["name"]: {**result, "preempted": dict.fromkeys(result.get("preempted", ()))}
+        for result in simulator(ask(census, roster, settings, together))
+    }
     alone = []
     for number, tree in enumerate(open_trees):
-        if not any(_starts(tree, result["pods"], roster, census, trees) for result in results.values()):
+        if not any(_starts(tree, result, roster, census, trees) for result in results.values()):
             mine = _pods_of(tree, roster)
             alone_refused = _admit(mine, census, empty=True)
             names = [pod.name for pod in mine if pod.name not in alone_refused]
@@ -330,11 +333,12 @@ def _pods_of(tree: _RootedTree, roster: Roster, bound: bool = False) -> list[Pod
     return roster.pods_of([template for gang in tree.gangs for template in gang.templates], bound)
 
 
-def _starts(tree: _RootedTree, placed: Mapping[str, Any], roster: Roster, census: Census, trees: bool) -> bool:
-    """Whether the quorums are met, from the leaves up to the root."""
+def _starts(tree: _RootedTree, result: Mapping[str, Any], roster: Roster, census: Census, trees: bool) -> bool:
+    """Whether the quorums are met, from the leaves up to the root; pods that make room for others do not count."""
     started: dict[int, int] = {}
+    placed, gone = result["pods"], result.get("preempted", ())
     for gang in tree.gangs:
-        bound = len(roster.pods_of(gang.templates, bound=True))
+        bound = sum(pod.name not in gone for pod in roster.pods_of(gang.templates, bound=True))
         bound += sum(bool(placed.get(pod.name, {}).get("node")) for pod in roster.pods_of(gang.templates))
         ready = bound >= (gang.group.quorum or 1)
         for parent in census.chain(gang.group)[0] if trees else ():
@@ -361,8 +365,12 @@ def _judge(
     name = _name(tree)
     groups = tuple({_key(gang.group): gang.group for gang in tree.gangs if gang.group.path}.values())
     first = results.get("together 0", {}).get("pods", {})
-    placed = {pod.name: Place(pod, pod.node) for pod in _pods_of(tree, roster, bound=True)}
-    places = (*placed.values(), *(_place(pod, first, refused) for pod in _pods_of(tree, roster)))
+    gone = results.get("together 0", {}).get("preempted", ())
+    staying = (
+        Place(pod, "", "preempted") if pod.name in gone else Place(pod, pod.node)
+        for pod in _pods_of(tree, roster, bound=True)
+    )
+    places = (*staying, *(_place(pod, first, refused) for pod in _pods_of(tree, roster)))
     if error is not None:
         verdict: Verdict = "open" if error.rule == ELSEWHERE else "never"
         return Standing(name, tree.root, groups, verdict, places, error.message, error.hint, error.rule)
@@ -381,8 +389,9 @@ def _judge(
         verdict = "depends"
     else:
         alone = _trials_alone(tree, roster, results)
-        starts = [_starts(tree, result["pods"], roster, census, trees) for result in alone]
-        verdict = "waits" if starts and all(starts) else "depends" if any(starts) or lonely else "never"
+        starts = [_starts(tree, result, roster, census, trees) for result in alone]
+        lost = not starts and any(place.message == "preempted" for place in places)
+        verdict = "waits" if lost or (starts and all(starts)) else "depends" if any(starts) or lonely else "never"
         if verdict == "never" and alone:
             placed_alone = alone[0]["pods"]
             places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster))

@@ -102,6 +102,21 @@ def test_pods_that_make_room_are_named_and_harmless(krmfn: Call) -> None:
     assert {node["name"]: node["otherPods"] for node in fit["nodes"]}["gpu-1b"] == 0, "they are gone"
 
 
+def test_a_gang_whose_pods_make_room_no_longer_runs(zones: Path, krmfn: Call) -> None:
+    pods = [make_web(number) for number in (7, 8)]
+    for pod in pods:
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "web", "uid": "1", "controller": True}
+        name = f"web{pod['metadata']['name'][-1]}"
+        pod["metadata"] |= {"name": name, "ownerReferences": [owner]}
+    for name, more in (("cluster", pods), ("old", [make_job("web", 2, 1)]), ("new", [make_job("web", 2, 1)])):
+        with (zones / f"{name}.yaml").open("a") as file:
+            file.write("---\n" + yaml.safe_dump_all(more))
+    (shift,) = (each for each in json.loads(diff(krmfn, "json"))["cluster"] if each["gang"] == "ml/job-web")
+    assert (shift["before"], shift["after"], shift["harmful"]) == (
+        *("starts", "waits for capacity that other pods use", False),
+    )
+
+
 def test_a_gang_that_never_starts_has_no_place(zones: Path, krmfn: Call) -> None:
     """Some of its pods would find a node: that is no place where it runs."""
     job = make_job("fits", 3, 2)
