@@ -16,9 +16,10 @@ from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
 from krmfn.server.formats import check_short_name
 from krmfn.server.jobpolicies import check_policies
-from krmfn.server.plain.values import check_counts, check_label_selector
+from krmfn.server.plain.values import check_counts
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
+from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import check_kept, is_wrong_selector, spell_labels
 from krmfn.server.schema import Kind

@@ -12,10 +12,11 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
-from krmfn.server.plain.values import check_counts, check_label_selector, check_part, check_share, count_share
+from krmfn.server.plain.values import check_counts, check_part, check_share, count_share
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.claims import check_claim_spec
 from krmfn.server.pods.defaults import fill_template
+from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, to_api, write_json
@@ -354,11 +355,7 @@ def _check_stateful_strategy(kind: Kind, strategy: Object, path: Path) -> Iterat
         if update is not None:
             yield invalid_text(where, _STRATEGY, "{…}", "only allowed for updateStrategy 'RollingUpdate'")
     elif name != _ROLLING:
-        detail = (
-            "must be 'RollingUpdate', 'OnDelete', or 'Recreate'"
-            if recreate
-            else "must be 'RollingUpdate' or 'OnDelete'"
-        )
+        detail = "must be 'RollingUpdate' or 'OnDelete'"
         if recreate:
             detail = "must be 'RollingUpdate', 'OnDelete', or 'Recreate'"
         yield invalid_text(path, _STRATEGY, "{…}", detail)

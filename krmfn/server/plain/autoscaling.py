@@ -17,7 +17,7 @@ from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written
 from krmfn.server.strategy import first_generation
-from krmfn.server.verdict import Cause, forbidden, invalid, required
+from krmfn.server.verdict import Cause, forbidden, invalid
 
 _SPEC: Path = ("spec",)
 _FIFTEEN = {"periodSeconds": 15}
@@ -75,15 +75,8 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
     least, most = spec["minReplicas"], spec.get("maxReplicas", 0)
     to_zero = kind.gates.get("HPAScaleToZero", False) or before.get("minReplicas") == 0
     yield from check_least(least, 0 if to_zero else 1, (*_SPEC, "minReplicas"))
-    path = (*_SPEC, "maxReplicas")
-    if kind.gates.get("oldest-texts", False) and most < 1:
-        yield invalid(path, RULE, most, "must be greater than 0")
-    elif most == 0:
-        yield required(path, "required", "must be set and greater than 0")
-    else:
-        yield from check_least(most, 1, path)
     if most < least:
-        yield invalid(path, RULE, most, "must be greater than or equal to `minReplicas`")
+        yield invalid((*_SPEC, "maxReplicas"), RULE, most, "must be greater than or equal to `minReplicas`")
     target, was = spec.get("scaleTargetRef", {}), before.get("scaleTargetRef", {})
     same = bool(was) and all(target.get(name) == was.get(name) for name in ("apiVersion", "kind"))
     core = target.get("kind") == "ReplicationController"

@@ -13,7 +13,6 @@ from krmfn.server.formats import (
     NO_CASELESS_SUBDOMAIN,
     NO_SUBDOMAIN,
     check_label_key,
-    check_label_value,
     check_long_name,
     check_short_name,
 )
@@ -99,8 +98,6 @@ def _check_devices(kind: Kind, new: Object, at: Path) -> Iterator[Cause]:
     for request in requests:
         name = request.get("name", "")
         names |= {name, *(f"{name}/{choice.get('name', '')}" for choice in request.get("firstAvailable", ()))}
-    for index, request in enumerate(_list_few(requests)):
-        yield from _check_request(request, (*at, "requests", index))
     for index, constraint in enumerate(_list_few(constraints)):
         yield from _check_constraint(kind, constraint, names, (*at, "constraints", index))
     for index, config in enumerate(_list_few(configs)):
@@ -119,31 +116,6 @@ def check_names(kind: Kind, items: list[Any], path: Path) -> Iterator[Cause]:
     for index in sorted(find_repeated(names)):
         shown = write_json(names[index]) if kind.gates.get("oldest-texts", False) else "{…}"
         yield duplicate((*path, index), "unique-key", shown)
-
-
-def _check_request(request: Object, at: Path) -> Iterator[Cause]:
-    choices, exactly = request.get("firstAvailable", ()), request.get("exactly")
-    if not choices and exactly is None:
-        yield required(at, "required", "exactly one of `exactly` or `firstAvailable` is required")
-    elif choices and exactly is not None:
-        detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
-        yield invalid_text(at, RULE, "null", detail)
-
-
-def check_choice_of_devices(kind: Kind, request: Object, at: Path) -> Iterator[Cause]:
-    mode, count = request["allocationMode"], request.get("count", 0)
-    if mode == "All" and count:
-        detail = "must not be specified when allocationMode is 'All'"
-        yield invalid((*at, "count"), RULE, count, detail)
-    elif mode == "ExactCount" and count <= 0:
-        yield invalid((*at, "count"), RULE, count, "must be greater than zero")
-    for index, toleration in enumerate(request.get("tolerations", ())):
-        value, operator = (toleration.get(name, "") for name in ("value", "operator"))
-        path: Path = (*at, "tolerations", index, "value")
-        if operator == "Exists" and value:
-            yield invalid(path, RULE, value, "must be empty for operator `Exists`")
-        elif operator == "Equal":
-            yield from refuse(path, value, check_label_value(value))
 
 
 def check_expression(kind: Kind, text: str, path: Path) -> Iterator[Cause]:

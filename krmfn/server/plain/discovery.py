@@ -57,21 +57,6 @@ def _list_wrong(text: str, at: Path) -> list[Cause]:
     return wrong
 
 
-def check_endpoints(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    subsets = new.get("subsets", [])
-    if old and subsets == old.get("subsets", []):
-        return
-    for index, subset in enumerate(subsets):
-        at: Path = ("subsets", index)
-        lists = ("addresses", "notReadyAddresses")
-        if not any(subset.get(name) for name in lists):
-            yield required(at, "required", "must specify `addresses` or `notReadyAddresses`")
-        ports = subset.get("ports", [])
-        for place, port in enumerate(ports if len(ports) > 1 else ()):
-            if not port.get("name"):
-                yield required((*at, "ports", place, "name"), "required")
-
-
 def check_address_of_endpoint(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     yield from check_address(kind, text, path)
     if read_address(text) is None:

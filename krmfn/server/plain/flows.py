@@ -17,7 +17,7 @@ from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, invalid, not_supported
 
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
-_MOST_QUEUES, _MOST_BITS = 10_000_000, 60
+_MOST_BITS = 60
 
 
 def check_namespaces(kind: Kind, names: list[str], path: Path) -> Iterator[Cause]:
@@ -53,12 +53,7 @@ def _find_fault(url: str) -> tuple[str, ...]:
 
 
 def check_queues(kind: Kind, queuing: Object, at: Path) -> Iterator[Cause]:
-    for name in ("queueLengthLimit", "queues", "handSize"):
-        if queuing[name] <= 0:
-            yield invalid((*at, name), RULE, queuing[name], "must be positive")
     queues, hand = queuing["queues"], queuing["handSize"]
-    if queues > _MOST_QUEUES:
-        yield invalid((*at, "queues"), RULE, queues, f"must not be greater than {_MOST_QUEUES}")
     if hand > queues:
         yield invalid((*at, "handSize"), RULE, hand, f"should not be greater than queues ({queues})")
     elif hand > 0 and math.ceil(math.log2(queues) * hand) > _MOST_BITS:

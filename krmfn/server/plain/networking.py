@@ -22,7 +22,6 @@ from krmfn.server.plain.values import (
     RULE,
     check_choice,
     check_domain_path,
-    check_label_selector,
     check_network,
     check_port,
     check_text,
@@ -32,6 +31,7 @@ from krmfn.server.plain.values import (
     refuse,
     spell_empty,
 )
+from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
@@ -170,21 +170,6 @@ def check_controller(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if count_bytes(name) > 250:
         yield too_long(path, RULE, 250)
     yield from check_domain_path(name, path)
-
-
-def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cause]:
-    scope, namespace = parameters.get("scope"), parameters.get("namespace")
-    at = (*path, "namespace")
-    if scope == "Namespace":
-        if namespace is None:
-            yield required(at, "required", "`parameters.scope` is set to 'Namespace'")
-        else:
-            yield from refuse(at, namespace, check_short_name(namespace))
-    elif scope == "Cluster":
-        if namespace is not None:
-            yield forbidden(at, RULE, "`parameters.scope` is set to 'Cluster'")
-    else:
-        yield from check_choice(scope, (*path, "scope"), ("Cluster", "Namespace"))
 
 
 def fill_network_policy(kind: Kind, new: dict[str, Any]) -> None:

@@ -10,34 +10,21 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.server.admission import SYSTEM_CLASSES
-from krmfn.server.formats import check_short_name
-from krmfn.server.plain.values import (
-    RULE,
-    check_choice,
-    check_immutable,
-    check_label_selector,
-    check_part,
-    check_share,
-    refuse,
-)
-from krmfn.server.pods.placement import check_tolerations
+from krmfn.server.plain.values import RULE, check_immutable, check_part, check_share
+from krmfn.server.pods.placement import check_label_selector, check_tolerations
 from krmfn.server.pods.resources import check_resources
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
+from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid
 
 _SPEC = ("spec",)
 _MOST = 1_000_000_000
 
 
 def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    spec = new.get("spec", {})
-    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
-    if least is not None and most is not None:
-        yield invalid_text(_SPEC, RULE, "{…}", "minAvailable and maxUnavailable cannot be both set")
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
-    yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
+    yield from check_label_selector(kind, new.get("spec", {}).get("selector"), (*_SPEC, "selector"), any_value)
 
 
 def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
@@ -66,18 +53,9 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: 
             yield forbidden(("metadata", "name"), RULE, detail)
     elif value > _MOST:
         yield forbidden(("value",), "maximum", f"maximum allowed value of a user defined priority is {_MOST}")
-    if not new["preemptionPolicy"]:
-        yield required(("preemptionPolicy",), "required")
-    else:
-        yield from check_choice(new["preemptionPolicy"], ("preemptionPolicy",), ("PreemptLowerPriority", "Never"))
 
 
 def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    handler = new.get("handler", "")
-    if not handler and not kind.gates.get("oldest-texts", False):
-        yield required(("handler",), "required")
-    else:
-        yield from refuse(("handler",), handler, check_short_name(handler))
     out: list[Cause] = []
     pod = Setting({}, kind.gates, out)
     if "overhead" in new:

@@ -18,7 +18,7 @@ from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, write_json
 from krmfn.server.strategy import STORED_UID
-from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
+from krmfn.server.verdict import Cause, invalid, invalid_text, required
 
 _SPEC: Path = ("spec",)
 _LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -52,34 +52,24 @@ def prepare_limit_range(kind: Kind, new: dict[str, Any]) -> None:
 
 
 def check_limit_range(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    limits = new.get("spec", {}).get("limits", ())
-    again = find_repeated(limit.get("type", "") for limit in limits)
-    for index, limit in enumerate(limits):
-        at: Path = (*_SPEC, "limits", index)
-        name = limit.get("type", "")
-        wrong = check_label_key(name)
-        yield from refuse((*at, "type"), name, wrong)
-        if not wrong and "/" not in name and name not in _TYPES:
-            yield invalid((*at, "type"), RULE, name, "must be a standard limit type or fully qualified")
-        if index in again:
-            yield duplicate((*at, "type"), "unique-key", quote(name))
-        yield from _check_limit(limit, name, at)
+    for index, limit in enumerate(new.get("spec", {}).get("limits", ())):
+        yield from _check_limit(limit, limit.get("type", ""), (*_SPEC, "limits", index))
+
+
+def check_limit_type(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+    wrong = check_label_key(name)
+    if not wrong and "/" not in name and name not in _TYPES:
+        wrong = ("must be a standard limit type or fully qualified",)
+    yield from refuse(path, name, wrong)
 
 
 def _check_limit(limit: Object, kind: str, at: Path) -> Iterator[Cause]:
     names: dict[str, None] = {}
     for field in _LIMITS:
-        if kind == "Pod" and field in ("default", "defaultRequest"):
-            if limit.get(field):
-                yield forbidden((*at, field), RULE, "may not be specified when `type` is 'Pod'")
-            continue
-        for name in limit.get(field, {}):
+        for name in () if kind == "Pod" and field.startswith("default") else limit.get(field, {}):
             names[name] = None
             wrong = list_container_misnomers(name) if kind in ("Pod", "Container") else list_misnomers(name)
             yield from refuse((*at, field, Key(name)), name, wrong)
-    if kind == "PersistentVolumeClaim" and not any("storage" in limit.get(field, {}) for field in ("min", "max")):
-        detail = "either minimum or maximum storage value is required, but neither was provided"
-        yield required((*at, "limits"), "required", detail)
     for name in names:
         yield from _compare(limit, name, at, kind == "Pod")
 

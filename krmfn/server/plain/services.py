@@ -14,14 +14,13 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.server.formats import check_label_key, check_long_name
+from krmfn.server.formats import check_long_name
 from krmfn.server.plain.values import (
     RULE,
     check_address,
     check_choice,
     check_endpoint_address,
     check_network,
-    check_port,
     read_address,
     refuse,
 )
@@ -33,11 +32,9 @@ from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, inv
 _SPEC: Path = ("spec",)
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
-_ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'"
 _ONCE = "may not change once set"
 #: Stands for an address that the server chooses.
 _CHOSEN = "192.0.2.254"
-_DAY = 86400
 
 
 def _is_external(spec: Object) -> bool:
@@ -162,7 +159,6 @@ def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) ->
         yield invalid(("metadata", "annotations", Key(_MODE)), RULE, notes[_MODE], detail)
     yield from _check_type(spec)
     yield from _check_ports(spec)
-    yield from _check_affinity(spec)
     for index, text in enumerate(spec.get("externalIPs", ())):
         at = (*_SPEC, "externalIPs", index)
         wrong = () if text in before.get("externalIPs", ()) else tuple(check_address(kind, text, at))
@@ -173,15 +169,10 @@ def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) ->
 
 def _check_type(spec: Object) -> Iterator[Cause]:
     kind = spec["type"]
-    if not spec.get("ports") and not _is_headless(spec) and kind != "ExternalName":
-        yield required((*_SPEC, "ports"), "required")
     if kind in ("LoadBalancer", "NodePort") and _is_headless(spec):
         yield invalid((*_SPEC, "clusterIPs", 0), RULE, "None", f"may not be set to 'None' for {kind} services")
     if kind != "ExternalName":
         return
-    for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-        if name in spec:
-            yield forbidden((*_SPEC, name), RULE, "may not be set for ExternalName services")
     host = spec.get("externalName", "").removesuffix(".")
     path = (*_SPEC, "externalName")
     if not host:
@@ -201,8 +192,6 @@ def _check_ports(spec: Object) -> Iterator[Cause]:
             if name in names:
                 yield duplicate((*at, "name"), "unique-key", quote(name))
             names.add(name)
-        elif len(ports) > 1:
-            yield required((*at, "name"), "required")
         if on_node and spec["type"] == "ClusterIP":
             yield forbidden((*at, "nodePort"), RULE, "may not be used when `type` is 'ClusterIP'")
         if on_node and (protocol, on_node) in on_nodes:
@@ -210,14 +199,6 @@ def _check_ports(spec: Object) -> Iterator[Cause]:
         on_nodes.add((protocol, on_node))
         if index in again:
             yield duplicate(at, "unique-key", "{…}")
-
-
-def _check_affinity(spec: Object) -> Iterator[Cause]:
-    if spec["sessionAffinity"] == "ClientIP":
-        seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
-        if not 0 < seconds <= _DAY:
-            path = (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
-            yield invalid(path, RULE, seconds, f"must be greater than 0 and less than {_DAY}")
 
 
 def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
@@ -258,13 +239,12 @@ def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause
 
 
 def _check_balancing(kind: Kind, spec: Object, notes: Object, before: Object, noted: Object) -> Iterator[Cause]:
-    balanced = spec["type"] == "LoadBalancer"
     ranges = spec.get("loadBalancerSourceRanges", ())
     path: Path = (*_SPEC, "LoadBalancerSourceRanges")
     if not ranges and _RANGES in notes:
         path = ("metadata", "annotations", Key(_RANGES))
-    if (ranges or _RANGES in notes) and not balanced:
-        yield forbidden(path, RULE, _ONLY_BALANCED)
+    if (ranges or _RANGES in notes) and spec["type"] != "LoadBalancer":
+        yield forbidden(path, RULE, "may only be used when `type` is 'LoadBalancer'")
     if ranges:
         known = [text.strip() for text in before.get("loadBalancerSourceRanges", ())]
         for index, text in enumerate(ranges):
@@ -273,13 +253,6 @@ def _check_balancing(kind: Kind, spec: Object, notes: Object, before: Object, no
     elif notes.get(_RANGES, "").strip() and noted.get(_RANGES) != notes[_RANGES]:
         for text in notes[_RANGES].split(","):
             yield from check_network(kind, text.strip(), path)
-    if not balanced:
-        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
-            if name in spec:
-                yield forbidden((*_SPEC, name), RULE, _ONLY_BALANCED)
-    elif "loadBalancerClass" in spec:
-        name = spec["loadBalancerClass"]
-        yield from refuse((*_SPEC, "loadBalancerClass"), name, check_label_key(name))
 
 
 def _check_traffic(spec: Object) -> Iterator[Cause]:
@@ -288,12 +261,6 @@ def _check_traffic(spec: Object) -> Iterator[Cause]:
         yield from check_choice(policy, path, ("Cluster", "Local"))
     elif policy:
         yield invalid(path, RULE, policy, "may only be set for externally-accessible services")
-    port, path = spec.get("healthCheckNodePort", 0), (*_SPEC, "healthCheckNodePort")
-    if port and not _needs_health_port(spec):
-        detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        yield invalid(path, RULE, port, detail)
-    elif port:
-        yield from check_port(port, path)
 
 
 def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:

@@ -13,7 +13,7 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.server.amounts import write_amount
 from krmfn.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
-from krmfn.server.plain.values import RULE, check_choice, check_immutable, need_text, refuse, spell_empty
+from krmfn.server.plain.values import RULE, check_choice, check_immutable, refuse, spell_empty
 from krmfn.server.pods.claims import MODES, check_claim_spec
 from krmfn.server.pods.paths import check_no_backsteps
 from krmfn.server.pods.placement import check_node_selector
@@ -139,18 +139,9 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     if spec[name] == "Recycle" and normpath(host) in ("/", "//"):
         yield forbidden((*_SPEC, name), RULE, "may not be 'recycle' for a hostPath mount of '/'")
     affinity = spec.get("nodeAffinity")
-    if affinity is not None:
-        at = (*_SPEC, "nodeAffinity", "required")
-        if "required" not in affinity:
-            yield required(at, "required", "must specify required node constraints")
-        else:
-            check_node_selector(affinity["required"], at, False, pod)
+    if affinity is not None and "required" in affinity:
+        check_node_selector(affinity["required"], (*_SPEC, "nodeAffinity", "required"), False, pod)
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
-    name = "volumeAttributesClassName"
-    if name in spec and kind.gates.get("VolumeAttributesClass", False):
-        yield from need_text(spec, name, _SPEC, check_long_name, "an empty string is disallowed")
-        if "csi" not in spec:
-            yield required((*_SPEC, "csi"), "required", "has to be specified when using volumeAttributesClassName")
     yield from out
     if old:
         yield from _check_changed_volume(kind, spec, old["spec"])
@@ -303,6 +294,3 @@ def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
             yield invalid((*path, "expirationSeconds"), RULE, seconds, detail)
     for mode in spec["volumeLifecycleModes"]:
         yield from check_choice(mode, (*_SPEC, "volumeLifecycleModes"), ("Persistent", "Ephemeral"))
-    if "serviceAccountTokenInSecrets" in spec and not requests:
-        detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
-        yield invalid((*_SPEC, "serviceAccountTokenInSecrets"), RULE, spec["serviceAccountTokenInSecrets"], detail)

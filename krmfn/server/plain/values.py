@@ -20,8 +20,7 @@ from krmfn.server.formats import (
     is_percent,
     trim_address,
 )
-from krmfn.server.pods.placement import check_selector
-from krmfn.server.pods.setting import Form, Object, Setting
+from krmfn.server.pods.setting import Form, Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, write_json
 from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
@@ -90,12 +89,11 @@ def check_labels(kind: Kind, labels: Object, path: Path) -> Iterator[Cause]:
         yield from refuse(path, value, check_label_value(value))
 
 
-def check_label_selector(
-    kind: Kind, selector: Object | None, path: Path, any_value: bool = False, rule: str = RULE
-) -> list[Cause]:
-    out: list[Cause] = []
-    check_selector(selector, path, rule, Setting({}, kind.gates, out), any_value)
-    return out
+def check_named_ports(kind: Kind, ports: list[Object], path: Path) -> Iterator[Cause]:
+    """Each of several ports has a name."""
+    for index, port in enumerate(ports if len(ports) > 1 else ()):
+        if not port.get("name"):
+            yield required((*path, index, "name"), "required")
 
 
 def check_address(kind: Kind, text: str, path: Path) -> Iterator[Cause]:

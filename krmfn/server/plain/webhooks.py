@@ -11,7 +11,8 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
-from krmfn.server.plain.values import RULE, check_choice, check_label_selector, refuse
+from krmfn.server.plain.values import RULE, check_choice, refuse
+from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind

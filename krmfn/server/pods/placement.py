@@ -13,7 +13,9 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
 from krmfn.server.formats import check_decimal, check_label_key, check_label_value, check_long_name, check_short_name
 from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.schema import Kind
 from krmfn.server.spell import write_json
+from krmfn.server.verdict import Cause
 
 _AFFINITY = "pod-affinity"
 _SPREAD = "pod-topology-spread"
@@ -66,6 +68,14 @@ def _check_need(need: Object, at: Path, rule: str, any_value: bool, pod: Setting
     _check_key(need.get("key", ""), (*at, "key"), rule, pod)
     for index, value in enumerate(() if any_value else values):
         pod.refuse((*at, "values", index), rule, value, check_label_value(value))
+
+
+def check_label_selector(
+    kind: Kind, selector: Object | None, path: Path, any_value: bool = False, rule: str = "invalid-value"
+) -> list[Cause]:
+    out: list[Cause] = []
+    check_selector(selector, path, rule, Setting({}, kind.gates, out), any_value)
+    return out
 
 
 def check_affinity(affinity: Object, path: Path, pod: Setting) -> None:
