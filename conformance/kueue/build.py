@@ -39,13 +39,15 @@ def _compile(target: Path) -> Path:
     return compile_package(PACKAGE, target, f"-s -w -X {MODULE}/pkg/version.GitVersion=v{VERSION}")
 
 
-def compile_package(package: str, target: Path, flags: str = "-s -w") -> Path:
-    """Compiles a command of Kueue, or of a module that it pins: their versions work together. Raises BuildFailed."""
-    source = find_source()
+def compile_package(
+    package: str, target: Path, flags: str = "-s -w", module: str = MODULE, version: str = VERSION
+) -> Path:
+    """Compiles a command of Kueue, or of another module that replaces nothing. Raises BuildFailed."""
+    source = find_source(module, version)
     folder = cache_folder() / "modules" / target.parent.name
     folder.mkdir(parents=True, exist_ok=True)
-    pinned = (source / "go.mod").read_text().replace(f"module {MODULE}\n", "module manager\n", 1)
-    required = f"require (\n\t{MODULE} v{VERSION}\n"
+    pinned = (source / "go.mod").read_text().replace(f"module {module}\n", "module manager\n", 1)
+    required = f"require (\n\t{module} v{version}\n"
     (folder / "go.mod").write_text(pinned.replace("require (\n", required, 1))
     shutil.copyfile(source / "go.sum", folder / "go.sum")
     (folder / "go.sum").chmod(0o644)
@@ -55,9 +57,9 @@ def compile_package(package: str, target: Path, flags: str = "-s -w") -> Path:
     return target
 
 
-def find_source() -> Path:
+def find_source(module: str = MODULE, version: str = VERSION) -> Path:
     """The folder of the module. Raises BuildFailed."""
-    return Path(json.loads(run_go(["mod", "download", "-json", f"{MODULE}@v{VERSION}"], HERE))["Dir"])
+    return Path(json.loads(run_go(["mod", "download", "-json", f"{module}@v{version}"], HERE))["Dir"])
 
 
 def list_manifests(port: int, source: Path | None = None) -> Iterator[dict[str, Any]]:

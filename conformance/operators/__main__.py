@@ -1,5 +1,5 @@
-"""`python -m conformance.operators [NAME…]`: brings gangs of JobSet about that do not start, and makes the changes that
-mend them; 1 when one did not."""
+"""`python -m conformance.operators [NAME…]`: brings gangs of other projects about that do not start, and
+makes the changes that mend them; 1 when one did not."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from conformance.kueue.live import spell
 from conformance.kueue.record import create, find_path
 from conformance.kueue.situations import SPACE, Change
 from conformance.operators.rig import Running, run
-from conformance.operators.situations import STUCK, Stuck
+from conformance.operators.situations import MISSING, STUCK, Stuck
 from conformance.scheduler.cluster import list_pods
 
 Value = dict[str, Any]
@@ -23,7 +23,9 @@ FOLDER: Final = Path(__file__).resolve().parent
 STATES: Final = FOLDER / "states.jsonl.xz"
 _LISTED: Final = (
     *(("v1", kind) for kind in ("Node", "Pod", "Event", "ResourceQuota", "Namespace")),
-    *(("batch/v1", "Job"), ("scheduling.k8s.io/v1beta1", "PodGroup"), ("jobset.x-k8s.io/v1alpha2", "JobSet")),
+    *(("batch/v1", "Job"), ("apps/v1", "StatefulSet"), ("scheduling.k8s.io/v1beta1", "PodGroup")),
+    *(("jobset.x-k8s.io/v1alpha2", "JobSet"), ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")),
+    *(("ray.io/v1", "RayJob"), ("ray.io/v1", "RayCluster")),
 )
 _SPACE: Final = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
 _CLUSTERED: Final = ("Node", "Namespace")
@@ -78,13 +80,23 @@ def settle(running: Running) -> None:
     while time.monotonic() < end and time.monotonic() - since < _CALM_SECONDS:
         for pod in list_pods(running.plane):
             if pod["spec"].get("nodeName") and pod["status"].get("phase") == "Pending":
-                conditions = [{"type": each, "status": "True"} for each in ("PodScheduled", "Ready")]
-                status = {"phase": "Running", "conditions": conditions}
-                apply(running, Change("Pod", pod["metadata"]["name"], {"status": status}, status=True))
+                apply(running, Change("Pod", pod["metadata"]["name"], {"status": _start(pod)}, status=True))
         now = json.dumps([(each["metadata"]["uid"], each["metadata"]["resourceVersion"]) for each in dump(running)])
         if now != seen:
             seen, since = now, time.monotonic()
         time.sleep(0.2)
+
+
+def _start(pod: Value) -> Value:
+    """The status of a pod that its kubelet started, or whose image it cannot pull."""
+    box, missing = pod["spec"]["containers"][0], pod["spec"]["containers"][0]["image"] == MISSING
+    told = {"Ready": "False" if missing else "True", "PodScheduled": "True"}
+    conditions = [{"type": kind, "status": status} for kind, status in told.items()]
+    if not missing:
+        return {"phase": "Running", "conditions": conditions}
+    waiting = {"reason": "ImagePullBackOff", "message": f'Back-off pulling image "{MISSING}"'}
+    box = {"name": box["name"], "image": MISSING, "imageID": "", "ready": False, "restartCount": 0}
+    return {"conditions": conditions, "containerStatuses": [{**box, "state": {"waiting": waiting}}]}
 
 
 def apply(running: Running, change: Change) -> None:
@@ -112,7 +124,8 @@ def dump(running: Running) -> Iterator[Value]:
     """All objects as `kubectl get -o yaml` prints them, without managedFields."""
     for version, kind in _LISTED:
         path = find_path({"apiVersion": version, "kind": kind, "metadata": {"name": ""}})
-        for value in running.client.get(path).body["items"]:
+        answer = running.client.get(path)
+        for value in answer.body["items"] if answer.accepted else ():  # kinds of other operators are not there
             value["metadata"].pop("managedFields", None)
             if kind != "Namespace" or value["metadata"]["name"] == SPACE:
                 yield {"apiVersion": version, "kind": kind, **value}
@@ -121,7 +134,7 @@ def dump(running: Running) -> Iterator[Value]:
 def _wait_gone(running: Running) -> None:
     """Until what was made of a deleted object is gone, too. A pod that is over ends as with a kubelet."""
     end = time.monotonic() + _PATIENCE_SECONDS
-    while any(each["kind"] in ("Job", "Pod") for each in dump(running)) and time.monotonic() < end:
+    while any(each["kind"] in ("Job", "StatefulSet", "Pod") for each in dump(running)) and time.monotonic() < end:
         list_pods(running.plane)
         time.sleep(0.3)
 
@@ -148,7 +161,7 @@ def _clean(running: Running) -> None:
     end = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < end:
         left = [value for value in dump(running) if value["kind"] not in ("Namespace", "Event")]
-        for value in sorted(left, key=lambda each: each["kind"] != "JobSet"):
+        for value in sorted(left, key=lambda each: bool(each["metadata"].get("ownerReferences"))):
             _delete(running, value)
         if not left:
             break

@@ -1,6 +1,6 @@
 """A control plane of Kubernetes with the controller of another project, its definitions and its webhooks, on loopback.
 
-The versions are those that Kueue pins. Must not know what is created.
+Must not know what is created.
 """
 
 from __future__ import annotations
@@ -15,33 +15,37 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from conformance.build import cache_folder, run_go
-from conformance.kueue.build import compile_package, list_manifests
+from conformance.build import cache_folder
+from conformance.kueue.build import compile_package, find_source, list_manifests
 from conformance.kueue.record import find_path
 from conformance.kueue.rig import RELEASE, Plain, StartFailed
 from conformance.scheduler.made.scenario import PROFILES, spell_gates
 from conformance.scheduler.plane import Plane, control
 from conformance.server import free_ports
-from conformance.versions import HERE
 
 Value = dict[str, Any]
 _READY_SECONDS: Final = 90.0
 
 
 class Operator(NamedTuple):
-    """A project: its Go module with its version, the package of its command, the namespace of its manifests, and the
-    kind of its configuration."""
+    """A project: its Go module with its version, the package of its command, the namespace of its manifests, the kind
+    of its configuration (KubeRay has options instead), and which controllers of Kubernetes it works with."""
 
     module: str
     version: str
     package: str
     space: str
-    configuration: str
+    configuration: str = ""
+    controllers: tuple[str, ...] = ()
 
 
 OPERATORS: Final = {
     "jobset": Operator(
         "sigs.k8s.io/jobset", "0.12.0", "sigs.k8s.io/jobset", "jobset-system", "config.jobset.x-k8s.io/v1alpha1"
+    ),
+    "lws": Operator(
+        *("sigs.k8s.io/lws", "0.9.0", "sigs.k8s.io/lws/cmd", "lws-system", "config.lws.x-k8s.io/v1alpha1"),
+        controllers=("statefulset-controller",),
     ),
 }
 
@@ -50,7 +54,9 @@ def find_operator(name: str) -> Path:
     """The command in the cache, built when it is missing. Raises BuildFailed."""
     row = OPERATORS[name]
     target = cache_folder() / "bin" / f"{name}-{row.version}" / name
-    return target if os.access(target, os.X_OK) else compile_package(row.package, target)
+    if os.access(target, os.X_OK):
+        return target
+    return compile_package(row.package, target, module=row.module, version=row.version)
 
 
 class Running(NamedTuple):
@@ -69,11 +75,10 @@ def run(name: str, probe: Value) -> Iterator[Running]:
     """The plane with a ready controller for the length of the block; it is ready when its webhooks take the `probe`.
     Raises StartFailed or BuildFailed."""
     row, program = OPERATORS[name], find_operator(name)
-    described = json.loads(run_go(["mod", "download", "-json", f"{row.module}@v{row.version}"], HERE))
     port, health = free_ports(2)
     gates = spell_gates(RELEASE, PROFILES[RELEASE][0][2])
-    with control(RELEASE, gates) as plane:
-        for value in list_manifests(port, Path(described["Dir"])):
+    with control(RELEASE, gates, controllers=row.controllers) as plane:
+        for value in list_manifests(port, find_source(row.module, row.version)):
             answer = plane.client.post(_find_collection(value), value)
             if not answer.accepted:
                 raise StartFailed(f"{value['kind']} {value['metadata']['name']}: {answer.body}")
@@ -90,8 +95,11 @@ def run(name: str, probe: Value) -> Iterator[Running]:
             "clientConnection": {"qps": 500, "burst": 500},
         }
         (plane.folder / "operator.yaml").write_text(json.dumps(settings))
-        words = [f"--config={plane.folder / 'operator.yaml'}", f"--kubeconfig={plane.folder / 'kubeconfig'}"]
-        plane.spawn(name, [str(program), *words])
+        words = [f"--config={plane.folder / 'operator.yaml'}"]
+        if not row.configuration:
+            words = [f"--health-probe-bind-address=127.0.0.1:{health}", "--metrics-addr=0"]
+            words.append("--enable-leader-election=false")
+        plane.spawn(name, [str(program), f"--kubeconfig={plane.folder / 'kubeconfig'}", *words])
         _wait(plane, Plain(health), f"/api/v1/namespaces/{row.space}/secrets/{name}-webhook-server-cert", keys, probe)
         yield Running(plane)
 

@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 from conformance.kueue.situations import RACK, SPACE, Change, make_node, make_nodes
 
 Value = dict[str, Any]
+#: An image that no kubelet can pull.
+MISSING: Final = "registry.example.com/missing:1"
 
 
 class Stuck(NamedTuple):
@@ -24,9 +26,9 @@ class Stuck(NamedTuple):
     pods: int = 3
 
 
-def make_pods(linked: bool, **spec: Any) -> Value:
+def make_pods(linked: bool, image: str = "train", **spec: Any) -> Value:
     """A template of pods of one cpu."""
-    box = {"name": "main", "image": "train", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    box = {"name": "main", "image": image, "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
     link = {"schedulingGroup": {"podGroupName": "train"}} if linked else {}
     return {"spec": {"restartPolicy": "Never", "containers": [box], **link, **spec}}
 
@@ -35,6 +37,14 @@ def make_group() -> Value:
     spec = {"schedulingPolicy": {"gang": {"minCount": 3}}}
     metadata = {"name": "train", "namespace": SPACE}
     return {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": spec}
+
+
+def make_quota(name: str, counted: str, hard: int) -> Value:
+    """A quota with the status that its controller would write: it does not run here."""
+    spec = {"hard": {counted: str(hard)}}
+    metadata = {"name": name, "namespace": SPACE}
+    status = {**spec, "used": {counted: "0"}}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec, "status": status}
 
 
 def make_job_set(leader: Value, workers: Value, replicas: int = 1, **spec: Any) -> Value:
@@ -78,17 +88,10 @@ def _list_job_sets() -> Iterator[Stuck]:
         [Change("Pod", "train-workers-0-", {"status": {"phase": "Failed"}}, status=True)],
         again=True,
     )
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "jobs", "namespace": SPACE},
-        "spec": {"hard": {"count/jobs.batch": "1"}},
-        "status": {"hard": {"count/jobs.batch": "1"}, "used": {"count/jobs.batch": "0"}},
-    }
     yield Stuck(
         "quota on the Jobs of a JobSet",
         "jobset",
-        [quota, *plain, make_job_set(linked, linked)],
+        [make_quota("jobs", "count/jobs.batch", 1), *plain, make_job_set(linked, linked)],
         [Change("ResourceQuota", "jobs", None)],
     )
     exclusive = make_job_set(linked, linked, replicas=2)
@@ -101,4 +104,52 @@ def _list_job_sets() -> Iterator[Stuck]:
     )
 
 
-STUCK: Final = tuple(_list_job_sets())
+def make_worker_set(leader: Value, workers: Value, size: int = 3, replicas: int = 1, **spec: Any) -> Value:
+    """A LeaderWorkerSet of a leader and two workers."""
+    both = {"size": size, "leaderTemplate": leader, "workerTemplate": workers}
+    metadata: Value = {"name": "train", "namespace": SPACE}
+    body = {"replicas": replicas, "leaderWorkerTemplate": both, **spec}
+    return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": metadata, "spec": body}
+
+
+def _list_worker_sets() -> Iterator[Stuck]:
+    alone, linked = make_pods(False, restartPolicy="Always"), make_pods(True, restartPolicy="Always")
+    lost, fit = (make_pods(False, image, restartPolicy="Always") for image in (MISSING, "train"))
+    yield Stuck(
+        "LeaderWorkerSet waits for a leader without image",
+        "lws",
+        [*make_nodes(), make_worker_set(lost, alone, startupPolicy="LeaderReady")],
+        [Change("LeaderWorkerSet", "train", {"spec": {"leaderWorkerTemplate": {"leaderTemplate": fit}}})],
+    )
+    yield Stuck(
+        "gang of a LeaderWorkerSet that waits for its leader",
+        "lws",
+        [*make_nodes(), make_group(), make_worker_set(linked, linked, startupPolicy="LeaderReady")],
+        [
+            Change("LeaderWorkerSet", "train", {"spec": {"startupPolicy": "LeaderCreated"}}),
+            Change("Pod", "train-0", None),  # its controller looks at pods only
+        ],
+    )
+    yield Stuck(
+        "LeaderWorkerSet larger than the nodes",
+        "lws",
+        [make_node("n1", "r1", "1"), make_node("n2", "r2", "1"), make_group(), make_worker_set(linked, linked)],
+        [Change("Node", "", make_node("n3", "r3", "8"))],
+    )
+    yield Stuck(
+        "quota on the StatefulSets of a LeaderWorkerSet",
+        "lws",
+        [make_quota("sets", "count/statefulsets.apps", 1), *make_nodes(), make_worker_set(alone, alone)],
+        [Change("ResourceQuota", "sets", None)],
+    )
+    exclusive = make_worker_set(alone, alone, size=1, replicas=3)
+    exclusive["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/exclusive-topology": RACK}
+    yield Stuck(
+        "LeaderWorkerSet with a rack for each replica",
+        "lws",
+        [*make_nodes(), exclusive],
+        [Change("Node", "", make_node("n3", "r3", "8"))],
+    )
+
+
+STUCK: Final = (*_list_job_sets(), *_list_worker_sets())

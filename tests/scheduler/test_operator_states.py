@@ -20,7 +20,20 @@ CAUSES = {
     "JobSet has failed": ("JobSet train has failed: ReachedMaxRestarts", "delete the JobSet and create it again"),
     "quota on the Jobs of a JobSet": ("the ResourceQuota jobs allows 1 jobs.batch", "quota"),
     "JobSet with a rack for each Job": ("anti-affinity", "Add nodes"),
+    "LeaderWorkerSet waits for a leader without image": ("ImagePullBackOff", "Correct the name of the image"),
+    "gang of a LeaderWorkerSet that waits for its leader": (
+        "the workers are created when the leader is ready",
+        "Set startupPolicy: LeaderCreated and delete the leader",
+    ),
+    "LeaderWorkerSet larger than the nodes": (
+        "needs 3 cpu at once, but the nodes that its pods fit on have 2",
+        "Add nodes",
+    ),
+    "quota on the StatefulSets of a LeaderWorkerSet": ("exceeded quota: sets", "Raise the quota"),
+    "LeaderWorkerSet with a rack for each replica": ("Pod train-2: Unschedulable: 0/2 nodes", "Add nodes"),
 }
+#: Kinds of which every object is asked about.
+ASKED = ("JobSet", "Job", "LeaderWorkerSet", "StatefulSet", "RayJob", "RayCluster", "Pod")
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["state"]) for row in read_states()])
@@ -28,8 +41,8 @@ def test_why_names_the_cause_and_the_change(row: dict[str, Any], tmp_path: Path)
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": row["items"]}))
     words, change = CAUSES[row["state"]]
-    jobs = [f"job/ml/{each['metadata']['name']}" for each in row["items"] if each["kind"] == "Job"]
-    for word in ("jobset/ml/train", *jobs):
+    asked = [f"{each['kind'].lower()}/ml/{each['metadata']['name']}" for each in row["items"] if each["kind"] in ASKED]
+    for word in asked:
         done = krmfn("why", word, "--cluster", str(dump), "--prove", "--kubernetes", "1.37", "-o", "json")
         answer = json.loads(done.stdout)
         assert words in answer["cause"], word

@@ -70,7 +70,10 @@ def find_leader_ready(census: Census, _: Settings) -> Iterator[Finding]:
                 "the workers are created when the leader is ready, but the leader waits for them in the gang "
                 f"{gang.group.name}: no pod is ever scheduled"
             )
-            hint = "Set startupPolicy: LeaderCreated, or give the leader a separate leaderTemplate without the link."
+            hint = (
+                "Set startupPolicy: LeaderCreated and delete the leader if it exists, "
+                "or give it a separate leaderTemplate without the link."
+            )
             yield Finding(item, ("spec", "startupPolicy"), message, "LeaderReady", hint=hint)
 
 
