@@ -1,4 +1,5 @@
-"""What is said of a field while others are so and so, as data: the cases of `schemas/kubernetes/fields.json`.
+"""What is said of a field while others are so and so, as data: the cases of `schemas/kubernetes/fields.json`, and those
+of `parts.json` beside it for parts of which only code knows when they are looked at.
 
 Knows keywords, no kinds; the README beside the rows says what they mean.
 """
@@ -6,10 +7,13 @@ Knows keywords, no kinds; the README beside the rows says what they mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
+from krmfn.releases import schemastore
+from krmfn.server.formats import count_bytes
 from krmfn.server.plain.values import RULE, check_choice, check_least, refuse, spell_any
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind, find_function
@@ -22,37 +26,44 @@ from krmfn.server.verdict import (
     invalid_text,
     not_supported,
     required,
+    too_long,
 )
 
-Check: TypeAlias = "Callable[[Kind, Any, Path], Iterable[Cause]]"
-_Conditions: TypeAlias = "list[tuple[list[tuple[str, ...]], Any]]"
+Check: TypeAlias = "Callable[[Any, Any, Path], Iterable[Cause]]"
+Condition: TypeAlias = "Callable[[Any, Object], bool]"
 
 
-def read_conditions(row: Mapping[str, Any]) -> _Conditions:
-    """What `when` asks: fields that stand for each other, each with its path, and what one of them has to be."""
-    return [
-        ([tuple(each.split(".")) for each in names.split("|")], wanted) for names, wanted in row.get("when", {}).items()
-    ]
+def read_conditions(row: Mapping[str, Any]) -> Condition:
+    """What `when` asks of what knows the gates and of the struct."""
+    found: Condition = lambda kind, holder: True  # noqa: E731
+    for names, wanted in reversed(row.get("when", {}).items()):
+        found = _join(_make_condition(names, _make_test(wanted)), found)
+    return found
 
 
-def holds(kind: Kind, conditions: _Conditions, holder: Object) -> bool:
-    for paths, wanted in conditions:
-        name = paths[0][0]
-        if name[0] == "@":
-            value: Any = kind.cluster if name == "@cluster" else kind.gates.get(name[1:], False)
-        else:
-            value = next((found for path in paths if (found := dig(holder, *path)) is not None), None)
-        if isinstance(wanted, dict):
-            fits = value not in wanted["not"]
-        elif isinstance(wanted, list):
-            fits = value in wanted
-        elif isinstance(wanted, str):
-            fits = (value is None) is (wanted == "absent")
-        else:
-            fits = bool(value) is wanted
-        if not fits:
-            return False
-    return True
+def _join(one: Condition, others: Condition) -> Condition:
+    return lambda kind, holder: one(kind, holder) and others(kind, holder)
+
+
+def _make_condition(names: str, fits: Callable[[Any], bool]) -> Condition:
+    if names == "@cluster":
+        return lambda kind, holder: fits(kind.cluster)
+    if names[0] == "@":
+        return lambda kind, holder: fits(kind.gates.get(names[1:], False))
+    paths = [tuple(each.split(".")) for each in names.split("|")]
+    if paths == [(names,)]:
+        return lambda kind, holder: fits(holder.get(names))
+    return lambda kind, holder: fits(next((found for path in paths if (found := dig(holder, *path)) is not None), None))
+
+
+def _make_test(wanted: Any) -> Callable[[Any], bool]:
+    if isinstance(wanted, dict):
+        return lambda value: value not in wanted["not"]
+    if isinstance(wanted, list):
+        return lambda value: value in wanted
+    if isinstance(wanted, str):
+        return lambda value: (value is None) is (wanted == "absent")
+    return lambda value: bool(value) is wanted
 
 
 def list_checks(row: Mapping[str, Any]) -> list[Check]:
@@ -70,17 +81,39 @@ class Case:
         self.shown: str | None = row.get("shown")
         self.checks = list_checks(row)
         #: What the field has where nothing is written.
-        self.unset = unset if "at" not in row else None
+        self.unset = unset if "at" not in row else row.get("unset")
+        asked = row.get("when", {}).get(".".join(map(str, self.place)))
+        silent = asked in ("present", True) if self.says else self.unset is None
+        #: The field without which nothing is said.
+        self.needs = self.place[0] if silent and self.place else None
 
-    def check(self, kind: Kind, holder: Object, path: Path) -> Iterator[Cause]:
-        if not holds(kind, self.when, holder):
-            return
+    def check(self, kind: Any, holder: Object, path: Path) -> Iterator[Cause]:
+        """What is said, where `when` holds."""
         at, value = (*path, *self.place), dig(holder, *self.place)
         for say, detail in self.says:
             yield say(at, detail, self.shown or spell_any("" if value is None else value))
         value = self.unset if value is None else value
         for check in self.checks if value is not None else ():
             yield from check(kind, value, at)
+
+
+def check_cases(cases: Iterable[Case], kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
+    for case in cases:
+        if (case.needs is None or case.needs in holder) and case.when(kind, holder):
+            out.extend(case.check(kind, holder, path))
+
+
+def check_part(kind: Any, name: str, part: Object, at: Path, rule: str = "") -> list[Cause]:
+    """What the rows of a part say of one at a path. `kind`: what knows the gates. Each cause is of `rule`, where that
+    is given."""
+    out: list[Cause] = []
+    check_cases(_read_part(name), kind, part, at, out)
+    return [cause._replace(rule=rule) for cause in out] if rule else out
+
+
+@cache
+def _read_part(name: str) -> list[Case]:
+    return [Case(row) for row in schemastore.load("kubernetes/parts.json")[name]]
 
 
 def _make_enum(values: list[str]) -> Check:
@@ -134,6 +167,9 @@ _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
     "format": _make_format,
     "minimum": lambda least: lambda kind, value, path: check_least(value, least, path),
     "limits": _make_limits,
+    "maxBytes": lambda most: (
+        lambda kind, value, path: [too_long(path, RULE, most)] if count_bytes(value) > most else ()
+    ),
     "alone": _make_alone,
     "unique": _make_unique,
     "check": find_function,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.server.cases import Case, holds, list_checks, read_conditions
+from krmfn.server.cases import Case, check_cases, list_checks, read_conditions
 from krmfn.server.plain.values import check_immutable
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind, Type
@@ -86,9 +86,8 @@ def _check_struct(
         if changed and row.immutable:
             out.extend(check_immutable(new, old, name, path))
         if kind is not None:
-            for case in row.cases:
-                out.extend(case.check(kind, new, path))
-        if (value is not None or row.required is not None) and (kind is None or holds(kind, row.when, new)):
+            check_cases(row.cases, kind, new, path, out)
+        if (value is not None or row.required is not None) and (kind is None or row.when(kind, new)):
             _check_value(kind, of.fields[name].type, row, value, old.get(name), (*path, name), changed, out)
 
 
@@ -109,8 +108,7 @@ def _check_value(
     if kind is not None:
         for check in row.checks:
             out.extend(check(kind, value, path))
-        for case in row.within:
-            out.extend(case.check(kind, value, path))
+        check_cases(row.within, kind, value, path, out)
     if of.kind == "struct":
         _check_struct(kind, of, value, old or {}, path, changed and old is not None, out)
     elif row.items and of.item:

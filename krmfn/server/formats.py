@@ -262,6 +262,48 @@ def trim_address(text: str) -> str:
     return ":".join((*groups, last))
 
 
+def check_forward_path(text: str) -> tuple[str, ...]:
+    """No part is `..`."""
+    return ("must not contain '..'",) if ".." in text and ".." in text.split("/") else ()
+
+
+def check_relative_path(text: str) -> tuple[str, ...]:
+    """Downwards from where it is."""
+    return (*(("must be a relative path",) if text[:1] == "/" else ()), *check_forward_path(text))
+
+
+def check_local_path(text: str) -> tuple[str, ...]:
+    """Downwards, and with a name that the kubelet does not keep for itself."""
+    kept = text.startswith("..") and not text.startswith("../")
+    return (*check_relative_path(text), *(("must not start with '..'",) if kept else ()))
+
+
+def check_absolute_path(text: str) -> tuple[str, ...]:
+    return () if text[:1] == "/" else ("must be an absolute path",)
+
+
+def check_dataset_name(text: str) -> tuple[str, ...]:
+    return ("must not contain '/'",) if "/" in text else ()
+
+
+def check_trimmed_text(text: str) -> tuple[str, ...]:
+    return () if text == text.strip() else ("must not be padded with whitespace",)
+
+
+def check_iscsi_name(text: str) -> tuple[str, ...]:
+    """The name of a target or of an initiator."""
+    import re  # rare
+
+    form = {
+        "iqn": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",
+        "eui": "eui.[A-Za-z0-9]{16}",
+        "naa": "naa.[A-Za-z0-9]{32}",
+    }.get(text[:3])
+    if form is None:
+        return ("must be valid format starting with iqn, eui, or naa",)
+    return () if re.fullmatch(form, text) else ("must be valid format",)
+
+
 FORMATS: Mapping[str, Callable[[str], tuple[str, ...]]] = {
     "k8s-short-name": lambda text: check_short_name(text, "bytes"),
     "k8s-long-name": lambda text: check_long_name(text, "bytes"),

@@ -16,6 +16,7 @@ from krmfn.server.schema import Kind, find_function, find_kind
 ROOT = Path(__file__).parents[2]
 RELEASES = sorted(read_releases())
 
+PARTS: dict[str, list[dict[str, Any]]] = schemastore.load("kubernetes/parts.json")
 TABLE: dict[str, dict[str, dict[str, Any]]] = schemastore.load("kubernetes/fields.json")
 ROWS = [
     pytest.param(group, name, field, row, id=f"{group}-{name}-{field}")
@@ -48,6 +49,14 @@ def test_a_row_is_about_a_field_and_has_known_keywords(group: str, name: str, fi
         assert each.keys() <= KNOWN
         assert "format" not in each or callable(find_function(f"formats.check_{each['format']}"))
         assert "check" not in each or callable(find_function(each["check"]))
+
+
+def test_a_part_has_known_keywords_and_is_looked_at_somewhere() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "krmfn/server").rglob("*.py"))
+    assert [name for name in PARTS if f'"{name}"' not in code] == []
+    for row in (row for rows in PARTS.values() for row in rows):
+        assert row.keys() <= KNOWN
+        assert "format" not in row or callable(find_function(f"formats.check_{row['format']}"))
 
 
 def test_the_readme_says_what_every_keyword_means() -> None:

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.server.cases import check_part
 from krmfn.server.formats import (
     check_dns_1035,
     check_long_name,
-    check_path_segment,
-    check_port_name,
     check_short_name,
     count_bytes,
 )
@@ -25,7 +24,6 @@ from krmfn.server.plain.values import (
     check_network,
     check_port,
     check_text,
-    need_text,
     read_address,
     read_network,
     refuse,
@@ -125,29 +123,10 @@ def _check_path(one: Object, at: Path, relaxed: bool) -> Iterator[Cause]:
 
 
 def _check_backend(backend: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
-    service, resource = backend.get("service"), backend.get("resource")
-    if service is not None and resource is not None:
-        yield invalid(path, RULE, "", "cannot set both resource and service backends")
-    elif resource is not None:
-        yield from _check_reference(resource, (*path, "resource"))
-    elif service is None:
-        yield invalid(path, RULE, "", "resource or service backend is required")
-    else:
-        yield from _check_service(service, path, relaxed)
-
-
-def _check_service(service: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
-    at = (*path, "service")
-    yield from need_text(service, "name", at, check_short_name if relaxed else check_dns_1035)
-    word, number = service.get("port", {}).get("name", ""), service.get("port", {}).get("number", 0)
-    if word and number:
-        yield invalid(path, RULE, "", "cannot set both port name & port number")
-    elif word:
-        yield from refuse((*at, "port", "name"), word, check_port_name(word))
-    elif number:
-        yield from check_port(number, (*at, "port", "number"))
-    else:
-        yield required(path, "required", "port name or number is required")
+    yield from check_part(None, "backend", backend, path)
+    if "resource" not in backend:
+        check = check_short_name if relaxed else check_dns_1035
+        yield from check_text(backend.get("service", {}), "name", (*path, "service"), check)
 
 
 def _has_relaxed_name(spec: Object) -> bool:
@@ -157,13 +136,6 @@ def _has_relaxed_name(spec: Object) -> bool:
         backends += (path.get("backend", {}) for path in rule.get("http", {}).get("paths", ()))
     names = [backend["service"].get("name", "") for backend in backends if "service" in backend]
     return any(not check_short_name(name) and check_dns_1035(name) for name in names)
-
-
-def _check_reference(params: Object, path: Path) -> Iterator[Cause]:
-    if "apiGroup" in params:
-        yield from refuse((*path, "apiGroup"), params["apiGroup"], check_long_name(params["apiGroup"]))
-    for name in ("kind", "name"):
-        yield from need_text(params, name, path, check_path_segment)
 
 
 def check_controller(kind: Kind, name: str, path: Path) -> Iterator[Cause]:

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
 from krmfn.server.plain.values import RULE, check_choice, refuse
 from krmfn.server.plain.webhooks import check_conditions
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, invalid, invalid_text, required
+from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required
 
 _TO_MUTATE = ("*", "CONNECT", "CREATE", "UPDATE")
 _RESERVED = re.compile(
@@ -70,14 +71,19 @@ def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
     if len(annotations) > _MOST_ANNOTATIONS:
         detail = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
         yield invalid_text((*at, "auditAnnotations"), RULE, "{…}", detail)
+    again = find_repeated([each.get("key", "") for each in annotations])
     for index, each in enumerate(annotations):
-        name = f"{new['metadata'].get('name', '')}/{each.get('key', '')}"
-        yield from refuse((*at, "auditAnnotations", index, "key"), name, check_label_key(name))
-
-
-def check_value_expression(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
-    if len(text.strip().encode()) > _LONGEST_EXPRESSION:
-        yield required(path, "required", f"must not exceed {_LONGEST_EXPRESSION} bytes in length")
+        place: Path = (*at, "auditAnnotations", index)
+        key, text = each.get("key", ""), each.get("valueExpression", "").strip()
+        name = f"{new['metadata'].get('name', '')}/{key}"
+        yield from refuse((*place, "key"), name, check_label_key(name))
+        if not text:
+            yield required((*place, "valueExpression"), "required", "valueExpression is not specified")
+        elif len(text.encode()) > _LONGEST_EXPRESSION:
+            detail = f"must not exceed {_LONGEST_EXPRESSION} bytes in length"
+            yield required((*place, "valueExpression"), "required", detail)
+        if index in again:
+            yield duplicate((*place, "key"), "unique-key", quote(key))
 
 
 def check_message(kind: Kind, text: str, path: Path) -> Iterator[Cause]:

@@ -16,15 +16,18 @@ from krmfn.server.pods.resources import check_resources
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid
+from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text
 
 _SPEC = ("spec",)
 _MOST = 1_000_000_000
 
 
 def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        yield invalid_text(_SPEC, RULE, "{…}", "minAvailable and maxUnavailable cannot be both set")
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
-    yield from check_label_selector(kind, new.get("spec", {}).get("selector"), (*_SPEC, "selector"), any_value)
+    yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
 
 
 def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:

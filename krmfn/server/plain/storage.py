@@ -12,10 +12,10 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.server.amounts import write_amount
-from krmfn.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
+from krmfn.server.cases import check_part
+from krmfn.server.formats import check_forward_path, check_label_key, count_bytes
 from krmfn.server.plain.values import RULE, check_choice, check_immutable, refuse, spell_empty
 from krmfn.server.pods.claims import MODES, check_claim_spec
-from krmfn.server.pods.paths import check_no_backsteps
 from krmfn.server.pods.placement import check_node_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.pods.volumes import check_driver_name, check_kind
@@ -142,6 +142,8 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     if affinity is not None and "required" in affinity:
         check_node_selector(affinity["required"], (*_SPEC, "nodeAffinity", "required"), False, pod)
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
+    if "volumeAttributesClassName" in spec and "csi" not in spec and kind.gates.get("VolumeAttributesClass", False):
+        yield required((*_SPEC, "csi"), "required", "has to be specified when using volumeAttributesClassName")
     yield from out
     if old:
         yield from _check_changed_volume(kind, spec, old["spec"])
@@ -253,7 +255,7 @@ def _check_local(spec: Object, path: Path, pod: Setting) -> None:
     text, at = spec["local"].get("path", ""), (*path, "local", "path")
     if not text:
         pod.required(at, "required")
-    check_no_backsteps(text, at, RULE, pod)
+    pod.refuse(at, RULE, text, check_forward_path(text))
     if "nodeAffinity" not in spec:
         pod.required((*path, "nodeAffinity"), "required", "Local volume requires node affinity")
 
@@ -263,16 +265,8 @@ def _check_csi(source: Object, path: Path, pod: Setting) -> None:
     if not source.get("volumeHandle"):
         pod.required((*path, "volumeHandle"), "required")
     for field in _SECRETS:
-        secret = source.get(field)
-        if secret is None:
-            continue
-        for part, check in (("name", check_long_name), ("namespace", check_short_name)):
-            text = secret.get(part, "")
-            at = (*path, field, part)
-            if not text:
-                pod.required(at, "required")
-            else:
-                pod.refuse(at, RULE, text, check(text))
+        if field in source:
+            pod.out += check_part(pod, "csi.secretRef", source[field], (*path, field))
 
 
 def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:

@@ -38,13 +38,6 @@ def check_text(holder: Object, field: str, at: Path, check: Form) -> Iterator[Ca
         yield from refuse((*at, field), text, check(text))
 
 
-def need_text(holder: Object, field: str, at: Path, check: Form, detail: str = "") -> Iterator[Cause]:
-    """As check_text; an empty text is missing, with these words."""
-    if not holder.get(field):
-        yield required((*at, field), "required", detail)
-    yield from check_text(holder, field, at, check)
-
-
 def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Cause]:
     if value not in values:
         yield not_supported(path, "enum", write_json(value), values)

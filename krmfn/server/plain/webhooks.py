@@ -10,6 +10,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
 from krmfn.server.plain.values import RULE, check_choice, refuse
 from krmfn.server.pods.placement import check_label_selector
@@ -101,21 +102,11 @@ def check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[
 
 def check_client(kind: Kind | None, client: Object, path: Path) -> Iterator[Cause]:
     url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        yield required(path, "required", "exactly one of url or service is required")
-    elif service is None:
-        yield from _check_url(str(url), (*path, "url"))
-    else:
-        at = (*path, "service")
-        # The server mixes up the two.
-        for name, told in (("namespace", "name"), ("name", "namespace")):
-            if not service.get(name):
-                yield required((*at, told), "required")
-        port = service.get("port", 443)
-        if not 1 <= port <= 65535:
-            detail = "port is not valid: must be between 1 and 65535, inclusive"
-            yield invalid((*at, "port"), RULE, port, detail)
-        yield from _check_path(service.get("path", ""), (*at, "path"))
+    yield from check_part(kind, "clientConfig", client, path)
+    if url is not None and service is None:
+        yield from _check_url(url, (*path, "url"))
+    elif service is not None and url is None:
+        yield from _check_path(service.get("path", ""), (*path, "service", "path"))
 
 
 def _check_path(text: str, path: Path) -> Iterator[Cause]:

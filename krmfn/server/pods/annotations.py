@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
-from krmfn.server.pods.paths import check_relative
+from krmfn.server.formats import check_relative_path
 from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
 from krmfn.server.spell import Key
@@ -70,7 +70,8 @@ def _check_seccomp(value: str, path: Path, pod: Setting) -> None:
     if value in ("runtime/default", "docker/default", "unconfined"):
         return
     if value.startswith("localhost/"):
-        check_relative(value.removeprefix("localhost/"), path, _RULE, pod)
+        local = value.removeprefix("localhost/")
+        pod.refuse(path, _RULE, local, check_relative_path(local))
     else:
         pod.invalid(path, _RULE, value, "must be a valid seccomp profile")
 

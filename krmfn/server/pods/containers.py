@@ -10,9 +10,8 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.server.formats import check_short_name
+from krmfn.server.formats import check_relative_path, check_short_name
 from krmfn.server.pods.environment import check_environment
-from krmfn.server.pods.paths import check_relative
 from krmfn.server.pods.ports import check_host_ports, check_ports
 from krmfn.server.pods.probes import PROBES, check_running
 from krmfn.server.pods.resources import check_resources
@@ -173,12 +172,12 @@ def _check_mount_options(mount: Object, container: Object, where: Path, at: Path
     """What few mounts have. Some of the server's paths lack the index."""
     below, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
     if below:
-        check_relative(below, (*where, "subPath"), "pod-mounts", pod)
+        pod.refuse((*where, "subPath"), "pod-mounts", below, check_relative_path(below))
     if expression:
         if below:
             detail = "subPathExpr and subPath are mutually exclusive"
             pod.invalid((*at, "subPathExpr"), "pod-mounts", expression, detail)
-        check_relative(expression, (*where, "subPathExpr"), "pod-mounts", pod)
+        pod.refuse((*where, "subPathExpr"), "pod-mounts", expression, check_relative_path(expression))
     spread = mount.get("mountPropagation")
     if spread is not None:
         path = (*where, "mountPropagation")

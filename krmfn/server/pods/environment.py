@@ -9,14 +9,8 @@ from __future__ import annotations
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.amounts import write_amount
-from krmfn.server.formats import (
-    check_config_key,
-    check_environment_name,
-    check_label_key,
-    check_long_name,
-    check_short_name,
-)
-from krmfn.server.pods.paths import check_no_backsteps
+from krmfn.server.cases import check_part
+from krmfn.server.formats import check_environment_name, check_label_key, check_long_name
 from krmfn.server.pods.setting import Object, Setting
 
 _RULE = "pod-env"
@@ -89,9 +83,9 @@ def _check_source(variable: Object, path: Path, pod: Setting) -> None:
         check_resource_field(source["resourceFieldRef"], (*path, "resourceFieldRef"), _RULE, pod)
     for name in ("configMapKeyRef", "secretKeyRef"):
         if name in source:
-            _check_key(source[name], (*path, name), pod)
+            pod.out += check_part(pod, "keyRef", source[name], (*path, name), _RULE)
     if "fileKeyRef" in source:
-        _check_file_key(source["fileKeyRef"], (*path, "fileKeyRef"), pod)
+        pod.out += check_part(pod, "fileKeyRef", source["fileKeyRef"], (*path, "fileKeyRef"), _RULE)
     if not source:
         names = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
         if pod.is_on("EnvFiles"):
@@ -101,23 +95,6 @@ def _check_source(variable: Object, path: Path, pod: Setting) -> None:
         pod.invalid(path, _RULE, "", "may not be specified when `value` is not empty")
     elif len(source) > 1:
         pod.invalid(path, _RULE, "", "may not have more than one field specified at a time")
-
-
-def _check_key(selector: Object, path: Path, pod: Setting) -> None:
-    """A key of a ConfigMap or a Secret."""
-    name = selector.get("name", "")
-    pod.refuse((*path, "name"), _RULE, name, check_long_name(name))
-    pod.check_text(selector, "key", path, _RULE, check_config_key, needed=True)
-
-
-def _check_file_key(selector: Object, path: Path, pod: Setting) -> None:
-    pod.check_text(selector, "key", path, _RULE, check_environment_name, needed=True)
-    pod.check_text(selector, "volumeName", path, _RULE, check_short_name, needed=True)
-    file = selector.get("path", "")
-    if not file:
-        pod.required((*path, "path"), _RULE)
-    else:
-        check_no_backsteps(file, (*path, "path"), _RULE, pod)
 
 
 def check_field(selector: Object, known: tuple[str, ...], path: Path, rule: str, pod: Setting) -> None:

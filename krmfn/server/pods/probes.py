@@ -6,6 +6,7 @@ Source: validateProbe, validateHandler, validateLifecycle of k8s.io/kubernetes/p
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_header_name, check_port_name
 from krmfn.server.pods.ports import check_port_number
 from krmfn.server.pods.setting import Object, Setting
@@ -80,16 +81,7 @@ def _check_http(action: Object, at: Path, pod: Setting) -> None:
     for header in action.get("httpHeaders", ()):
         name = header.get("name", "")
         pod.refuse((*at, "httpHeaders"), "pod-probes", name, check_header_name(name))
-    protocol = action.get("protocol")
-    if protocol is None:
-        return
-    text, path = write_json(protocol), (*at, "protocol")
-    if protocol not in ("HTTP1", "HTTP2"):
-        pod.not_supported(path, "pod-probes", text, ("HTTP1", "HTTP2"))
-    elif protocol == "HTTP2" and action.get("scheme") != "HTTP":
-        pod.invalid_text(path, "pod-probes", text, "is only supported with HTTP (H2C)")
-    elif protocol == "HTTP2" and action.get("host"):
-        pod.invalid((*at, "host"), "pod-probes", action["host"], 'must be empty when `protocol` is "HTTP2"')
+    pod.out += check_part(pod, "httpGet", action, at, "pod-probes")
 
 
 def _check_port(port: int | str, path: Path, pod: Setting) -> None:

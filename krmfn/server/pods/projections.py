@@ -10,17 +10,16 @@ from collections.abc import Callable
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
-from krmfn.server.pods.paths import check_local
+from krmfn.server.cases import check_part
+from krmfn.server.formats import check_label_key, check_local_path, check_long_name, check_short_name, count_bytes
 from krmfn.server.pods.placement import check_selector
 from krmfn.server.pods.setting import Object, Setting
-from krmfn.server.pods.volume_files import check_downward_file, check_key
+from krmfn.server.pods.volume_files import check_downward_file
 
 _RULE = "pod-volumes"
 _TWICE = "conflicting duplicate paths"
 _NO_DOMAIN = 'must be a domain-prefixed key (such as "acme.io/foo")'
 _KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
-_KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 
 
 def check_projection(part: Object, at: Path, paths: set[str], pod: Setting) -> None:
@@ -32,7 +31,7 @@ def check_projection(part: Object, at: Path, paths: set[str], pod: Setting) -> N
             if not name:
                 pod.required((*at, kind, "name"), _RULE)
             for index, item in enumerate(part[kind].get("items", ())):
-                check_key(item, (*at, kind, "items", index), pod)
+                pod.out += check_part(pod, "items", item, (*at, kind, "items", index), _RULE)
                 _claim(item.get("path", ""), name, volume, paths, pod)
     for item in part.get("downwardAPI", {}).get("items", ()):
         check_downward_file(item, (*at, "downwardAPI"), pod)
@@ -60,44 +59,25 @@ def _claim(text: str, shown: str, volume: Path, paths: set[str], pod: Setting) -
 
 
 def _check_token(token: Object, at: Path, volume: Path, pod: Setting) -> None:
-    seconds = token.get("expirationSeconds")
-    where = (*at, "expirationSeconds")
-    if seconds is None:
-        pod.required(where, _RULE)
-    elif seconds < 600:
-        pod.invalid(where, _RULE, seconds, "may not specify a duration less than 10 minutes")
-    elif seconds > 1 << 32:
-        pod.invalid(where, _RULE, seconds, "may not specify a duration larger than 2^32 seconds")
+    pod.out += check_part(pod, "serviceAccountToken", token, at, _RULE)
     text = token.get("path", "")
     if not text:
         pod.required((*volume, "path"), _RULE)
     elif "projected-token-path" not in pod.allowed:
-        check_local(text, (*volume, "path"), _RULE, pod)
+        pod.refuse((*volume, "path"), _RULE, text, check_local_path(text))
     pod.check_id(token, "user", at, _RULE)
 
 
 def _check_bundle(bundle: Object, at: Path, pod: Setting) -> None:
     name, signer = bundle.get("name"), bundle.get("signerName")
-    if name is not None and signer is not None:
-        pod.invalid_text(at, _RULE, "{…}", "only one of name and signerName may be used")
-    elif name is not None:
-        if not name:
-            pod.required((*at, "name"), _RULE, "must be a valid object name")
+    pod.out += check_part(pod, "clusterTrustBundle", bundle, at, _RULE)
+    if name is not None and signer is None:
         for message in _check_bundle_name(name):
             pod.invalid((*at, "name"), _RULE, name, f"not a valid clustertrustbundlename: {message}")
-        if "labelSelector" in bundle:
-            pod.invalid_text((*at, "labelSelector"), _RULE, "{…}", "labelSelector must be unset if name is specified")
-    elif signer is not None:
-        if not signer:
-            pod.required((*at, "signerName"), _RULE, "must be a valid signer name")
+    elif signer is not None and name is None:
         _check_signer(signer, (*at, "signerName"), pod)
         check_selector(bundle.get("labelSelector"), (*at, "labelSelector"), _RULE, pod)
-    else:
-        pod.required(at, _RULE, "either name or signerName must be specified")
-    if not bundle.get("path"):
-        pod.required((*at, "path"), _RULE)
-    pod.check_id(bundle, "user", at, _RULE)
-    check_local(bundle.get("path", ""), (*at, "path"), _RULE, pod)
+    pod.out += check_part(pod, "clusterTrustBundle.path", bundle, at, _RULE)
 
 
 def _check_bundle_name(name: str) -> tuple[str, ...]:
@@ -144,26 +124,13 @@ def _check_certificate(certificate: Object, at: Path, paths: set[str], pod: Sett
     for key in map(str.lower, certificate.get("userAnnotations", {})):
         wrong = check_label_key(key) if "/" in key or check_label_key(key) else (_NO_DOMAIN,)
         pod.refuse((*at, "userAnnotations"), _RULE, key, wrong)
-    pod.check_id(certificate, "user", at, _RULE)
-    kind = certificate.get("keyType", "")
-    if kind not in _KEY_TYPES:
-        pod.not_supported((*at, "keyType"), _RULE, quote(kind), _KEY_TYPES)
+    pod.out += check_part(pod, "podCertificate", certificate, at, _RULE)
     seconds = certificate.get("maxExpirationSeconds")
     if seconds is not None:
         host = signer.partition("/")[0]
         most = 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
-        if seconds < 3600:
-            detail = "if provided, maxExpirationSeconds must be >= 3600"
-            pod.invalid((*at, "maxExpirationSeconds"), _RULE, seconds, detail)
         if seconds > most:
             detail = f"if provided, maxExpirationSeconds must be <= {most}"
             pod.invalid((*at, "maxExpirationSeconds"), _RULE, seconds, detail)
-    given = 0
     for field in ("credentialBundlePath", "keyPath", "certificateChainPath"):
-        text = certificate.get(field, "")
-        if text:
-            given += 1
-            check_local(text, (*at, field), _RULE, pod)
-            _claim(text, text, at[:-3], paths, pod)
-    if not given:
-        pod.required(at, _RULE, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")
+        _claim(certificate.get(field, ""), certificate.get(field, ""), at[:-3], paths, pod)

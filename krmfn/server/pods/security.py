@@ -10,14 +10,13 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_long_name, count_bytes
-from krmfn.server.pods.paths import check_relative
 from krmfn.server.pods.setting import Object, Setting, visit_containers
 from krmfn.server.spell import write_json
 from krmfn.server.verdict import forbidden
 
 _RULE = "pod-security"
-_PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _ID = "must be between 0 and 2147483647, inclusive"
 
 
@@ -44,11 +43,11 @@ def check_pod_security(spec: Object, path: Path, pod: Setting) -> None:
 def _check_shared(context: Object, path: Path, pod: Setting) -> None:
     """What pods and containers have alike."""
     if "seccompProfile" in context:
-        _check_seccomp(context["seccompProfile"], (*path, "seccompProfile"), pod)
+        pod.out += check_part(pod, "seccompProfile", context["seccompProfile"], (*path, "seccompProfile"), _RULE)
     if "windowsOptions" in context:
         _check_windows_options(context["windowsOptions"], (*path, "windowsOptions"), pod)
     if "appArmorProfile" in context:
-        _check_app_armor(context["appArmorProfile"], (*path, "appArmorProfile"), pod)
+        pod.out += check_part(pod, "appArmorProfile", context["appArmorProfile"], (*path, "appArmorProfile"), _RULE)
 
 
 def check_container_security(context: Object, path: Path, pod: Setting) -> None:
@@ -70,41 +69,6 @@ def check_container_security(context: Object, path: Path, pod: Setting) -> None:
             detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
             pod.invalid_text(path, _RULE, "{…}", detail)
     _check_shared(context, path, pod)
-
-
-def _check_seccomp(profile: Object, path: Path, pod: Setting) -> None:
-    kind, local = profile.get("type", ""), profile.get("localhostProfile")
-    if not kind:
-        pod.required((*path, "type"), _RULE, "type is required when seccompProfile is set")
-    elif kind not in _PROFILES:
-        pod.not_supported((*path, "type"), _RULE, write_json(kind), _PROFILES)
-    where = (*path, "localhostProfile")
-    if kind != "Localhost":
-        if local is not None:
-            pod.invalid_text(where, _RULE, "{…}", "can only be set when seccomp type is Localhost")
-    elif local is None:
-        pod.required(where, _RULE, "must be set when seccomp type is Localhost")
-    else:
-        check_relative(local, where, _RULE, pod)
-
-
-def _check_app_armor(profile: Object, path: Path, pod: Setting) -> None:
-    kind, local = profile.get("type", ""), profile.get("localhostProfile")
-    where = (*path, "localhostProfile")
-    if not kind:
-        pod.required((*path, "type"), _RULE, "type is required when appArmorProfile is set")
-    elif kind not in _PROFILES:
-        pod.not_supported((*path, "type"), _RULE, write_json(kind), _PROFILES)
-    elif kind != "Localhost":
-        if local is not None:
-            pod.invalid(where, _RULE, local, "can only be set when AppArmor type is Localhost")
-    elif not local:
-        pod.required(where, _RULE, "must be set when AppArmor type is Localhost")
-    else:
-        if local != local.strip():
-            pod.invalid(where, _RULE, local, "must not be padded with whitespace")
-        if count_bytes(local) > 4095:
-            pod.too_long(where, _RULE, 4095)
 
 
 _SYSCTL_PATTERN = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"

@@ -12,6 +12,7 @@ from typing import Any
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import GROUP_LINKS
+from krmfn.server.cases import check_part
 from krmfn.server.formats import (
     check_ip,
     check_label_key,
@@ -38,10 +39,8 @@ from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid
 
 _RESTARTS = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_PREEMPTION = ("PreemptLowerPriority", "Never")
 _NETWORK = "pod-network"
 _NETWORK_FIELDS = frozenset(("dnsConfig", "hostAliases", "hostNetwork", "hostname", "hostnameOverride", "subdomain"))
-_NAMES = "pod-names"
 
 
 def check_template(
@@ -127,13 +126,9 @@ def check_spec(spec: Object, path: Path, pod: Setting) -> None:
         _check_network(spec, path, pod)
     if not pod.host_users:
         _check_host_users(spec, path, pod)
-    _check_names(spec, path, pod)
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None and not 1 <= deadline < 2**31:
-        detail = "must be between 1 and 2147483647, inclusive"
-        pod.invalid((*path, "activeDeadlineSeconds"), "pod-deadline", deadline, detail)
-    if "priorityClassName" in spec or "preemptionPolicy" in spec:
-        _check_priority(spec, path, pod)
+    pod.out += check_part(pod, "names", spec, path, "pod-names")
+    pod.out += check_part(pod, "deadline", spec, path, "pod-deadline")
+    pod.out += check_part(pod, "priority", spec, path, "pod-priority")
     if "overhead" in spec:
         check_resources({"limits": spec["overhead"]}, (*path, "overhead"), pod)
     check_operating_system(spec, path, pod)
@@ -155,26 +150,14 @@ def _check_gates(spec: Object, path: Path, pod: Setting) -> None:
 
 
 def _check_network(spec: Object, path: Path, pod: Setting) -> None:
-    host = spec.get("hostNetwork", False)
-    if host:
+    if spec.get("hostNetwork"):
         for index, container in enumerate(spec.get("containers", ())):
             for place, port in enumerate(container.get("ports", ())):
                 mine, theirs = port.get("hostPort", 0), port.get("containerPort", 0)
                 if (pod.is_pod or mine) and mine != theirs:
                     at = (*path, "containers", index, "ports", place, "hostPort")
                     pod.invalid(at, "pod-ports", mine, "must match `containerPort` when `hostNetwork` is true")
-    for field in ("hostname", "subdomain"):
-        pod.check_text(spec, field, path, _NETWORK, check_short_name)
-    name = spec.get("hostnameOverride")
-    if name is not None:
-        where = (*path, "hostnameOverride")
-        if spec.get("setHostnameAsFQDN"):
-            pod.forbidden(where, _NETWORK, "may not be specified when setHostnameAsFQDN is true")
-        if host:
-            pod.forbidden(where, _NETWORK, "may not be specified when hostNetwork is true")
-        if count_bytes(name) > 64:
-            pod.too_long(where, _NETWORK, 64)
-        pod.refuse(where, _NETWORK, name, check_long_name(name))
+    pod.out += check_part(pod, "hostname", spec, path, _NETWORK)
     _check_dns(spec, (*path, "dnsConfig"), pod)
     strict = pod.gates.get("StrictIPCIDRValidation", False)
     for index, alias in enumerate(spec.get("hostAliases", ())):
@@ -187,15 +170,7 @@ def _check_network(spec: Object, path: Path, pod: Setting) -> None:
 
 def _check_dns(spec: Object, path: Path, pod: Setting) -> None:
     config = spec.get("dnsConfig")
-    if spec.get("dnsPolicy") == "None":
-        if config is None:
-            pod.required(path, _NETWORK, "must provide `dnsConfig` when `dnsPolicy` is None")
-            return
-        if not config.get("nameservers"):
-            detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            pod.required((*path, "nameservers"), _NETWORK, detail)
-            return
-    if config is None:
+    if config is None or (spec.get("dnsPolicy") == "None" and not config.get("nameservers")):
         return
     servers, searches = config.get("nameservers", ()), config.get("searches", ())
     if len(servers) > 3:
@@ -230,22 +205,6 @@ def _check_host_users(spec: Object, path: Path, pod: Setting) -> None:
         for container, at in visit_containers(spec, path):
             if "volumeDevices" in container:
                 pod.forbidden((*at, "volumeDevices"), "pod-security", detail)
-
-
-def _check_names(spec: Object, path: Path, pod: Setting) -> None:
-    for field in ("serviceAccountName", "nodeName"):
-        pod.check_text(spec, field, path, _NAMES, check_long_name)
-    name = spec.get("runtimeClassName")
-    if name is not None:
-        pod.refuse((*path, "runtimeClassName"), _NAMES, name, check_long_name(name))
-
-
-def _check_priority(spec: Object, path: Path, pod: Setting) -> None:
-    pod.check_text(spec, "priorityClassName", path, "pod-priority", check_long_name)
-    if spec.get("preemptionPolicy") == "":
-        pod.required((*path, "preemptionPolicy"), "pod-priority")
-    else:
-        pod.check_option(spec, "preemptionPolicy", path, "pod-priority", _PREEMPTION)
 
 
 def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
@@ -294,15 +253,7 @@ def _check_group(spec: Object, path: Path, pod: Setting) -> None:
     reference = spec.get("workloadRef")
     if reference is None:
         return
-    where = (*path, "workloadRef")
-    for field, check in (
-        ("name", check_long_name),
-        ("podGroup", check_short_name),
-        ("podGroupReplicaKey", check_short_name),
-    ):
-        name = reference.get(field, "")
-        if name or field != "podGroupReplicaKey":
-            pod.refuse((*where, field), "workload-ref", name, check(name))
+    pod.out += check_part(pod, "workloadRef", reference, (*path, "workloadRef"), "workload-ref")
 
 
 def _check_file_keys(spec: Object, path: Path, pod: Setting) -> None:
