@@ -183,7 +183,8 @@ def _spell_changes(row: Value) -> str:
         elif not name:
             told.append(f"create {kind} {patch['metadata']['name']}")
         else:
-            told.append(f"{kind} {name}: `{json.dumps(patch)}`" if patch else f"{kind} {name} is created again")
+            spelt = json.dumps(patch, sort_keys=True)
+            told.append(f"{kind} {name}: `{spelt}`" if patch else f"{kind} {name} is created again")
     return "; ".join(told)
 
 

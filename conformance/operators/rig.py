@@ -39,6 +39,7 @@ class Operator(NamedTuple):
     controllers: tuple[str, ...] = ()
 
 
+_KUBERAY: Final = "github.com/ray-project/kuberay/ray-operator"
 OPERATORS: Final = {
     "jobset": Operator(
         "sigs.k8s.io/jobset", "0.12.0", "sigs.k8s.io/jobset", "jobset-system", "config.jobset.x-k8s.io/v1alpha1"
@@ -47,6 +48,7 @@ OPERATORS: Final = {
         *("sigs.k8s.io/lws", "0.9.0", "sigs.k8s.io/lws/cmd", "lws-system", "config.lws.x-k8s.io/v1alpha1"),
         controllers=("statefulset-controller",),
     ),
+    "kuberay": Operator(_KUBERAY, "1.6.2", _KUBERAY, "default"),
 }
 
 

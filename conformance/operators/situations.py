@@ -152,4 +152,54 @@ def _list_worker_sets() -> Iterator[Stuck]:
     )
 
 
-STUCK: Final = (*_list_job_sets(), *_list_worker_sets())
+def make_cluster(head: Value, workers: Value) -> Value:
+    """The spec of a Ray cluster of a head and two workers."""
+    sizes = {"groupName": "workers", "replicas": 2, "minReplicas": 2, "maxReplicas": 2}
+    groups = [{**sizes, "rayStartParams": {}, "template": workers}]
+    return {"headGroupSpec": {"rayStartParams": {}, "template": head}, "workerGroupSpecs": groups}
+
+
+def make_ray(kind: str, spec: Value) -> Value:
+    return {"apiVersion": "ray.io/v1", "kind": kind, "metadata": {"name": "train", "namespace": SPACE}, "spec": spec}
+
+
+_UNNAMED: Final = {"headGroupSpec": {"template": {"spec": {"schedulerName": None}}}}
+
+
+def _list_ray() -> Iterator[Stuck]:
+    pods = make_pods(False, restartPolicy="Always")
+    cluster = make_ray("RayCluster", make_cluster(pods, pods))
+    yield Stuck(
+        "RayCluster larger than the nodes",
+        "kuberay",
+        [make_node("n1", "r1", "1"), make_node("n2", "r2", "1"), cluster],
+        [Change("Node", "", make_node("n3", "r3", "8"))],
+    )
+    job = {"entrypoint": "train", "submissionMode": "HTTPMode", "rayClusterSpec": make_cluster(pods, pods)}
+    yield Stuck(
+        "RayJob suspended",
+        "kuberay",
+        [*make_nodes(), make_ray("RayJob", {**job, "suspend": True, "shutdownAfterJobFinishes": True})],
+        [Change("RayJob", "train", {"spec": {"suspend": False}})],
+    )
+    yield Stuck(
+        "quota on the pods of a RayCluster",
+        "kuberay",
+        [make_quota("pods", "pods", 1), *make_nodes(), cluster],
+        [Change("ResourceQuota", "pods", None)],
+    )
+    elsewhere = make_pods(False, restartPolicy="Always", schedulerName="volcano")
+    whole = {**make_cluster(elsewhere, elsewhere), "upgradeStrategy": {"type": "Recreate"}}
+    yield Stuck(
+        "RayCluster for a scheduler that is not there",
+        "kuberay",
+        [*make_nodes(), make_ray("RayCluster", whole)],
+        [
+            Change(
+                "RayCluster", "train", {"spec": {**_UNNAMED, "workerGroupSpecs": cluster["spec"]["workerGroupSpecs"]}}
+            )
+        ],
+    )
+
+
+STUCK: Final = (*_list_job_sets(), *_list_worker_sets(), *_list_ray())

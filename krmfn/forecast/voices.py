@@ -54,7 +54,8 @@ def listen(about: Iterable[Item], items: Iterable[Item]) -> Iterator[Told]:
         reason = as_text(dig(event, "reason"))
         known = (kind, space or as_text(dig(event, "metadata", "namespace")), name) in names
         if known and (dig(event, "type") != "Normal" or reason in UNGROWN):
-            yield Told(kind, name, f"{reason}: {as_text(dig(event, 'message') or dig(event, 'note'))}")
+            text = as_text(dig(event, "message") or dig(event, "note"))
+            yield Told(kind, name, f"{reason}: {text.removeprefix('(combined from similar events): ')}")
 
 
 def _find_time(event: Mapping[str, Any]) -> str:

@@ -31,6 +31,16 @@ CAUSES = {
     ),
     "quota on the StatefulSets of a LeaderWorkerSet": ("exceeded quota: sets", "Raise the quota"),
     "LeaderWorkerSet with a rack for each replica": ("Pod train-2: Unschedulable: 0/2 nodes", "Add nodes"),
+    "RayCluster larger than the nodes": ("Unschedulable: 0/2 nodes are available: 2 Insufficient cpu", "add nodes"),
+    "RayJob suspended": ("RayJob train is suspended", "Set spec.suspend to false"),
+    "quota on the pods of a RayCluster": (
+        "RayCluster train cannot create its pods: FailedToCreateWorkerPod: Failed to create worker Pod",
+        "Raise the quota",
+    ),
+    "RayCluster for a scheduler that is not there": (
+        "names the scheduler volcano, which has not tried to place it",
+        "make the pods again without schedulerName",
+    ),
 }
 #: Kinds of which every object is asked about.
 ASKED = ("JobSet", "Job", "LeaderWorkerSet", "StatefulSet", "RayJob", "RayCluster", "Pod")
