@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from krmfn.bridge import write_policies
 from krmfn.cli import streams
-from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError
+from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError, read_release
 from krmfn.config.selectors import Requirement, SelectorError, parse_requirements
 from krmfn.krm.writing import write_block
-from krmfn.releases.release import find_release, first_release, newest_release
+from krmfn.releases.release import first_release
 from krmfn.reports import channels
 
 SUMMARY = "Prints admission policies that link pods to their groups where a CRD drops the link."
@@ -38,7 +38,7 @@ _HEAD: Final = """\
 def run(_: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes YAML to stdout. Raises UsageError for a release without PodGroups, and for a selector that cannot be
     read."""
-    release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
+    release = read_release(options)
     if not release.has("pod-groups"):
         raise UsageError(f"Kubernetes {release} has no PodGroups: use {first_release('pod-groups')}")
     try:

@@ -7,11 +7,11 @@ from typing import Any
 
 from krmfn.catalogue import RULES
 from krmfn.cli import streams
-from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError
+from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError, read_release, switch
 from krmfn.fields.lines import Described, FieldLine, find_line, list_described, list_kinds, walk
 from krmfn.model.rules import list_rules_of
 from krmfn.model.wording import find_nearest
-from krmfn.releases.release import find_release, newest_release
+from krmfn.releases.release import newest_release
 from krmfn.reports import channels
 
 SUMMARY = "Explains a field: its type, its limits, what an update may change, and the rules about it."
@@ -25,7 +25,7 @@ krmfn explain Workload --recursive | grep topology
 OPTIONS = (
     KUBERNETES,
     Option(("--api-version",), "The API version, if several groups have the kind.", metavar="GROUP/VERSION"),
-    Option(("--recursive",), "List all fields below, one line each.", False, flag=True),
+    switch("List all fields below, one line each.", "--recursive"),
 )
 
 
@@ -35,7 +35,7 @@ def list_words() -> Iterable[str]:
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes to stdout. Raises UsageError for a kind or a field that is not there."""
-    release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
+    release = read_release(options)
     gates = dict.fromkeys(release.gates, True)
     kind, *names = words[0].replace("[]", "").strip(".").split(".")
     if not kind:

@@ -8,7 +8,7 @@ from typing import Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import merge_facts
 from krmfn.cli.findings import show
-from krmfn.cli.options import Argument, Option
+from krmfn.cli.options import Argument, Option, switch
 from krmfn.model.marks import FACTS_KIND
 from krmfn.reports import channels
 from krmfn.reports.document import write_yaml
@@ -25,7 +25,7 @@ EXAMPLES = """\
 kubectl get nodes,resourcequotas -A -o yaml | krmfn facts - > cluster.yaml
 """
 OPTIONS = (
-    Option(("--no-pods",), "Leave out running pods, except those of DaemonSets.", False, flag=True),
+    switch("Leave out running pods, except those of DaemonSets.", "--no-pods"),
     Option(("-o", "--output"), "Output format.", "yaml", ("yaml", "json")),
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 from krmfn.cli import streams
 from krmfn.cli.merge import parse_report
 from krmfn.cli.options import QUIET, Argument, Option, UsageError
+from krmfn.cli.reading import read_file
 from krmfn.config.problems import ask_about
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.sharing import prepare_start
@@ -17,9 +18,7 @@ from krmfn.krm.terminal import line
 from krmfn.model.values import as_mapping
 from krmfn.reports.fleet import FleetRow, render_html, render_json, render_markdown, sum_up
 from krmfn.reports.ordering import summarize
-from krmfn.workspace.disk import Disk
 from krmfn.workspace.fleet import FleetMember, Logbook, Visit, check
-from krmfn.workspace.trees import LeftOut
 
 SUMMARY = "Checks many repositories, each as its own CI would, and writes one page of what was found."
 ARGUMENTS = Argument("FILE", "The repositories: a YAML file with a list `repositories`.", 1, 1)
@@ -81,11 +80,7 @@ def read_fleet(path: str) -> list[FleetMember]:
     """The repositories in a file; paths of folders and configurations are seen from there. Raises UsageError and
     InputMissing."""
     try:
-        value = as_mapping(Item.parse(Disk(path).read(path), path).value)
-    except FileNotFoundError:
-        raise Disk(path).miss(path, "file") from None
-    except LeftOut as left:
-        raise UsageError(str(left)) from None
+        value = as_mapping(Item.parse(read_file(path), path).value)
     except Unreadable as error:
         raise UsageError(error.spell(path)) from None
     listed = value.get("repositories")

@@ -17,10 +17,10 @@ from krmfn.cli.options import (
     PATHS,
     SHARD,
     VERBOSE,
-    Option,
     UsageError,
     spell_command,
     split_list,
+    switch,
 )
 from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read_shard, say_if_empty, use_kinds
@@ -52,10 +52,10 @@ krmfn generate --write
 krmfn generate job.yaml | kubectl apply -f -
 """
 OPTIONS = (
-    Option(("--only-generated",), "Print only the generated objects.", False, flag=True),
+    switch("Print only the generated objects.", "--only-generated"),
     WRITE,
     CHECK,
-    Option(("--fail-on-change",), "With --write: exit with 1 if a file was changed, for hooks.", False, flag=True),
+    switch("With --write: exit with 1 if a file was changed, for hooks.", "--fail-on-change"),
     EXCLUDE,
     SHARD,
     VERBOSE,

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.candidates import annotate, choose, list_offers, spell_next, spell_offers
 from krmfn.cli.configuration import Configurations
-from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError, spell_command
+from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError, read_release, spell_command, switch
+from krmfn.cli.output import tell_changes
 from krmfn.cli.tree import OPTIONS as TREE_OPTIONS
 from krmfn.cli.tree import draw
 from krmfn.config import ConfigError
-from krmfn.releases.release import find_release, newest_release
 from krmfn.reports import channels
 from krmfn.workspace.kustomization import NotPossible, plan_init
 from krmfn.workspace.moving import find_deployer, list_above, plan_move, spell_advice
-from krmfn.workspace.replacing import FileChange, lock, replace
+from krmfn.workspace.replacing import lock, replace
 from krmfn.workspace.trees import InputMissing
 from krmfn.workspace.writing import spell_diff
 
@@ -30,11 +30,9 @@ kustomize build --enable-alpha-plugins --enable-exec overlays/prod
 """
 OPTIONS = (
     KUBERNETES,
-    Option(
-        ("--no-function",),
+    switch(
         "Write only the name references: for rendered manifests that Flux or an outer kustomization renames.",
-        False,
-        flag=True,
+        "--no-function",
     ),
     Option(
         ("--annotate",),
@@ -43,14 +41,11 @@ OPTIONS = (
         metavar="KIND/NAME",
         several=True,
     ),
-    Option(("--all",), "Write that annotation for every resource that can become a gang.", False, flag=True),
-    Option(
-        ("--move",),
-        "List krmfn in the outermost kustomizations that build on the folder, and no longer in the folder.",
-        False,
-        flag=True,
+    switch("Write that annotation for every resource that can become a gang.", "--all"),
+    switch(
+        "List krmfn in the outermost kustomizations that build on the folder, and no longer in the folder.", "--move"
     ),
-    Option(("--diff",), "Write nothing; show what would be written.", False, flag=True),
+    switch("Write nothing; show what would be written.", "--diff"),
     QUIET,
 )
 #: How the folder is read, which nobody is asked about.
@@ -65,7 +60,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 
 def _write(folder: str, options: Mapping[str, Any]) -> int:
-    release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
+    release = read_release(options)
     Configurations({}).find_rulings(None, folder)  # whose kinds have name references, too
     function = not options["no_function"]
     try:
@@ -86,7 +81,7 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
         return 0
     replace(changes)
     if not options["quiet"]:
-        _tell_changes([*planned, *(change for change in changes if change not in planned)])
+        tell_changes([*planned, *(change for change in changes if change not in planned)], os.path.normpath)
     for place in places if function else ():
         try:
             _lead_on(place, reading)
@@ -104,7 +99,7 @@ def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
     if not chosen and (words := choose(offers, options)):
         changes = annotate([folder], words, options)
         replace(changes)
-        _tell_changes(changes)
+        tell_changes(changes, os.path.normpath)
         chosen = True
     if quiet:
         return
@@ -120,9 +115,3 @@ def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
     command = spell_command("kustomize build --enable-alpha-plugins --enable-exec", [folder])
     streams.tell(channels.line(f"next: {command}") + "\n")
     draw([folder], {**options, "output": "text"})
-
-
-def _tell_changes(changes: Iterable[FileChange]) -> None:
-    for path, old, new in changes:
-        state = "unchanged" if old == new else "wrote" if old is None else "removed" if new is None else "updated"
-        streams.tell(channels.line(f"{state} {os.path.normpath(path)}") + "\n")

@@ -22,13 +22,12 @@ from krmfn.cli.options import (
     UsageError,
 )
 from krmfn.cli.parts import Document, check_part, join
+from krmfn.cli.reading import read_file
 from krmfn.krm.results import SEVERITIES, Result, Severity
 from krmfn.model.wording import count
 from krmfn.reports import order
 from krmfn.reports.report import fingerprint
-from krmfn.workspace.disk import Disk
 from krmfn.workspace.manifests import hides
-from krmfn.workspace.trees import LeftOut
 
 SUMMARY = "Joins reports of krmfn validate -o json: those of shards, and those of several repositories."
 ARGUMENTS = Argument(
@@ -110,12 +109,7 @@ def _read(word: str) -> tuple[str, Document]:
     name, equals, path = word.partition("=")
     if not equals or os.path.exists(word):
         name, path = "", word
-    try:
-        return name, parse_report(Disk(path).read(path), path)
-    except FileNotFoundError:
-        raise Disk(path).miss(path, "file") from None
-    except LeftOut as left:
-        raise UsageError(str(left)) from None
+    return name, parse_report(read_file(path), path)
 
 
 def _move(result: Result, name: str) -> Result:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from krmfn.releases.release import Release, find_release, newest_release
 from krmfn.reports import FORMATS
 
 
@@ -25,6 +26,11 @@ class Option(NamedTuple):
     def key(self) -> str:
         """The name under which run() gets the value: the last spelling, `--feature-gates` as `feature_gates`."""
         return self.names[-1].lstrip("-").replace("-", "_")
+
+
+def switch(help: str, *names: str) -> Option:
+    """An option without a value: off, unless it is given."""
+    return Option(names, help, False, flag=True)
 
 
 class Argument(NamedTuple):
@@ -69,14 +75,10 @@ COLOR = Option(
     "auto",
     ("auto", "always", "never"),
 )
-PROVE = Option(
-    ("--prove",), "Do not run the simulator, even if it is there: report only what the rules prove.", False, flag=True
-)
-AS_IS = Option(
-    ("--as-is",), "Show only groups that are in the manifests, not those that krmfn would generate.", False, flag=True
-)
-QUIET = Option(("-q", "--quiet"), "Print only errors: no warnings, notes or progress.", False, flag=True)
-VERBOSE = Option(("-v", "--verbose"), "Print every note, and every file that was not read.", False, flag=True)
+PROVE = switch("Do not run the simulator, even if it is there: report only what the rules prove.", "--prove")
+AS_IS = switch("Show only groups that are in the manifests, not those that krmfn would generate.", "--as-is")
+QUIET = switch("Print only errors: no warnings, notes or progress.", "-q", "--quiet")
+VERBOSE = switch("Print every note, and every file that was not read.", "-v", "--verbose")
 OUTPUT = Option(("-o", "--output"), "Format of the findings.", "text", FORMATS)
 UPDATE = Option(
     ("--update",),
@@ -89,25 +91,15 @@ CRDS = Option(
     "CustomResourceDefinitions that are not in the manifests, for checking their custom resources.",
     metavar="PATH",
 )
-NO_RENDER = Option(
-    ("--no-render",),
-    "Read the files of kustomizations instead of rendering them.",
-    False,
-    flag=True,
-)
-REQUIRE_RENDER = Option(
-    ("--require-render",), "Treat a kustomization that cannot be rendered as an error, not a warning.", False, flag=True
-)
+NO_RENDER = switch("Read the files of kustomizations instead of rendering them.", "--no-render")
+REQUIRE_RENDER = switch("Treat a kustomization that cannot be rendered as an error, not a warning.", "--require-render")
 ALLOW_EXEC = Option(
     ("--allow-exec",),
     "Programs, besides krmfn itself, that kustomize may run as functions. [default: none]",
     metavar="PROGRAM,...",
 )
-ALLOW_HELM = Option(
-    ("--allow-helm",),
-    "Render charts of the repository that Argo CD, Flux and kustomize deploy, with helm from the PATH.",
-    False,
-    flag=True,
+ALLOW_HELM = switch(
+    "Render charts of the repository that Argo CD, Flux and kustomize deploy, with helm from the PATH.", "--allow-helm"
 )
 SELECT = Option(
     ("--select",), "Check only these rules: ids, patterns such as pod-*, or stages.", metavar="RULE[:PATH],..."
@@ -133,12 +125,7 @@ SHARD = Option(
     metavar="NUMBER/OF",
 )
 BASELINE = Option(("--baseline",), "Report only what is not in this file of known findings.", metavar="FILE")
-WRITE_BASELINE = Option(
-    ("--write-baseline",),
-    "Write the findings into the file of --baseline instead of reporting them.",
-    False,
-    flag=True,
-)
+WRITE_BASELINE = switch("Write the findings into the file of --baseline instead of reporting them.", "--write-baseline")
 FAIL_ON = Option(
     ("--fail-on",),
     "The lowest severity that makes the exit status 1. [default: the configuration's, else error]",
@@ -166,6 +153,11 @@ CACHE = Option(
 
 RENDERING = (NO_RENDER, REQUIRE_RENDER, ALLOW_EXEC, ALLOW_HELM)
 COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)
+
+
+def read_release(options: Mapping[str, Any]) -> Release:
+    """The release of --kubernetes, or the newest one. Raises UnknownRelease."""
+    return find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
 
 
 def spell_command(command: str, words: Iterable[str]) -> str:

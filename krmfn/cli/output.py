@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
 from krmfn.cli.findings import is_colored
-from krmfn.cli.options import Option, UsageError
+from krmfn.cli.options import UsageError, switch
 from krmfn.krm import EditRefused, Item
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
@@ -22,13 +22,8 @@ if TYPE_CHECKING:
     from krmfn.reconcile import Addition
     from krmfn.workspace.replacing import FileChange
 
-WRITE = Option(("--write",), "Edit the files; new objects go into a file beside their owner.", False, flag=True)
-CHECK = Option(
-    ("--check",),
-    "Write nothing; show what --write would change, and exit with 1 if there are changes.",
-    False,
-    flag=True,
-)
+WRITE = switch("Edit the files; new objects go into a file beside their owner.", "--write")
+CHECK = switch("Write nothing; show what --write would change, and exit with 1 if there are changes.", "--check")
 
 
 def is_in_files(words: Sequence[str], options: Mapping[str, Any]) -> bool:
@@ -70,10 +65,15 @@ def rewrite(
         return changes
     replace(changes)
     if not options["quiet"]:
-        for path, old, new in changes:
-            done = "removed" if new is None else "wrote" if old is None else "updated"
-            streams.tell(channels.line(f"{done} {path}") + "\n")
+        tell_changes(changes)
     return changes
+
+
+def tell_changes(changes: Iterable[FileChange], spell: Callable[[str], str] = str) -> None:
+    """A line for each file: what was done to it."""
+    for path, old, new in changes:
+        done = "unchanged" if old == new else "removed" if new is None else "wrote" if old is None else "updated"
+        streams.tell(channels.line(f"{done} {spell(path)}") + "\n")
 
 
 def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item]) -> None:

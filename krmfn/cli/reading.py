@@ -15,7 +15,7 @@ from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs
 from krmfn.workspace.manifests import Manifests, load
-from krmfn.workspace.trees import InputMissing, RevisionMissing
+from krmfn.workspace.trees import InputMissing, LeftOut, RevisionMissing
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
     """The files, read."""
     return load(streams.track(inputs.files, "reading", options), inputs.left_out)
+
+
+def read_file(path: str) -> bytes:
+    """A file that the command line names. Raises UsageError and InputMissing."""
+    tree = Disk(path)
+    try:
+        return tree.read(path)
+    except FileNotFoundError:
+        raise tree.miss(path, "file") from None
+    except LeftOut as left:
+        raise UsageError(str(left)) from None
 
 
 def read_worlds(

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
-from krmfn.cli.options import KUBERNETES, Argument, UsageError
+from krmfn.cli.options import KUBERNETES, Argument, UsageError, read_release
 from krmfn.config.problems import ask_about
 from krmfn.releases import schemastore
-from krmfn.releases.release import find_release, newest_release
+from krmfn.releases.release import newest_release
 from krmfn.reports import channels
 
 SUMMARY = "Prints the JSON Schema of a kind, as the newest release or that of --kubernetes has it."
@@ -29,7 +29,7 @@ def list_words() -> Iterable[str]:
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes the schema to stdout. Raises UsageError for a kind that has none."""
-    release = find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
+    release = read_release(options)
     found = _paths(release.name)
     path = found.get(words[0].lower())
     if path is None:

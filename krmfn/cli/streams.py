@@ -69,37 +69,24 @@ def write(text: str) -> None:
     """Text for people on stdout. Raises StreamLost."""
     stream = expect()
     _keep("write", text)
-    try:
+    with _losing():
         stream.write(text)
-    except BrokenPipeError:
-        silence()
-    except OSError as error:
-        raise _lose(error) from None
 
 
 def write_bytes(data: bytes) -> None:
     """Manifests, or a document for programs, on stdout: always UTF-8, as it is. Raises StreamLost."""
     stream = expect()
     _keep("write_bytes", data)
-    try:
+    with _losing():
         stream.flush()
         stream.buffer.write(data)
-    except BrokenPipeError:
-        silence()
-    except OSError as error:
-        raise _lose(error) from None
 
 
 def flush() -> None:
     """Everything is out, or StreamLost is raised. Nothing is left for the interpreter to fail with at its end."""
-    if sys.stdout is None:
-        return
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        silence()
-    except OSError as error:
-        raise _lose(error) from None
+    with _losing():
+        if sys.stdout is not None:
+            sys.stdout.flush()
 
 
 def tell(text: str) -> None:
@@ -168,9 +155,15 @@ def silence() -> None:
         _discard(sys.stdout)
 
 
-def _lose(error: OSError) -> StreamLost:
-    silence()
-    return StreamLost(f"stdout cannot be written: {error.strerror}")
+@contextmanager
+def _losing() -> Iterator[None]:
+    """A block that writes to stdout. Raises StreamLost where that fails, but not where nobody reads any more."""
+    try:
+        yield
+    except OSError as error:
+        silence()
+        if not isinstance(error, BrokenPipeError):
+            raise StreamLost(f"stdout cannot be written: {error.strerror}") from None
 
 
 def _discard(stream: TextIO) -> None:

@@ -29,6 +29,7 @@ from krmfn.cli.options import (
     WRITE_BASELINE,
     Option,
     UsageError,
+    switch,
 )
 from krmfn.cli.reading import (
     find_rendered,
@@ -92,8 +93,8 @@ OPTIONS = (
     BASELINE,
     WRITE_BASELINE,
     FAIL_ON,
-    Option(("--fix",), "Apply the edits that findings propose.", False, flag=True),
-    Option(("--diff",), "Show the edits of --fix; without --fix, apply none.", False, flag=True),
+    switch("Apply the edits that findings propose.", "--fix"),
+    switch("Show the edits of --fix; without --fix, apply none.", "--diff"),
     OUTPUT,
     CLUSTER,
     VERBOSE,
