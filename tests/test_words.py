@@ -105,6 +105,10 @@ def test_no_text_names_a_release(path: Path) -> None:
     assert not [(line, text) for line, text in list_texts(path) if number.search(text)]
 
 
+def test_ways_out() -> None:
+    assert find_banned((ROOT / "schemas/ways.json").read_text()) == []
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_pages(path: Path) -> None:
     assert find_banned(_CODE.sub("`…`", path.read_text())) == []

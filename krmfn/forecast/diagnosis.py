@@ -18,6 +18,7 @@ from krmfn.forecast.voices import (
     UNGROWN,
     Explanation,
     Told,
+    find_way,
     group_said,
     listen,
     read_conditions,
@@ -29,6 +30,7 @@ from krmfn.model.marks import KUEUE_POD_GROUP, KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER, SCHEDULERS
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
+from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, count_pods
 from krmfn.survey.owners import find_controller
@@ -417,39 +419,20 @@ def _find_said(pods: _Pods, told: Sequence[Told]) -> Explanation | None:
                 f"{cause} {claim.kind} {claim.name}: {claim.text}",
                 "Correct the claim, or the StorageClass that it names.",
             )
-        return Explanation(cause, next((way for words, way in _HELPS.items() if words in text), ""))
+        return Explanation(cause, find_way("scheduler", text))
     return None
 
 
 def _find_verdict(standing: Standing | None) -> Explanation | None:
-    if standing is None or standing.verdict not in _CAPACITY:
+    capacity = schemastore.load("ways.json")["capacity"]
+    if standing is None or standing.verdict not in capacity:
         return None
     if standing.root is None or standing.rule:  # not for want of capacity
         return Explanation(standing.why, standing.way_out, standing.rule)
-    words, way_out = _CAPACITY[standing.verdict]
+    words, way_out = capacity[standing.verdict]
     return Explanation(words + (f": {standing.why}" if standing.why else ""), way_out)
 
 
-_WAIT: Final = "Wait for free capacity, raise its priority, or add nodes."
-#: What helps against words of the scheduler.
-_HELPS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("Insufficient ", "Too many pods"), _WAIT),
-    "node affinity/selector": "Correct nodeSelector or affinity of the pods, or label a node as they want it.",
-    "anti-affinity rules": "Add nodes, or domains of the topologyKey, in which none of the other pods is.",
-}
-#: What verdicts say of capacity, and what helps.
-_CAPACITY: Final[Mapping[str, tuple[str, str]]] = {
-    "never": (
-        "it does not fit into this cluster even if it were empty",
-        "Add nodes on which it fits, or lower what its pods request.",
-    ),
-    "waits": ("it fits, but other pods use the capacity that it needs", _WAIT),
-    "grows": (
-        "it needs nodes that do not exist yet",
-        "Check why the autoscaler does not add them: its log and events.",
-    ),
-    "depends": ("whether it starts depends on which gangs start first", _WAIT),
-}
 #: How pods that are older than the link are replaced together: a rolling update replaces them in steps.
 _REPLACED: Final[Mapping[str, str]] = {
     "Deployment": "Set strategy type Recreate.",

@@ -30,7 +30,7 @@ def explain_requests(workload: Item, items: Iterable[Item]) -> Iterator[Explanat
         state = next((name for name in _STATES if name in holds), "")
         if state == "Provisioned" or (admitted and state != "CapacityRevoked"):
             continue
-        text, way = schemastore.load("kueue/ways.json")["provisioning"][state]
+        text, way = schemastore.load("ways.json")["provisioning"][state]
         # What is in the way of one that is accepted stands in the condition that does not hold yet.
         said = _read(request, "False").get("Provisioned", holds[state]) if state == "Accepted" else holds.get(state)
         text = f"{text}: ProvisioningRequest {request.name}{f' is {state}: {said}' if state else ''}"

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from krmfn.forecast.voices import Explanation
+from krmfn.forecast.voices import Explanation, find_way
 from krmfn.krm.item import Item
 from krmfn.model.values import as_int, as_list, as_text, dig
 from krmfn.model.wording import join
-from krmfn.releases import schemastore
 from krmfn.survey.owners import find_controller
 
 KUEUE: Final = "kueue.x-k8s.io"
@@ -81,7 +80,7 @@ def _find_inactive(queue: Item | None) -> Explanation | None:
     if dig(condition, "status") != "False":
         return None
     reason, said = (as_text(dig(condition, key)) for key in ("reason", "message"))
-    return Explanation(f"{_call(queue)} is not active: {said}", _find_way("inactive", reason, queue=_call(queue)))
+    return Explanation(f"{_call(queue)} is not active: {said}", find_way("inactive", reason).format(queue=_call(queue)))
 
 
 def _list_checks(workload: Item) -> Iterator[str]:
@@ -133,14 +132,8 @@ def _find_refused(
         return None
     names = list(_list_holders(queue, ours)) if queue else []
     who = f"{join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}" if names else "others"
-    way = _find_way("refused", said, queue=_call(queue), who=who)
+    way = find_way("refused", said).format(queue=_call(queue), who=who)
     return Explanation(f"Kueue does not start {_name(workload)}: {said}", way)
-
-
-def _find_way(table: str, said: str, **names: str) -> str:
-    """What helps against the words of a condition; the last row is for all others."""
-    way: str = next(way for word, way in schemastore.load("kueue/ways.json")[table].items() if word in said)
-    return way.format(**names)
 
 
 def _list_holders(queue: Item, ours: Iterable[Item]) -> Iterator[str]:

@@ -11,42 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Any, Final
 
-from krmfn.forecast.voices import Explanation, Told
+from krmfn.forecast.voices import Explanation, Told, find_way
 from krmfn.krm.item import Item
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
+from krmfn.releases import schemastore
 
-_IMAGE: Final = "Correct the name of the image, or give the pods imagePullSecrets that may read it."
-#: Why a container waits that does not start by itself, and what helps.
-_WAITING: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"), _IMAGE),
-    **dict.fromkeys(("ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"), _IMAGE),
-    "CreateContainerConfigError": "Create the Secret or ConfigMap that is missing, in the namespace of the pod.",
-    **dict.fromkeys(
-        ("CreateContainerError", "RunContainerError", "PreStartHookError", "PostStartHookError"),
-        "Correct the command, the mounts or the devices of the container.",
-    ),
-}
 _MEMORY: Final = "Raise the memory limit of the container, or let it use less."
-#: Words of events that say why a pod that has a node does not start, and what helps.
-_POD_EVENTS: Final[Mapping[str, str]] = {
-    "FailedMount": "Create what the volume names, or correct its name.",
-    "FailedAttachVolume": "Free the volume from the node that has it, or wait until it is.",
-    "FailedCreatePodSandBox": "Check the network of the node: its CNI plugin, and free addresses.",
-    "NetworkNotReady": "Check the network of the node: its CNI plugin.",
-}
-#: What in the words of a refused creation says who refuses, and what helps.
-_REFUSED: Final[Mapping[str, str]] = {
-    "exceeded quota": "Raise the quota, or lower what the pods request.",
-    "failed quota": "Give the pods the requests or limits that the quota counts.",
-    "failed calling webhook": "Make the webhook's service answer, or remove its configuration.",
-    "admission webhook": "Change the pods so that the webhook allows them.",
-    "violates PodSecurity": "Change the securityContext of the pods, or the labels of the namespace.",
-    "per Container is": "Keep the requests and limits of the pods within the LimitRange.",
-    "serviceaccount": "Create the ServiceAccount in the namespace of the pods.",
-    "is being terminated": "Wait until the namespace is gone, or use another one.",
-    "no PriorityClass": "Create the PriorityClass, or correct priorityClassName.",
-}
 #: Conditions with which an object is over, those of a failure and those of success.
 _FAILED: Final = ("Failed", "FailureTarget")
 _COMPLETE: Final = ("Complete", "Completed", "Succeeded", "Finished")
@@ -101,8 +72,7 @@ def find_refused(objects: Iterable[Item], told: Sequence[Told]) -> Explanation |
         if kind == "ReplicaFailure"
     ]
     for kind, name, text in said[-1:]:
-        way = next((way for words, way in _REFUSED.items() if words in text), "Change what is refused.")
-        return Explanation(f"{kind} {name} cannot create its pods: {text}", way)
+        return Explanation(f"{kind} {name} cannot create its pods: {text}", find_way("creation", text))
     return None
 
 
@@ -137,9 +107,8 @@ def _find_waiting(pod: Item) -> Explanation | None:
     for container in _list_containers(pod):
         waiting = as_mapping(dig(container, "state", "waiting"))
         reason = as_text(waiting.get("reason"))
-        if reason in _WAITING:
-            text = f"Pod {pod.name}, container {container.get('name')}: {_join_reason(waiting)}"
-            return Explanation(text, _WAITING[reason])
+        if way := schemastore.load("ways.json")["waiting"].get(reason):
+            return Explanation(f"Pod {pod.name}, container {container.get('name')}: {_join_reason(waiting)}", way)
     return None
 
 
@@ -176,8 +145,9 @@ def _find_event(told: Sequence[Told], pod: Item) -> Explanation | None:
     """What the kubelet says of a pod that it cannot start."""
     if not any(dig(each, "state", "waiting") for each in _list_containers(pod)) and _phase(pod) != "Pending":
         return None
-    text = _find_newest(told, pod, tuple(_POD_EVENTS))
-    return Explanation(f"Pod {pod.name}: {text}", _POD_EVENTS[text.partition(":")[0]]) if text else None
+    ways = schemastore.load("ways.json")["events"]
+    text = _find_newest(told, pod, tuple(ways))
+    return Explanation(f"Pod {pod.name}: {text}", ways[text.partition(":")[0]]) if text else None
 
 
 def _find_newest(told: Sequence[Told], pod: Item, reasons: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from krmfn.krm.item import Item
 from krmfn.model.values import as_list, as_text, dig
+from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import NAMED
 
@@ -25,6 +26,12 @@ class Told(NamedTuple):
     kind: str
     name: str
     text: str
+
+
+def find_way(table: str, said: str) -> str:
+    """What helps against something that was said; empty where nobody knows."""
+    ways: Mapping[str, str] = schemastore.load("ways.json")[table]
+    return next((way for words, way in ways.items() if words in said), "")
 
 
 def group_said(said: Iterable[Told]) -> Iterator[str]:
@@ -83,9 +90,10 @@ def read_refusals(item: Item) -> Iterator[Explanation]:
     """Of conditions whose reason says that waiting does not help."""
     for condition in as_list(dig(item.value, "status", "conditions")):
         kind, reason = (NAMED.get(word, word) for word in (as_text(dig(condition, key)) for key in ("type", "reason")))
-        way = _REFUSALS.get(reason)
+        ways = schemastore.load("ways.json")["groups"]
+        way = ways.get(reason)
         if "should have the same" in as_text(dig(condition, "message")):  # how 1.37 says it
-            way = _REFUSALS["PodGroupError"]
+            way = ways["PodGroupError"]
         if way and kind in _CONDITIONS and dig(condition, "status") == "False":
             text = as_text(dig(condition, "message")) or "it gives no reason"
             yield Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
@@ -110,9 +118,3 @@ _STUCK: Final = frozenset(
         *(("Unschedulable", "True"), ("UnschedulableOnNodePool", "True")),
     )
 )
-#: Reasons of the types of scheduling.k8s.io (1.38) after which a scheduling cycle is not enough, and what helps.
-_REFUSALS: Final[Mapping[str, str]] = {
-    "PodGroupError": "Give all pods and groups of the gang one scheduler, one priority and one preemption policy.",
-    "CompositePodGroupError": "Correct the parents of the groups, and give the whole tree one priority and one policy.",
-    "SchedulerError": "Check the log of the scheduler that the pods name.",
-}

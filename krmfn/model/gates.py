@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Note
 from krmfn.model.wording import join
+from krmfn.releases import schemastore
 from krmfn.releases.gates import list_needed
 from krmfn.releases.release import GROUP, Release
-
-_WAYS_OUT: Final[Mapping[str, str]] = {
-    "TopologyAwareWorkloadScheduling": "Turn the feature gate on, or use granularity Cluster without a topology key.",
-    "CompositePodGroup": (
-        "Turn the feature gate on (it requires TopologyAwareWorkloadScheduling), or use granularity Cluster."
-    ),
-    "WorkloadAwarePreemption": "Turn the feature gate on, or remove the disruption mode.",
-}
 
 
 def check_gates(release: Release, objects: Iterable[Mapping[str, Any]], given: Mapping[str, bool]) -> Iterator[Note]:
@@ -29,7 +22,8 @@ def check_gates(release: Release, objects: Iterable[Mapping[str, Any]], given: M
             message = (
                 f"the gang needs the feature gate {gate}, which is off in kubernetes.featureGates or --feature-gates"
             )
-            yield Note("gate-off", (), message, False, True, _WAYS_OUT.get(gate, "Turn the feature gate on."))
+            hint = schemastore.load("ways.json")["gates"].get(gate, "Turn the feature gate on.")
+            yield Note("gate-off", (), message, False, True, hint)
 
 
 def note_gates(

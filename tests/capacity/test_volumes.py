@@ -8,9 +8,9 @@ import pytest
 
 from krmfn.capacity import Obeyed, prove, volumes
 from krmfn.catalogue import RULES
-from krmfn.checks.scheduler.fit import LIMITS, WAYS_OUT
 from krmfn.config import read_settings
 from krmfn.krm import Item
+from krmfn.releases.schemastore import load
 from krmfn.survey.counting import count_all
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -134,10 +134,10 @@ def test_every_reason_of_a_node_has_a_way_out() -> None:
 
     reasons = {filters.CORDONED, filters.TAINTED, filters.UNMATCHED, filters.SPREAD, filters.APART, filters.SLOTS}
     reasons |= {filters.PORTS, filters.FULL, volumes.UNREACHABLE, volumes.UNZONED, volumes.UNBINDABLE}
-    assert reasons == set(WAYS_OUT)
+    assert reasons == set(load("ways.json")["nodes"])
 
 
 def test_what_limits_a_gang_is_told_without_topology_keys() -> None:
     """Anti-affinity and spread bind in every release, also where the gate for the groups' own keys is off."""
-    for _, _, rule, _ in LIMITS.values():
-        assert not RULES[rule].needs, rule
+    for limit in load("ways.json")["limits"].values():
+        assert not RULES[limit["rule"]].needs, limit

@@ -15,6 +15,7 @@ from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Path
+from krmfn.releases import schemastore
 from krmfn.survey.census import Census, once
 
 if TYPE_CHECKING:
@@ -126,36 +127,12 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
             none = f"remove the request for {name} (now {asked}), or add nodes that have it"
             hints.append(less if str(given) != "0" else none)
         else:
-            hints.append(WAYS_OUT[reason])
+            hints.append(schemastore.load("ways.json")["nodes"][reason])
     hint = f"{'; '.join(hints) or 'add nodes'}."
     most = max(reasons, key=lambda reason: reasons[reason], default="")
     path = (*template.spec_path, *_place(most, template.spec))
     id = "pod-too-large" if large else "no-node-for-pod"
     return Finding(template.item, path, message, hint=hint[0].upper() + hint[1:], rule=id)
-
-
-#: What to change, by the reason that a node gives.
-WAYS_OUT: Final = {
-    "Too many pods": "raise the nodes' limit of pods",
-    "node(s) were unschedulable": "uncordon nodes (kubectl uncordon)",
-    "node(s) had untolerated taint(s)": "tolerate the taint in the pod template, or remove it from the nodes",
-    "node(s) didn't match Pod's node affinity/selector": (
-        "change nodeSelector or node affinity to labels that nodes have"
-    ),
-    "node(s) didn't have free ports for the requested pod ports": (
-        "use another hostPort, or remove hostPort and hostNetwork"
-    ),
-    "node(s) exceed max volume count": "give the pod fewer volumes of this driver, or add nodes that attach more",
-    "node(s) didn't match PersistentVolume's node affinity": "use volumes that the other nodes can reach",
-    "node(s) had no available volume zone": "use volumes of the zones that the other nodes are in",
-    "node(s) didn't find available persistent volumes to bind": (
-        "create volumes of the claim's storage class, size and access mode for the other nodes"
-    ),
-    "node(s) didn't match pod topology spread constraints (missing required label)": (
-        "spread over a label that the nodes have"
-    ),
-    "node(s) didn't match pod affinity rules": "use a topologyKey that the nodes have",
-}
 
 
 def _place(reason: str, spec: Mapping[str, Any]) -> Path:
@@ -234,75 +211,19 @@ def _spell_bound(obstacle: Obstacle, _: Census) -> Finding:
     assert bound is not None
     template = kind.template
     where = f"in one domain of {obstacle.key}" if obstacle.key else "in the cluster"
-    limit, path, id, hint = LIMITS[bound.cause]
+    limit = schemastore.load("ways.json")["limits"][bound.cause]
     fits = f"at most {bound.pods} of the {kind.pods} pods fit {where}"
-    message = f"{fits}: {limit.format(key=bound.key)}; {_consequence(obstacle)}"
-    if bound.cause == "port" and obstacle.key == "kubernetes.io/hostname":
-        id = "topology-host-ports"
+    message = f"{fits}: {limit['words'].format(key=bound.key)}; {_consequence(obstacle)}"
+    by_host = bound.cause == "port" and obstacle.key == "kubernetes.io/hostname"
+    id = "topology-host-ports" if by_host else limit["rule"]
     place = (bound.place,) if bound.cause in ("apart", "together", "spread", "host") else ()
     current = template.pods if bound.cause == "room" else obstacle.key or bound.key or None
-    return Finding(template.item, (*template.spec_path, *path, *place), message, current, hint=hint, rule=id)
+    return Finding(
+        template.item, (*template.spec_path, *limit["path"], *place), message, current, hint=limit["way"], rule=id
+    )
 
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_APART: Final = ("affinity", "podAntiAffinity", _REQUIRED)
-#: What limits the pods of a kind: words, path in the spec, rule, way out.
-LIMITS: Final[Mapping[str, tuple[str, Path, str, str]]] = {
-    "room": (
-        "the others do not fit",
-        ("containers",),
-        "nodes-too-small",
-        "Add nodes, or make the gang or its pods smaller.",
-    ),
-    "host": (
-        "required anti-affinity lets only one run on a node",
-        _APART,
-        "one-pod-per-node",
-        "Add nodes, or let pods share a node.",
-    ),
-    "port": (
-        "each takes the same port of its node",
-        ("containers",),
-        "one-pod-per-node",
-        "Add nodes, or remove hostPort and hostNetwork.",
-    ),
-    "apart": (
-        "required anti-affinity lets only one run in a domain of {key}",
-        _APART,
-        "topology-anti-affinity",
-        "Prefer the anti-affinity instead of requiring it, or use a finer key for it.",
-    ),
-    "together": (
-        "required affinity keeps them in one domain of {key}",
-        ("affinity", "podAffinity", _REQUIRED),
-        "nodes-too-small",
-        "Use a coarser topologyKey, or prefer the affinity instead of requiring it.",
-    ),
-    "spread": (
-        "the spread over {key} allows no more",
-        ("topologySpreadConstraints",),
-        "topology-spread",
-        "Raise maxSkew, spread over another key, or use whenUnsatisfiable: ScheduleAnyway.",
-    ),
-    "device": (
-        "the cluster has no more devices for their claims",
-        ("resourceClaims",),
-        "nodes-too-small",
-        "Add nodes with devices, or make the gang smaller.",
-    ),
-    "claim": (
-        "they share a claim of devices that are on one node",
-        ("resourceClaims",),
-        "nodes-too-small",
-        "Use a claim for each pod (resourceClaimTemplateName), or make the pods small enough for one node.",
-    ),
-    "volume": (
-        "they share a claim that serves one pod (ReadWriteOncePod)",
-        ("volumes",),
-        "volume-shared",
-        "Use ReadWriteMany, or a claim for each pod.",
-    ),
-}
 
 
 def _spell_resource(obstacle: Obstacle, _: Census) -> Finding:
