@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of, name_of
+from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import merge_gates, read_node_groups, read_programs
 from krmfn.survey.cutting import CONTAINERS, Cutter, list_ports
@@ -21,17 +22,6 @@ from krmfn.survey.facts import is_daemon, list_running, read_resources
 Value = Mapping[str, Any]
 #: Labels that have a value of its own on every node.
 _PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
-_OTHERS: Final = (
-    *("ResourceQuota", "LimitRange", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "RuntimeClass"),
-    *("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ServiceAccount", "Namespace"),
-    *("CSINode", "DeviceTaintRule"),
-    *("Queue", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "ConfigMap", "Secret"),
-    *("AdmissionCheck", "Topology", "WorkloadPriorityClass", "ClusterTrainingRuntime", "TrainingRuntime", "NodePool"),
-)
-#: Of these the names are read, and the keys of their data.
-_NAMED: Final = ("ServiceAccount", "Namespace", "ConfigMap", "Secret")
-#: Of these the state matters, too.
-_STATES: Final = ("PersistentVolume", "PersistentVolumeClaim", "ResourceClaim", "Queue")
 _PROGRAM: Final = ("command", "args", "image", "lifecycle")
 _FIELDS: Final = (
     *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "spec"),
@@ -72,14 +62,15 @@ def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | Non
             group for group in by_kind["PodGroup"] if as_text(group.get("apiVersion")).startswith("scheduling.k8s")
         ]
         found["podGroups"] = ["/".join(key_of(group)) for group in groups]
+    kinds = {kind: row for kind, row in schemastore.load("cluster.json")["kinds"].items() if "keeps" in row}
     shrunk = [
-        *(_shrink(item, pods) for kind in _OTHERS for item in by_kind.get(kind, ())),
+        *(_shrink(item, row["keeps"], pods) for kind, row in kinds.items() for item in by_kind.get(kind, ())),
         *(_shrink_schema(item) for item in by_kind.get("CustomResourceDefinition", ())),
         *map(cutter.cut_pod, kept),
     ]
     if shrunk:
         found["items"] = shrunk
-    listed = {kind for kind in by_kind if kind in _OTHERS or (kind == "Pod" and pods)}
+    listed = {kind for kind in by_kind if kind in kinds or (kind == "Pod" and pods)}
     if listed:
         found["listed"] = sorted({*listed, *map(str, as_list(cluster.get("listed")))})
     return found
@@ -142,7 +133,7 @@ def _stays(key: str, value: object, node: Value) -> bool:
     return value != name_of(node) and not key.endswith(_PRIVATE)
 
 
-def _shrink(item: Value, pods: bool) -> Value:
+def _shrink(item: Value, keeps: str, pods: bool) -> Value:
     names = ("name", "namespace", "deletionTimestamp")
     metadata: dict[str, Any] = {key: text for key in names if (text := as_text(dig(item, "metadata", key)))}
     if item.get("kind") in ("Namespace", "PersistentVolume") and dig(item, "metadata", "labels"):
@@ -151,11 +142,11 @@ def _shrink(item: Value, pods: bool) -> Value:
     if marks:
         metadata["annotations"] = {key: value for key, value in marks.items() if key.endswith("/is-default-class")}
     shrunk = {"apiVersion": as_text(item.get("apiVersion")), "kind": item.get("kind"), "metadata": metadata}
-    if item.get("kind") not in _NAMED:
+    if keeps != "names":
         shrunk |= {key: _drop_private(item[key]) for key in _FIELDS if key in item}
     if item.get("kind") == "ResourceQuota" and pods and dig(item, "status", "used"):
         shrunk["status"] = {"used": dig(item, "status", "used")}
-    if item.get("kind") in _STATES and "status" in item:
+    if keeps == "state" and "status" in item:
         shrunk["status"] = item["status"]
     if item.get("kind") in ("ConfigMap", "Secret"):
         held = (key for field in ("data", "binaryData") for key in as_mapping(item.get(field)))

@@ -13,6 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, group_by, key_of
+from krmfn.releases import schemastore
 from krmfn.server.admission import PriorityClass
 
 if TYPE_CHECKING:
@@ -32,47 +33,6 @@ _BUILT_IN: Final[Mapping[str, tuple[int, str, bool]]] = {
     "system-cluster-critical": (2_000_000_000, "PreemptLowerPriority", False),
     "system-node-critical": (2_000_001_000, "PreemptLowerPriority", False),
 }
-#: Where each topic's short spelling lies, and the kind it stands for.
-_TOPICS: Final[Mapping[str, tuple[str, str]]] = {
-    "priorityClasses": ("scheduling.k8s.io", "PriorityClass"),
-    "nodes": ("", "Node"),
-    "resourceQuotas": ("", "ResourceQuota"),
-    "queues": ("scheduling.volcano.sh", "Queue"),
-    "customResourceDefinitions": ("apiextensions.k8s.io", "CustomResourceDefinition"),
-    "podGroups": ("scheduling.k8s.io", "PodGroup"),
-}
-#: What rules look up by name without a topic of its own: kubectl's output is read as it is.
-_OTHERS: Final = (
-    ("", "Namespace"),
-    ("", "Pod"),
-    ("", "PersistentVolumeClaim"),
-    ("", "PersistentVolume"),
-    ("", "LimitRange"),
-    ("", "ServiceAccount"),
-    ("storage.k8s.io", "StorageClass"),
-    ("node.k8s.io", "RuntimeClass"),
-    ("resource.k8s.io", "ResourceClaim"),
-    ("resource.k8s.io", "ResourceClaimTemplate"),
-    ("resource.k8s.io", "ResourceSlice"),
-    ("resource.k8s.io", "DeviceClass"),
-    ("resource.k8s.io", "DeviceTaintRule"),
-    ("storage.k8s.io", "CSINode"),
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-    ("kueue.x-k8s.io", "ClusterQueue"),
-    ("kueue.x-k8s.io", "LocalQueue"),
-    ("kueue.x-k8s.io", "ResourceFlavor"),
-    ("kueue.x-k8s.io", "Cohort"),
-    ("kueue.x-k8s.io", "AdmissionCheck"),
-    ("kueue.x-k8s.io", "Topology"),
-    ("kueue.x-k8s.io", "WorkloadPriorityClass"),
-    ("kueue.x-k8s.io", "Workload"),
-    ("scheduling.run.ai", "Queue"),
-    ("kai.scheduler", "Topology"),
-    ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
-    ("trainer.kubeflow.org", "TrainingRuntime"),
-    ("karpenter.sh", "NodePool"),
-)
 #: Of these the input may have many, and hardly any rule asks: only those of the facts are read.
 _GIVEN: Final = (("", "ConfigMap"), ("", "Secret"))
 
@@ -194,29 +154,31 @@ class Facts(NamedTuple):
 def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Sequence[Item]]) -> Facts:
     """The facts of `cluster` and of the input's own PriorityClasses, quotas, queues and CRDs."""
     given = _gather(cluster)
-    own = {kind: [item.value for item in objects.get(kind, ())] for kind in (*_TOPICS.values(), *_OTHERS)}
+    topics, listed_kinds = _list_topics(), schemastore.load("cluster.json")["kinds"].items()
+    named = [(group, kind) for kind, row in listed_kinds for group in row.get("groups", ())]
+    own = {kind: [item.value for item in objects.get(kind, ())] for kind in (*topics.values(), *named)}
 
     def all_of(topic: str) -> list[Mapping[str, Any]]:
-        return [*given.get(_TOPICS[topic], ()), *own[_TOPICS[topic]]]
+        return [*given.get(topics[topic], ()), *own[topics[topic]]]
 
-    nodes = given.get(_TOPICS["nodes"])
+    nodes = given.get(topics["nodes"])
     queues = all_of("queues")
     schedulers = cluster.get("schedulers")
     crds = all_of("customResourceDefinitions")
     programs, gates = _read_gates(given.get(("", "Pod"), ()), as_mapping(cluster.get("featureGates")))
-    others = {kind: (*given.get(kind, ()), *own.get(kind, ())) for kind in (*_OTHERS, *_GIVEN)}
+    others = {kind: (*given.get(kind, ()), *own.get(kind, ())) for kind in (*named, *_GIVEN)}
     listed = frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster.get("listed"))))
     return Facts(
         priority_classes=_read_classes(all_of("priorityClasses")),
         complete_classes="PriorityClass" in listed,
         nodes=None if nodes is None else tuple(_node(value) for value in nodes),
         quotas=tuple(_quota(value) for value in all_of("resourceQuotas")),
-        queues={_name(value): value for value in queues} if queues or _TOPICS["queues"] in given else None,
-        complete_queues=_TOPICS["queues"] in given,
+        queues={_name(value): value for value in queues} if queues or topics["queues"] in given else None,
+        complete_queues=topics["queues"] in given,
         schemas={_name(value): value for value in crds if dig(value, "spec", "versions")},
         kept_fields={_name(value): as_list(value["keeps"]) for value in crds if "keeps" in value},
         groups=frozenset(
-            (_namespace(value) or DEFAULT_NAMESPACE, _name(value)) for value in given.get(_TOPICS["podGroups"], ())
+            (_namespace(value) or DEFAULT_NAMESPACE, _name(value)) for value in given.get(topics["podGroups"], ())
         ),
         schedulers=frozenset(map(str, schedulers)) if isinstance(schedulers, list) else None,
         gates=gates,
@@ -238,7 +200,7 @@ def read_given_classes(cluster: Mapping[str, Any], own: Iterable[Item]) -> Mappi
     given = [value for value in as_list(cluster.get("items")) if dig(value, "kind") == "PriorityClass"]
     classes = [*given, *(item.value for item in own)]
     short = {topic: cluster[topic] for topic in ("priorityClasses",) if topic in cluster}
-    return _read_classes(_gather({"items": classes, **short}).get(_TOPICS["priorityClasses"], ()))
+    return _read_classes(_gather({"items": classes, **short}).get(_list_topics()["priorityClasses"], ()))
 
 
 def _read_classes(values: Iterable[Mapping[str, Any]]) -> dict[str, PriorityClass]:
@@ -279,13 +241,18 @@ def _merge_pools(pods: Sequence[Mapping[str, Any]], spelled: object) -> list[Map
     return list(pools.values())
 
 
+def _list_topics() -> dict[str, tuple[str, str]]:
+    """Where each topic's short spelling lies, and the group and kind that it stands for."""
+    return {topic: (group, kind) for topic, (group, kind) in schemastore.load("cluster.json")["topics"].items()}
+
+
 def _gather(cluster: Mapping[str, Any]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for value in as_list(cluster.get("items")):
         api_version = as_text(dig(value, "apiVersion"))
         key = (api_version.rpartition("/")[0], as_text(dig(value, "kind")))
         found.setdefault(key, []).append(as_mapping(value))
-    for topic, kind in _TOPICS.items():
+    for topic, kind in _list_topics().items():
         if topic in cluster:
             found.setdefault(kind, []).extend(_spread(topic, cluster[topic]))
     return found

@@ -272,21 +272,22 @@ class Gathering:
 
     def _add(self, step: _Intent, overlay: Overlay, placing: Placing) -> None:
         """The world of a kustomization."""
-        name, key, folder = step.name, step.key, overlay.folder
         try:
             plain = self._read_plain(overlay)
             if plain is None:
-                self._render(name, key, overlay, placing)
+                self._render(step, overlay, placing)
                 return
             if plain.namespace and not (placing.overrides and placing.namespace):
                 placing = placing._replace(namespace=plain.namespace, overrides=True)
-            self._list(name, key, overlay, plain.files, placing, plain.configurations)
+            self._list(step, overlay, plain.files, placing, plain.configurations)
         except NotRendered as reason:
             self._tell(
-                overlay.path, IsTemplate(f"is a template ({reason})") if _is_template(overlay, key, reason) else reason
+                overlay.path,
+                IsTemplate(f"is a template ({reason})") if _is_template(overlay, step.key, reason) else reason,
             )
-            self.missing.add(key)
-            paths = list_named(self._tree, [overlay.value.get("resources"), overlay.value.get("bases")], folder)
+            self.missing.add(step.key)
+            used = [overlay.value.get("resources"), overlay.value.get("bases")]
+            paths = list_named(self._tree, used, overlay.folder)
             files = [ManifestFile(path, self._tree.find(path) or b"") for path in paths if path.endswith(SUFFIXES)]
             # A manifest that is no YAML is perhaps the reason.
             self.problems += [problem for problem in load(sorted(files)).problems if problem.severity == "error"]
@@ -314,15 +315,14 @@ class Gathering:
             return
         folder = Overlay(deployment.folder, deployment.folder, {})
         try:
-            self._list(step.name, step.key, folder, files, deployment.placing, ())
+            self._list(step, folder, files, deployment.placing, ())
         except NotRendered as reason:
             self._tell(deployment.folder, reason)
             self.missing.add(step.key)
 
     def _list(
         self,
-        name: str,
-        key: str,
+        step: _Intent,
         overlay: Overlay,
         files: Sequence[str],
         placing: Placing,
@@ -344,7 +344,7 @@ class Gathering:
                 sources |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
         put_into(placing, items)
         self.worlds.append(
-            World(name, key, items, self._tree, overlay.folder, (), overlay.path, sources, configurations)
+            World(step.name, step.key, items, self._tree, overlay.folder, (), overlay.path, sources, configurations)
         )
 
     def _allow(self, objects: int) -> None:
@@ -380,7 +380,7 @@ class Gathering:
             raise found
         return found
 
-    def _render(self, name: str, key: str, overlay: Overlay, placing: Placing) -> None:
+    def _render(self, step: _Intent, overlay: Overlay, placing: Placing) -> None:
         rendered = self._find_rendered(overlay.folder)
         self._covered |= rendered.copied
         read = load([ManifestFile(RENDERED, substitute(rendered.data, placing.variables))])
@@ -405,7 +405,7 @@ class Gathering:
             self.problems.append(tell("not-rendered", message, FileRef(overlay.path), "info"))
         self.worlds.append(
             World(
-                *(name, key, items, self._tree, overlay.folder, (), overlay.path, sources),
+                *(step.name, step.key, items, self._tree, overlay.folder, (), overlay.path, sources),
                 configurations=rendered.configurations,
                 ran_in=rendered.ran_in,
                 templates=find_templates(items, overlay.folder, rendered.templates),

@@ -70,8 +70,7 @@ def find_deployer(folder: str) -> Deployment | None:
     tree = Disk(folder)
     files = read_tree(tree, os.path.relpath(tree.boundary, tree.here)).files
     read = load([file for file in files if b".toolkit.fluxcd.io/" in file.data or b"argoproj.io/" in file.data])
-    items = [item for file in read.files for item in file.stream.items]
-    found = find_deployments(tree, items, lambda *_: None)
+    found = find_deployments(tree, read.items, lambda *_: None)
     return next((each for each in found if tree.resolve(each.folder) == tree.resolve(folder)), None)
 
 

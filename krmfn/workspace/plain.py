@@ -14,6 +14,7 @@ from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.paths import Path
 from krmfn.model.values import as_list, as_mapping
+from krmfn.releases import schemastore
 from krmfn.workspace.deployers import Placing, substitute
 from krmfn.workspace.overlays import (
     DEEPEST,
@@ -29,15 +30,6 @@ from krmfn.workspace.trees import NotRendered, Tree
 #: The fields that are understood here. configurations: matter when names change, for which there are other fields.
 _LISTING = {"apiVersion", "kind", "metadata", "resources", "configurations", "sortOptions"}
 _HARMLESS = {*_LISTING, "namespace", "transformers"}
-#: Kinds without a namespace, of Kubernetes and of those who schedule.
-_CLUSTER_KINDS = {
-    *("APIService", "AdmissionCheck", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterQueue"),
-    *("ClusterRole", "ClusterRoleBinding", "ClusterTrainingRuntime", "Cohort", "CustomResourceDefinition"),
-    *("DeviceClass", "FlowSchema", "HyperNode", "IngressClass", "MutatingWebhookConfiguration", "Namespace", "Node"),
-    *("PersistentVolume", "PriorityClass", "PriorityLevelConfiguration", "Queue", "ResourceFlavor", "ResourceSlice"),
-    *("RuntimeClass", "StorageClass", "Topology", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
-    *("ValidatingWebhookConfiguration", "VolumeAttachment", "WorkloadPriorityClass"),
-}
 
 
 class Plain(NamedTuple):
@@ -104,7 +96,7 @@ def put_into(placing: Placing, items: Sequence[Item]) -> None:
 def _list_places(placing: Placing, item: Item, accounts: Collection[str]) -> Iterator[Path]:
     """The fields of an object that a namespace is written into. Where it overrides, that is kustomize's transformer: a
     Namespace gets it as its name, and so do the subjects of bindings that are called as one of the `accounts`."""
-    if item.kind not in _CLUSTER_KINDS:
+    if item.kind not in schemastore.load("cluster.json")["withoutNamespace"]:
         if item.namespace != placing.namespace and (placing.overrides or not item.namespace):
             yield ("metadata", "namespace")
     elif placing.overrides and item.kind == "Namespace" and item.name != placing.namespace:
