@@ -34,7 +34,7 @@ _LINE = re.compile(rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?![^ ]) *+)?({_VALUE})? 
 #: A scalar in a flow collection: its characters mean nothing there.
 _WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=*-]*"""
 #: A step through a flow collection: a key, a bracket that opens or a scalar, brackets that close, a comma.
-_STEP = rf"(?:({_NAME})(: ++))?([{{[]|{_WORD})([]}} ]*+)(, *+)?+"
+_STEP = rf"(?:({_NAME})(: ++))?([{{[]|{_WORD})([]}} ]*+)(, *+)?"
 #: What this reader leaves to others is all else: line breaks other than LF, tabs, controls.
 _KNOWN = bytes([10, *range(0x20, 0x7F)])
 MAX_DEPTH = 150
