@@ -31,7 +31,7 @@ def check_projection(part: Object, at: Path, paths: set[str], pod: Setting) -> N
             if not name:
                 pod.required((*at, kind, "name"), _RULE)
             for index, item in enumerate(part[kind].get("items", ())):
-                pod.out += check_part(pod, "items", item, (*at, kind, "items", index), _RULE)
+                pod.out += check_part(pod, "keyToPath", item, (*at, kind, "items", index), _RULE)
                 _claim(item.get("path", ""), name, volume, paths, pod)
     for item in part.get("downwardAPI", {}).get("items", ()):
         check_downward_file(item, (*at, "downwardAPI"), pod)

@@ -101,7 +101,7 @@ def _check_empty_dir(source: Object, at: Path, pod: Setting) -> None:
 def _check_keys(source: Object, at: Path, pod: Setting) -> None:
     """A Secret or a ConfigMap as files."""
     for index, item in enumerate(source.get("items", ())):
-        pod.out += check_part(pod, "items", item, (*at, "items", index), _RULE)
+        pod.out += check_part(pod, "keyToPath", item, (*at, "items", index), _RULE)
 
 
 def _check_downward(source: Object, at: Path, pod: Setting) -> None:
