@@ -39,7 +39,7 @@ CAUSES = {
     ),
     "RayCluster for a scheduler that is not there": (
         "names the scheduler volcano, which has not tried to place it",
-        "make the pods again without schedulerName",
+        "create the pods again without schedulerName",
     ),
 }
 #: Kinds of which every object is asked about.

@@ -83,5 +83,5 @@ def _noted_rules() -> set[str]:
 
 
 def test_rules_are_those_that_are_noted() -> None:
-    """What an annotation asks for is a rule of the configuration, also where only the pods show that it cannot be had."""
+    """What an annotation asks for is a rule of the configuration, also where only the pods show that it cannot be."""
     assert PARTS["sources"].keys() == _noted_rules() - PARTS["config"].keys()
