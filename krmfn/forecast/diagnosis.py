@@ -338,7 +338,7 @@ def _find_untried(pods: _Pods) -> Explanation | None:
         name = as_text(dig(pod.value, "spec", "schedulerName"))
         if name not in ("", DEFAULT_SCHEDULER) and pod not in pods.bound and not any(read_conditions(pod)):
             cause = f"pod {pod.name} names the scheduler {name}, which has not tried to place it"
-            way = f"Check that {name} runs, and that it knows PodGroups, or create the pods again without schedulerName."
+            way = f"Check that {name} runs and knows PodGroups, or create the pods again without schedulerName."
             return Explanation(cause, way)
     return None
 
