@@ -30,10 +30,9 @@ from krmfn.forecast import Outlook
 from krmfn.forecast.admitting import find_line
 from krmfn.krm import Item
 from krmfn.model.wording import join
-from krmfn.pipeline import complete, foresee
+from krmfn.pipeline import foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
-from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.processes import SIMULATORS, SimulatorFailed, find_simulator, simulate
 from krmfn.workspace.world import merge
@@ -69,12 +68,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     views = []
     for world in found.own:
         settings = configurations.find(world, as_cluster=True)
-        items = list(world.items)
-        if not options["as_is"]:
-            items, more = complete(items, settings)
-            kept = judged.judge_results(world, settings, more)
-            results += [(world.name, result) for result in kept if result.severity == "error"]
-        items = add_own_groups(items, settings)
+        items, more = judged.grow(world, settings, options["as_is"])
+        results += [each for each in more if each[1].severity == "error"]
         outlook, asked, unasked = predict(items, settings, options)
         views.append(View(found.name(world), outlook, unasked, asked.get("kueue", "")))
     views = [view for view in views if view.outlook.standings] or views[:1]

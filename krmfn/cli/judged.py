@@ -12,10 +12,12 @@ from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config import Settings
 from krmfn.config.selection import IGNORE
 from krmfn.judging import OF_ABSENCE, Ignores, Judging, list_unused
+from krmfn.krm import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
-from krmfn.pipeline import to_results
+from krmfn.pipeline import complete, to_results
+from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import is_path
 from krmfn.workspace.manifests import LoadedFile, tell
@@ -62,6 +64,18 @@ class Judged:
         pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, results, strict=True)]
         judged = self._judge_world(world, settings, pairs)
         return [(each, result) for each, result in zip(traced, judged, strict=True) if result is not None]
+
+    def grow(
+        self, world: World, settings: Settings, as_is: bool, several: bool = False
+    ) -> tuple[list[Item], list[tuple[str, Result]]]:
+        """The objects of a world with the groups that are generated for them, unless they are taken `as_is`, and with
+        those that the Job controller makes (for `several` see add_own_groups); and what counts of what that has found,
+        with the name of the world. Raises ConfigError."""
+        items, kept = list(world.items), list[Result]()
+        if not as_is:
+            items, told = complete(items, settings)
+            kept = self.judge_results(world, settings, told)
+        return add_own_groups(items, settings, several), [(world.name, result) for result in kept]
 
     def sum_up_ignores(self, words: Sequence[str]) -> Ignores:
         """The ignores, of all whose place is in the paths that `words` name."""

@@ -13,11 +13,9 @@ from krmfn.cli.options import AS_IS, CACHE, COMMON, EXCLUDE, PATHS, RENDERING, V
 from krmfn.cli.reading import read_worlds, say_if_empty, say_if_unasked
 from krmfn.krm.results import Result, Severity
 from krmfn.model.wording import count
-from krmfn.pipeline import complete
 from krmfn.reports.trees import FORMATS, Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
 from krmfn.survey.gangs import list_unasked
-from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.world import merge
 
@@ -58,11 +56,8 @@ def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
     for world in found.worlds:
         settings = configurations.find(world)
         fail_on = "warning" if settings.fail_on == "warning" else fail_on
-        items = list(world.items)
-        if not options["as_is"]:
-            items, more = complete(items, settings)
-            results += [(world.name, result) for result in judged.judge_results(world, settings, more)]
-        items = add_own_groups(items, settings, several=True)
+        items, more = judged.grow(world, settings, options["as_is"], several=True)
+        results += more
         trees = grow(items, settings)
         loose = list_loose(items, trees)
         names = set(loose)

@@ -213,18 +213,16 @@ class Build:
             shop.running.append(self._running)
 
     def _wait(self, running: Background | Renderer) -> bytes:
-        if isinstance(running, Background):
-            return running.end(_MOST_SECONDS)
         try:
             return running.end(_MOST_SECONDS)
         except InputMissing:  # another kustomize than its own, or a build that it did not survive
             self._workshop.renderer.clear()
             self._start()
         finally:
-            if running.is_running:
+            if isinstance(running, Renderer) and running.is_running:
                 self._workshop.idle.append(running)
-        assert self._running is not None
-        return self._wait(self._running)
+        assert isinstance(self._running, Background)  # no renderer is left
+        return self._running.end(_MOST_SECONDS)
 
     def end(self) -> Rendered | NotRendered:
         """What kustomize printed, or why it did not. The copy is gone then."""
