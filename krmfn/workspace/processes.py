@@ -7,12 +7,12 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.sharing import prepare_start
-from krmfn.workspace.trees import MOST_BYTES, InputMissing
+from krmfn.workspace.trees import MOST_BYTES, InputMissing, NotRendered
 from krmfn.workspace.witness import isdir, note
 
 if TYPE_CHECKING:
@@ -29,6 +29,14 @@ _MOST = 4
 _MOST_SECONDS = 360.0
 #: Nobody answers there: what a program would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
+#: By machine: how seccomp(2) knows it, and the number of its socket(2). Both are in the headers of Linux.
+_SOCKETS: Final = {
+    "x86_64": (0xC000003E, 41),
+    "aarch64": (0xC00000B7, 198),
+    "ppc64le": (0xC0000015, 326),
+    "riscv64": (0xC00000F3, 198),
+    "s390x": (0x80000016, 359),
+}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -109,8 +117,9 @@ class Background:
         offline: bool = False,
     ) -> None:
         """Starts it in `folder`; its output goes to files below `root`, which end with it. Where the system can see to
-        it, it gets no more bytes of memory than `most_memory`, writes no larger file than is read, and if it is
-        `offline`, no network at all. Raises InputMissing when there is no such program."""
+        it, it gets no more bytes of memory than `most_memory` and writes no larger file than is read. If it is
+        `offline`, it gets no network on Linux, or raises NotRendered. Raises InputMissing when
+        there is no such program."""
         import subprocess
         import tempfile
 
@@ -125,8 +134,12 @@ class Background:
                 stdin=null,
                 stdout=self._out,
                 stderr=self._err,
-                preexec_fn=_find_cut() if offline else None,  # noqa: PLW1509  # no thread of ours holds a lock then
+                preexec_fn=_cut if offline and sys.platform == "linux" else None,  # noqa: PLW1509  # no lock is held then
             )
+        except subprocess.SubprocessError:  # of what is called before it starts
+            self._close()
+            message = "needs helm without a network, and this system does not let krmfn take it away"
+            raise NotRendered(message, "Use Linux with seccomp, or check the output of helm template.") from None
         except OSError as error:
             self._close()
             raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
@@ -233,16 +246,35 @@ def _limit(process: int, most_memory: int) -> None:
             resource.prlimit(process, resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
 
 
-def _find_cut() -> Callable[[], object] | None:
-    """What a new process calls to be in a new network, where nobody answers: proxies are not asked about this
-    machine's own addresses. As root, or as a user where users may have namespaces (Linux, unshare(2))."""
+def _cut() -> None:
+    """What a new process on Linux calls to have no sockets, ever again: seccomp(2), which needs no rights. It is an
+    error, with which no program starts, if one can be opened all the same."""
     import ctypes
+    import errno
+    import socket
+    import struct
 
-    if sys.platform != "linux":
-        return None
-    network, user = 0x40000000, 0x10000000
-    unshare = ctypes.CDLL(None).unshare
-    return lambda: unshare(network) and unshare(network | user)
+    refuse = 0x50000 | errno.EACCES
+    machine, call = _SOCKETS[os.uname().machine]
+    lines = [
+        (0x20, 0, 0, 4),  # of another architecture, whose calls have other numbers
+        (0x15, 0, 5, machine),
+        (0x20, 0, 0, 0),  # the call: for a socket, for a queue in which one can be asked for, or of x32
+        (0x15, 3, 0, call),
+        (0x15, 2, 0, 425),
+        (0x35, 1, 0, 0x40000000),
+        (0x06, 0, 0, 0x7FFF0000),
+        (0x06, 0, 0, refuse),
+    ]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+    control, nothing = ctypes.CDLL(None).prctl, ctypes.c_ulong(0)
+    control(38, ctypes.c_ulong(1), nothing, nothing, nothing)  # no more rights for what is started
+    control(22, ctypes.c_ulong(2), struct.pack("HP", len(lines), ctypes.addressof(code)))
+    try:
+        socket.socket().close()
+    except PermissionError:
+        return
+    raise OSError(errno.EPERM, "a socket could be opened")
 
 
 def _split(said: bytes) -> list[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.workspace import helm as rendering
+from krmfn.workspace import processes
 from tests.workspace.charts import APPLICATION, helm, make_chart, nest
 from tests.workspace.test_worlds import folder, run, write
 
@@ -161,6 +162,65 @@ def test_helm_itself_gets_nowhere(
     assert json.loads(told.read_text()) == dict.fromkeys(TRIES, 1)
     assert not sprung.exists()
     assert visitors == []
+
+
+#: In the place of helm: leaves a trace, asks for every kind of socket, and connects to the server.
+_SOCKETS = """#!{python}
+import json, socket
+told = []
+for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, socket.AF_NETLINK, socket.AF_PACKET):
+    try:
+        made = socket.socket(family, socket.SOCK_RAW if family > socket.AF_INET6 else socket.SOCK_STREAM)
+        told.append(str(family))
+        if family == socket.AF_INET:
+            made.connect(("127.0.0.1", {port}))
+    except OSError as error:
+        told.append(error.strerror)
+json.dump(told, open({told!r}, "w"))
+"""
+
+
+@pytest.fixture
+def told(folder: Path, monkeypatch: pytest.MonkeyPatch, visitors: list[object]) -> Path:
+    """What such a helm leaves behind. A program `unshare` that fails is on the PATH as well."""
+    path = folder.parent / "told.json"
+    text = _SOCKETS.format(python=sys.executable, port=os.environ["SERVER"].partition(":")[2], told=str(path))
+    write(folder.parent, {"bin/helm": text, "bin/unshare": "#!/bin/sh\nexit 1\n"})
+    for name in ("helm", "unshare"):
+        (folder.parent / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder.parent / "bin"), prepend=os.pathsep)
+    deploy(folder, make_chart(templates__map=_MAP % "b"))
+    return path
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="promised on Linux alone")
+
+
+@linux
+def test_helm_gets_no_socket(
+    told: Path, folder: Path, capsys: pytest.CaptureFixture[str], visitors: list[object]
+) -> None:
+    subprocess.run(["helm"], check=True, timeout=50)
+    assert len(visitors) == 1  # the program connects where it can
+    show(capsys)
+    assert json.loads(told.read_text()) == ["Permission denied"] * 5
+    assert len(visitors) == 1
+
+
+@linux
+@pytest.mark.parametrize("sockets", [{}, {os.uname().machine: (0xC000003E, 999)}], ids=["unknown", "without effect"])
+def test_helm_is_not_run_where_nothing_takes_its_network_away(
+    sockets: dict[str, tuple[int, int]],
+    told: Path,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the system is asked for has no effect, as where it refuses to be asked."""
+    monkeypatch.setattr(processes, "_SOCKETS", sockets)
+    out = show(capsys, "--select", "not-rendered")
+    assert out.count("needs helm without a network, and this system does not let krmfn take it away") == 1
+    assert not told.exists()
 
 
 def test_plugins_are_not_run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
