@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
 from krmfn.config.kinds import use_objects
-from krmfn.judging import Judging
+from krmfn.judging import Judging, leave_out_present
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
@@ -142,9 +142,9 @@ def validate(
     settings = _read_settings(kubernetes, feature_gates, config)
     _refuse_unknown("stage", stages, STAGES)
     _refuse_unknown("update", [update], UPDATES)
-    new, problems = _read(manifests)
+    new, problems = _read(manifests, complete=True)
     use_objects(new.items)
-    old = None if against is None else _read(against)[0].apply(pipeline.run_functions)
+    old = None if against is None else _read(against, complete=True)[0].apply(pipeline.run_functions)
     from krmfn.workspace.pairing import pair
     from krmfn.workspace.world import merge
 
@@ -154,15 +154,13 @@ def validate(
     new = new.apply(pipeline.run_functions)
     states = {id(after): before for before, after in pair(old, new)} if old else {}
     known_definitions = Definitions(new.worlds)
+    found = []
     for world in new.worlds:
         before = states.get(id(world))
         known = settings._replace(is_base=world.is_base, rivals=known_definitions.near(world))
-        found = list(pipeline.find_all(world.items, known, before.items if before else None, stages, update))
-        told = pipeline.to_results(world.trace(finding) for finding in found)
-        pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, told, strict=True)]
-        folder = world.folder if world.name else ""
-        judged = judging.judge(pairs, settings.rules, world.items, folder=folder, unseen=world.unseen)
-        results += [(world.name, result) for result in judged if result is not None]
+        findings = pipeline.find_all(world.items, known, before.items if before else None, stages, update)
+        found.append((world, judging.judge_findings(world, known, findings)))
+    results += [(world.name, result) for world, pairs in leave_out_present(found) for _, result in pairs]
     return Findings(order(merge(results)))
 
 
@@ -194,8 +192,9 @@ def _refuse_unknown(what: str, given: Collection[str], known: Collection[str]) -
             raise ValueError(f"no such {what}: {each}; there are {', '.join(known)}")
 
 
-def _read(manifests: Manifests) -> tuple[Worlds, tuple[Result, ...]]:
-    """The worlds of the manifests: paths as on the command line; objects and bytes belong together."""
+def _read(manifests: Manifests, complete: bool = False) -> tuple[Worlds, tuple[Result, ...]]:
+    """The worlds of the manifests: paths as on the command line; objects and bytes belong together. For `complete` see
+    find_worlds."""
     texts: list[ManifestFile] = []
     paths: list[str] = []
     for each in [manifests] if isinstance(manifests, bytes | Mapping | str | os.PathLike) else manifests:
@@ -203,7 +202,7 @@ def _read(manifests: Manifests) -> tuple[Worlds, tuple[Result, ...]]:
             texts.append(ManifestFile("", each if isinstance(each, bytes) else Item.new(each).text.encode()))
         else:
             paths.append(os.fspath(each))
-    found, given = find_worlds(paths, Rendering()), load(texts)
+    found, given = find_worlds(paths, Rendering(), complete=complete), load(texts)
     problems = (*found.problems, *given.problems)
     for problem in problems:
         if problem.tags.get("rule") == "unreadable" and problem.file:

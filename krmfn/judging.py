@@ -6,6 +6,7 @@ Decides by rule, path, line and object. Knows results and the text of files, no 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,13 +15,18 @@ from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
 from krmfn.config.settings import RULED, Ruling, Rulings
 from krmfn.krm.item import Item, list_holding
+from krmfn.krm.paths import Path
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.model.patterns import is_inside, read_patterns
 from krmfn.model.wording import count, join
+from krmfn.pipeline import to_results
 
 if TYPE_CHECKING:
+    from krmfn.config import Settings
+    from krmfn.model.findings import Finding
     from krmfn.model.patterns import Pattern
+    from krmfn.workspace.world import World
 
 #: Patterns that are compiled where a manifest ignores something.
 _COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
@@ -123,6 +129,26 @@ class Judging:
         decided: dict[object, _Decision] = {}
         return _join_alike([self._judge(ref, result, rulings, annotated, folder, decided) for ref, result in results])
 
+    def judge_world(
+        self, world: World, settings: Settings, pairs: Iterable[tuple[ResourceRef | None, Result]]
+    ) -> list[Result | None]:
+        """As `judge`, for what was found in a world that was read with `settings`."""
+        folder = world.folder if world.name else ""
+        return self.judge(
+            pairs, settings.rules, world.items, lambda item: world.locate(item, _ANNOTATION), folder, world.unseen
+        )
+
+    def judge_findings(
+        self, world: World, settings: Settings, findings: Iterable[Finding], edits: bool = False
+    ) -> list[tuple[Finding, Result]]:
+        """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
+        found = list(findings)
+        traced = [world.trace(finding) for finding in found]
+        results = to_results(traced, edits)
+        pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, results, strict=True)]
+        judged = self.judge_world(world, settings, pairs)
+        return [(each, result) for each, result in zip(traced, judged, strict=True) if result is not None]
+
     def sum_up(self, covers: Callable[[str], bool]) -> Ignores:
         """The ignores. `covers` says whether all of a folder was checked."""
         unused = [each for each, folder in self._known.items() if each not in self._used and covers(folder)]
@@ -202,6 +228,26 @@ class Judging:
                 ignore = found[item.ref] = Ignore(rules, f"the annotation {IGNORE}", locate(item))
                 self._known.setdefault(ignore, "")
         return found
+
+
+def leave_out_present(
+    found: Sequence[tuple[World, list[tuple[Finding, Result]]]],
+) -> list[tuple[World, list[tuple[Finding, Result]]]]:
+    """The findings of worlds, without those of an object that misses what one of its alternatives has."""
+    if not any(finding.rule in OF_ABSENCE for _, findings in found for finding, _ in findings):
+        return list(found)
+    written = [(world, findings) for world, findings in found if not world.name]
+    homes = Counter(id(item) for world, _ in written for item in world.items)
+    missed = Counter(_identify(finding) for _, findings in written for finding, _ in findings)
+
+    def is_there(finding: Finding) -> bool:
+        return finding.rule in OF_ABSENCE and missed[_identify(finding)] < homes[id(finding.item)]
+
+    return [(world, [pair for pair in findings if world.name or not is_there(pair[0])]) for world, findings in found]
+
+
+def _identify(finding: Finding) -> tuple[int, str, Path]:
+    return id(finding.item), finding.rule, finding.path
 
 
 def list_unused(parts: Sequence[Ignores]) -> list[Ignore]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config import Settings
-from krmfn.config.selection import IGNORE
-from krmfn.judging import OF_ABSENCE, Ignores, Judging, list_unused
+from krmfn.judging import Ignores, Judging, list_unused
 from krmfn.krm import Item
-from krmfn.krm.paths import Path
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
-from krmfn.pipeline import complete, to_results
+from krmfn.pipeline import complete
 from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import is_path
@@ -52,18 +49,13 @@ class Judged:
         """What counts of what generating a world has found. Raises ConfigError."""
         results = list(results)
         pairs = [(each.ref, world.settle(named)) for each, named in zip(results, world.rename(results), strict=True)]
-        return [result for result in self._judge_world(world, settings, pairs) if result is not None]
+        return [result for result in self._judging.judge_world(world, settings, pairs) if result is not None]
 
     def judge_findings(
         self, world: World, settings: Settings, findings: Iterable[Finding], edits: bool
     ) -> list[tuple[Finding, Result]]:
         """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
-        found = list(findings)
-        traced = [world.trace(finding) for finding in found]
-        results = to_results(traced, edits)
-        pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, results, strict=True)]
-        judged = self._judge_world(world, settings, pairs)
-        return [(each, result) for each, result in zip(traced, judged, strict=True) if result is not None]
+        return self._judging.judge_findings(world, settings, findings, edits)
 
     def grow(
         self, world: World, settings: Settings, as_is: bool, several: bool = False
@@ -86,35 +78,8 @@ class Judged:
 
         return self._judging.sum_up(covers)
 
-    def _judge_world(self, world: World, settings: Settings, pairs: Iterable[Any]) -> list[Result | None]:
-        folder = world.folder if world.name else ""
-        annotation = ("metadata", "annotations", IGNORE)
-        return self._judging.judge(
-            pairs, settings.rules, world.items, lambda item: world.locate(item, annotation), folder, world.unseen
-        )
-
 
 def tell_unused(parts: Sequence[Ignores]) -> list[Result]:
     """The ignores that ignore nothing in any part of a run."""
     unused = [(*ignore.explain(), ignore.place) for ignore in list_unused(parts)]
     return [tell("ignore-unused", message, place, hint=hint) for message, hint, place in unused]
-
-
-def leave_out_present(
-    found: Sequence[tuple[World, list[tuple[Finding, Result]]]],
-) -> list[tuple[World, list[tuple[Finding, Result]]]]:
-    """The findings of worlds, without those of an object that misses what one of its alternatives has."""
-    if not any(finding.rule in OF_ABSENCE for _, findings in found for finding, _ in findings):
-        return list(found)
-    written = [(world, findings) for world, findings in found if not world.name]
-    homes = Counter(id(item) for world, _ in written for item in world.items)
-    missed = Counter(_identify(finding) for _, findings in written for finding, _ in findings)
-
-    def is_there(finding: Finding) -> bool:
-        return finding.rule in OF_ABSENCE and missed[_identify(finding)] < homes[id(finding.item)]
-
-    return [(world, [pair for pair in findings if world.name or not is_there(pair[0])]) for world, findings in found]
-
-
-def _identify(finding: Finding) -> tuple[int, str, Path]:
-    return id(finding.item), finding.rule, finding.path

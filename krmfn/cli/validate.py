@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.judged import Judged, leave_out_present, tell_unused
+from krmfn.cli.judged import Judged, tell_unused
 from krmfn.cli.options import (
     BASELINE,
     CACHE,
@@ -42,6 +42,7 @@ from krmfn.cli.reading import (
     share,
 )
 from krmfn.config import Settings
+from krmfn.judging import leave_out_present
 from krmfn.krm.item import Item
 from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import krmfn
 from krmfn.cli.entry import main
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 from tests.e2e.tools import require_kustomize
@@ -103,7 +104,9 @@ def test_what_an_alternative_has_is_not_missing(folder: Path, capsys: pytest.Cap
     one, two = (f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: set-up}}\ndata: {{a: {each}}}\n" for each in "bc")
     write(folder, {"a.yaml": one, "b.yaml": f"{two}---\n{GROUP}", "job.yaml": LINKED})
     assert "[group-missing]" not in run(capsys, "validate", ".")[1]
+    assert not krmfn.validate(".").of("group-missing")
     write(folder, {"b.yaml": two})
+    assert krmfn.validate(".").of("group-missing")
     assert "[group-missing]" in run(capsys, "validate", ".")[1]
 
 
