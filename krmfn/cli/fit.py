@@ -27,12 +27,12 @@ from krmfn.cli.options import (
 from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.config import Settings
 from krmfn.forecast import Outlook
-from krmfn.forecast.admitting import find_line
 from krmfn.krm import Item
 from krmfn.model.wording import join
 from krmfn.pipeline import foresee
 from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import FORMATS, render_outlooks
+from krmfn.survey.kueue import find_line
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.processes import SIMULATORS, SimulatorFailed, find_simulator, simulate
 from krmfn.workspace.world import merge

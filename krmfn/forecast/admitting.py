@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from krmfn.forecast.question import Ask, list_stored
-from krmfn.forecast.queued import KUEUE, explain_workload
+from krmfn.forecast.queued import explain_workload
 from krmfn.forecast.roster import Roster, find_role, list_parts
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_mapping, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang
+from krmfn.survey.cutting import Cutter
 from krmfn.survey.groups import Group
+from krmfn.survey.kueue import KUEUE, read_configuration, shrink
 
 Value = Mapping[str, Any]
-_NEWEST: Final = "0.19"
-_SETTINGS: Final = "controller_manager_config.yaml"
 #: In this order: what has quota already comes before the queues, so that nothing else gets it.
 _KINDS: Final = (
     *("Topology", "ResourceFlavor", "WorkloadPriorityClass", "AdmissionCheck", "Cohort", "Workload", "ClusterQueue"),
@@ -66,14 +66,6 @@ def list_queued(census: Census) -> list[Item]:
     return [item for item in census.objects if known and item.labels.get(KUEUE_QUEUE) and census.templates_of(item)]
 
 
-def find_line(cluster: Value) -> str:
-    """The minor version of the Kueue whose Deployment a dump has, by its image; the newest one without."""
-    made = (value for value in as_list(cluster.get("items")) if dig(value, "kind") == "Deployment")
-    boxes = (box for value in made for box in as_list(dig(value, "spec", "template", "spec", "containers")))
-    images = (as_text(dig(box, "image")).partition("@")[0].rpartition("/kueue:v") for box in boxes)
-    return next((".".join(tag.split(".")[:2]) for _, found, tag in images if found), _NEWEST)
-
-
 def admit(census: Census, roster: Roster, simulator: Ask) -> dict[int, Admission]:
     """What Kueue decides about the jobs in its queues, by their identity."""
     jobs = list_queued(census)
@@ -105,15 +97,15 @@ def _make_question(census: Census, roster: Roster, jobs: list[Value]) -> dict[st
     by_topology, complete = bool(facts.objects(KUEUE, "Topology")), facts.lists_all("Namespace")
     values = [value for value in list_stored(facts, set()) if by_topology or value["kind"] != "Node"]
     values += [pod.value for pod in roster.bound if by_topology and pod.template is None]
-    for value in (dict(each) for kind in _KINDS for each in facts.objects(KUEUE, kind)):
+    stored = {kind: facts.objects(KUEUE, kind) for kind in _KINDS}
+    stored["Workload"] = tuple(shrink(stored["Workload"], Cutter().cut_pod))  # what facts keep: both say the same
+    for value in (dict(each) for kind in _KINDS for each in stored[kind]):
         if value["kind"] == "ClusterQueue" and not complete and dig(value, "spec", "namespaceSelector"):
             value["spec"] = {**value["spec"], "namespaceSelector": {}}
         if value["kind"] == "AdmissionCheck" and "status" not in value:
             value["status"] = {"conditions": [{"type": "Active", "status": "True", "reason": "Active"}]}
         values.append(value)
-    texts = (as_text(dig(value, "data", _SETTINGS)) for value in facts.objects("", "ConfigMap"))
-    given = next((Item.parse(text.encode()).value for text in texts if text), {})
-    settings = {key: value for key, value in given.items() if key != "waitForPodsReady"}
+    settings = next(filter(None, map(read_configuration, facts.objects("", "ConfigMap"))), {})
     return {"configuration": settings or None, "steps": [values], "trials": [{"name": "jobs", "jobs": jobs}]}
 
 

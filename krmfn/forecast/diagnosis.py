@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
 from krmfn.forecast.provisioning import explain_requests
-from krmfn.forecast.queued import KUEUE, explain_workload, is_workload, list_queues
+from krmfn.forecast.queued import explain_workload, is_workload, list_queues
 from krmfn.forecast.roster import is_owner
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
 from krmfn.forecast.starting import find_failed, find_refused, find_unstarted, is_complete
@@ -33,6 +33,7 @@ from krmfn.model.wording import count
 from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, count_pods
+from krmfn.survey.kueue import KUEUE
 from krmfn.survey.owners import find_controller
 
 #: How kubectl abbreviates kinds: `shortNames` of the API server and of the CustomResourceDefinitions of their projects.

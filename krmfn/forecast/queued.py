@@ -7,15 +7,14 @@ Source: Kueue v0.19.2 apis/kueue/v1beta2, pkg/controller/core, pkg/scheduler; re
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from krmfn.forecast.voices import Explanation, find_way
 from krmfn.krm.item import Item
 from krmfn.model.values import as_int, as_list, as_text, dig
 from krmfn.model.wording import join
+from krmfn.survey.kueue import KUEUE
 from krmfn.survey.owners import find_controller
-
-KUEUE: Final = "kueue.x-k8s.io"
 
 
 def is_workload(item: Item) -> bool:

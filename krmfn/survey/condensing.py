@@ -15,6 +15,7 @@ from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of, name_of
 from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
+from krmfn.survey import kueue
 from krmfn.survey.control_plane import merge_gates, read_node_groups, read_programs
 from krmfn.survey.cutting import CONTAINERS, Cutter, list_ports
 from krmfn.survey.facts import is_daemon, list_running, read_resources
@@ -24,7 +25,7 @@ Value = Mapping[str, Any]
 _PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
 _PROGRAM: Final = ("command", "args", "image", "lifecycle")
 _FIELDS: Final = (
-    *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "spec"),
+    *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "value", "spec"),
 )
 
 
@@ -38,6 +39,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | Non
         by_kind.setdefault(as_text(item.get("kind")), []).append(item)
     running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
     kept = [pod for pod in running if not is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
+    workloads = by_kind.get("Workload", ()) if pods else ()
     found: dict[str, Any] = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
     programs = list(read_programs(by_kind.get("Pod", ())))
     gates = merge_gates(programs, as_mapping(cluster.get("featureGates")))
@@ -56,6 +58,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | Non
         }
     if "Node" in by_kind:
         used = {as_text(dig(pod, "spec", "nodeName")) for pod in kept}
+        used.update(*map(kueue.list_hosts, workloads))
         found["nodes"] = [*_count_nodes(by_kind["Node"], running, used), *as_list(cluster.get("nodes"))]
     if "PodGroup" in by_kind:
         groups = [
@@ -66,6 +69,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | Non
     shrunk = [
         *(_shrink(item, row["keeps"], pods) for kind, row in kinds.items() for item in by_kind.get(kind, ())),
         *(_shrink_schema(item) for item in by_kind.get("CustomResourceDefinition", ())),
+        *kueue.shrink((*by_kind.get("Deployment", ()), *workloads), cutter.cut_pod),
         *map(cutter.cut_pod, kept),
     ]
     if shrunk:
@@ -150,7 +154,7 @@ def _shrink(item: Value, keeps: str, pods: bool) -> Value:
         shrunk["status"] = item["status"]
     if item.get("kind") in ("ConfigMap", "Secret"):
         held = (key for field in ("data", "binaryData") for key in as_mapping(item.get(field)))
-        shrunk["data"] = dict.fromkeys(held, "")
+        shrunk["data"] = {**dict.fromkeys(held, ""), **kueue.keep_configuration(item)}
     if item.get("kind") == "PersistentVolume":
         # What the volume is on the outside is nobody's business.
         kept = ("accessModes", "capacity", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")

@@ -1,0 +1,108 @@
+"""What a dump says of Kueue itself: its line, how its manager is configured, and its Workloads; and what of it `facts`
+keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from krmfn.krm.errors import Unreadable
+from krmfn.krm.item import Item
+from krmfn.model.values import as_list, as_mapping, as_text, dig
+
+Value = Mapping[str, Any]
+KUEUE: Final = "kueue.x-k8s.io"
+NEWEST: Final = "0.19"
+#: Other managers have a key of this name, too.
+SETTINGS: Final = "controller_manager_config.yaml"
+#: What of the configuration decides about admissions.
+_DECIDING: Final = (
+    *("apiVersion", "kind", "namespace", "integrations", "fairSharing", "admissionFairSharing", "resources"),
+    *("featureGates", "manageJobsWithoutQueueName", "managedJobsNamespaceSelector"),
+)
+_IDENTITY: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
+_CONDITION: Final = ("type", "status", "reason", "lastTransitionTime")
+_STATUS: Final = ("admission", "requeueState", "admissionChecks", "reclaimablePods", "unhealthyNodes")
+
+
+def find_version(deployment: Value) -> str:
+    """The version of the Kueue that a Deployment runs, by its image; empty if it runs something else."""
+    boxes = as_list(dig(deployment, "spec", "template", "spec", "containers"))
+    images = (as_text(dig(box, "image")).partition("@")[0].rpartition("/kueue:v") for box in boxes)
+    return next((tag for _, found, tag in images if found), "")
+
+
+def find_line(cluster: Value) -> str:
+    """The minor version of the Kueue whose Deployment a dump has; the newest one without."""
+    made = (as_mapping(value) for value in as_list(cluster.get("items")) if dig(value, "kind") == "Deployment")
+    return next((".".join(tag.split(".")[:2]) for tag in map(find_version, made) if tag), NEWEST)
+
+
+def read_configuration(config_map: Value) -> Value:
+    """What of the configuration of Kueue's manager decides about admissions; empty if the ConfigMap has none."""
+    text = as_text(dig(config_map, "data", SETTINGS))
+    try:
+        given = as_mapping(Item.parse(text.encode()).value) if f"config.{KUEUE}" in text else {}
+    except Unreadable:
+        given = {}
+    return {key: given[key] for key in _DECIDING if key in given}
+
+
+def shrink(items: Iterable[Value], cut_pod: Callable[[Value], Value]) -> Iterator[Value]:
+    """Of the Workloads and Deployments of a dump those that say what Kueue decides, and only what it reads."""
+    for item in items:
+        if item.get("kind") == "Deployment":
+            box = {"image": f"kueue/kueue:v{find_version(item)}"}
+            spec = {"template": {"spec": {"containers": [box]}}}
+            if find_version(item):
+                yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": _identify(item), "spec": spec}
+        elif as_text(item.get("apiVersion")).startswith(KUEUE) and not _is_finished(item):
+            yield _shrink_workload(item, cut_pod)
+
+
+def keep_configuration(config_map: Value) -> dict[str, str]:
+    """The data of a ConfigMap that `read_configuration` reads."""
+    given = read_configuration(config_map)
+    return {SETTINGS: json.dumps(given)} if given else {}
+
+
+def list_hosts(workload: Value) -> Iterator[str]:
+    """The values of the last level of the topology that the pods of a Workload are assigned to: nodes, if it is their
+    names."""
+    for assigned in as_list(dig(workload, "status", "admission", "podSetAssignments")):
+        for domain in as_list(dig(assigned, "topologyAssignment", "domains")):  # kueue.x-k8s.io/v1beta1
+            yield from map(as_text, as_list(dig(domain, "values"))[-1:])
+        for part in as_list(dig(assigned, "topologyAssignment", "slices")):
+            for level in as_list(dig(part, "valuesPerLevel"))[-1:]:
+                each = as_mapping(dig(level, "individual"))
+                roots = as_list(each.get("roots")) or [dig(level, "universal")]
+                yield from (f"{each.get('prefix', '')}{root}{each.get('suffix', '')}" for root in roots)
+
+
+def _is_finished(workload: Value) -> bool:
+    conditions = as_list(dig(workload, "status", "conditions"))
+    return any(dig(each, "type") == "Finished" and dig(each, "status") == "True" for each in conditions)
+
+
+def _identify(item: Value) -> dict[str, Any]:
+    metadata = as_mapping(item.get("metadata"))
+    return {key: metadata[key] for key in _IDENTITY if key in metadata}
+
+
+def _shrink_workload(workload: Value, cut_pod: Callable[[Value], Value]) -> Value:
+    metadata, given = _identify(workload), as_mapping(workload.get("metadata"))
+    for field in ("labels", "annotations"):
+        marks = {key: text for key, text in as_mapping(given.get(field)).items() if KUEUE in key}
+        metadata |= {field: marks} if marks else {}
+    metadata |= {"ownerReferences": given["ownerReferences"]} if "ownerReferences" in given else {}
+    spec = dict(as_mapping(workload.get("spec")))
+    spec["podSets"] = [
+        {**as_mapping(pods), "template": {"spec": cut_pod(as_mapping(dig(pods, "template")))["spec"]}}
+        for pods in as_list(spec.get("podSets"))
+    ]
+    told = as_mapping(workload.get("status"))
+    status: dict[str, Any] = {key: told[key] for key in _STATUS if key in told}
+    rows = map(as_mapping, as_list(told.get("conditions")))
+    status["conditions"] = [{key: row[key] for key in _CONDITION if key in row} for row in rows]
+    return {**workload, "metadata": metadata, "spec": spec, "status": status}
