@@ -24,7 +24,7 @@ from krmfn.cli.options import (
 )
 from krmfn.cli.reading import find_rendered, miss_state, read_definitions, read_worlds, share
 from krmfn.config import Settings
-from krmfn.forecast.standing import Outlook
+from krmfn.forecast.standing import PREEMPTED, Outlook, Standing
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.pipeline import complete
@@ -175,10 +175,16 @@ def _compare(old: Outlook | None, new: Outlook) -> Iterator[Shift]:
         same = was and now and was.verdict == now.verdict and (now.verdict != "grows" or was.why == now.why)
         if same and not (new.key and places[0] != places[1]):
             continue
-        harmful = now is not None and now.verdict == "never"
+        harmful = now is not None and (now.verdict == "never" or _is_stopped(was, now))
         why, way_out = (now.why, now.way_out) if now and now.verdict != "runs" else ("", "")
         past, present = (MEANINGS[each.verdict] if each else "" for each in (was, now))
         yield Shift(name, past, present, why, way_out, harmful, new.key, *places)
+
+
+def _is_stopped(was: Standing | None, now: Standing) -> bool:
+    """Whether a gang that ran has to make room for others."""
+    gone = any(place.message == PREEMPTED for place in now.places)
+    return gone and was is not None and was.verdict == "runs" and now.verdict != "runs"
 
 
 def _plan(old: State | None, new: State, options: Mapping[str, Any]) -> Sequence[Entry]:

@@ -127,5 +127,6 @@ def obey(roster: Roster, admissions: Mapping[int, Admission], census: Census) ->
             assigned[pod.name] = {**given["labels"], **place}, given["tolerations"]
     gone = {tuple(each.split("/")[::2]) for admission in admissions.values() for each in admission.told["preempts"]}
     labels = ((pod, as_mapping(dig(pod.value, "metadata", "labels")).values()) for pod in roster.bound)
-    bound = tuple(pod for pod, values in labels if not any((pod.name.split("/")[0], each) in gone for each in values))
-    return roster._replace(bound=bound, assigned=assigned), waits
+    out = {pod.name for pod, values in labels if any((pod.name.split("/")[0], each) in gone for each in values)}
+    bound = tuple(pod for pod in roster.bound if pod.name not in out)
+    return roster._replace(bound=bound, assigned=assigned, evicted=tuple(sorted(out))), waits

@@ -15,7 +15,7 @@ from krmfn.forecast.granted import list_untold
 from krmfn.forecast.loads import find_key, list_loads
 from krmfn.forecast.question import Ask, ask
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name, list_parts
-from krmfn.forecast.standing import ELSEWHERE, GROWS, Outlook, Place, Standing, Verdict
+from krmfn.forecast.standing import ELSEWHERE, GROWS, PREEMPTED, Outlook, Place, Standing, Verdict
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
@@ -92,7 +92,7 @@ def forecast(
     release = str(settings.release) if results else ""
     facts = census.facts
     key = find_key(facts, ordered)
-    gone = tuple(results.get("together 0", {}).get("preempted", ()))
+    gone = (*results.get("together 0", {}).get("preempted", ()), *roster.evicted)
     bound = [pod for pod in roster.bound if pod.name not in gone]
     loads = None if facts.nodes is None else list_loads(facts, ordered, bound, loose, key)
     return Outlook(tuple(ordered), loads, key, loose, release, gone, bool(list_queued(census)))
@@ -336,7 +336,7 @@ def _pods_of(tree: _RootedTree, roster: Roster, bound: bool = False) -> list[Pod
 def _starts(tree: _RootedTree, result: Mapping[str, Any], roster: Roster, census: Census, trees: bool) -> bool:
     """Whether the quorums are met, from the leaves up to the root; pods that make room for others do not count."""
     started: dict[int, int] = {}
-    placed, gone = result["pods"], result.get("preempted", ())
+    placed, gone = result["pods"], {*result.get("preempted", ()), *roster.evicted}
     for gang in tree.gangs:
         bound = sum(pod.name not in gone for pod in roster.pods_of(gang.templates, bound=True))
         bound += sum(bool(placed.get(pod.name, {}).get("node")) for pod in roster.pods_of(gang.templates))
@@ -365,9 +365,9 @@ def _judge(
     name = _name(tree)
     groups = tuple({_key(gang.group): gang.group for gang in tree.gangs if gang.group.path}.values())
     first = results.get("together 0", {}).get("pods", {})
-    gone = results.get("together 0", {}).get("preempted", ())
+    gone = {*results.get("together 0", {}).get("preempted", ()), *roster.evicted}
     staying = (
-        Place(pod, "", "preempted") if pod.name in gone else Place(pod, pod.node)
+        Place(pod, "", PREEMPTED) if pod.name in gone else Place(pod, pod.node)
         for pod in _pods_of(tree, roster, bound=True)
     )
     places = (*staying, *(_place(pod, first, refused) for pod in _pods_of(tree, roster)))
@@ -390,7 +390,7 @@ def _judge(
     else:
         alone = _trials_alone(tree, roster, results)
         starts = [_starts(tree, result, roster, census, trees) for result in alone]
-        lost = not starts and any(place.message == "preempted" for place in places)
+        lost = not starts and any(place.message == PREEMPTED for place in places)
         verdict = "waits" if lost or (starts and all(starts)) else "depends" if any(starts) or lonely else "never"
         if verdict == "never" and alone:
             placed_alone = alone[0]["pods"]

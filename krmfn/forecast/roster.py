@@ -31,12 +31,14 @@ class Pod(NamedTuple):
 class Roster(NamedTuple):
     """All pods: those that wait or will be made, in the order of the input, and those that are bound. `made` are those
     of the input's templates with their numbers, by the identity of the template. `assigned` are the labels to
-    select nodes by, and the tolerations, that Kueue has decided to add to a pod, by its name."""
+    select nodes by, and the tolerations, that Kueue has decided to add to a pod, by its name; `evicted` are the pods
+    that it stops."""
 
     waiting: tuple[Pod, ...]
     bound: tuple[Pod, ...]
     made: Mapping[int, Sequence[tuple[int, Pod]]]
     assigned: Mapping[str, tuple[Mapping[str, str], Sequence[Any]]] = {}
+    evicted: tuple[str, ...] = ()
 
     def pods_of(self, templates: Iterable[Template], bound: bool = False) -> list[Pod]:
         """The pods of templates that wait, or those that are bound, in the order of all."""

@@ -19,6 +19,8 @@ Verdict = Literal["runs", "never", "waits", "grows", "depends", "open"]
 ELSEWHERE = "gang-elsewhere"
 #: The rule of gangs that wait for nodes which do not exist yet.
 GROWS = "node-pool-grows"
+#: Said of a pod that has a node and loses it.
+PREEMPTED = "preempted"
 
 
 class Place(NamedTuple):

@@ -113,8 +113,11 @@ def test_a_gang_whose_pods_make_room_no_longer_runs(zones: Path, krmfn: Call) ->
             file.write("---\n" + yaml.safe_dump_all(more))
     (shift,) = (each for each in json.loads(diff(krmfn, "json"))["cluster"] if each["gang"] == "ml/job-web")
     assert (shift["before"], shift["after"], shift["harmful"]) == (
-        *("starts", "waits for capacity that other pods use", False),
+        *("starts", "waits for capacity that other pods use", True),
     )
+    words = ("diff", "old.yaml", "new.yaml", "--cluster", "cluster.yaml", "--simulator", "./simulator")
+    assert krmfn(*words).code == 1, "what ran is stopped"
+    assert krmfn(*words[:1], "new.yaml", *words[2:]).code == 0, "it was stopped before"
 
 
 def test_a_gang_that_never_starts_has_no_place(zones: Path, krmfn: Call) -> None:
