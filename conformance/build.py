@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 from conformance.ending import Unable
 from conformance.versions import HERE, Release
@@ -27,6 +28,26 @@ NUMBERS = "numbers"
 #: Versions that a release names and the module proxy refuses to hand out, and what is built instead: a server with one
 #: of them is not quite the release, which REHEARSALS.md says.
 REFUSED = {"sigs.k8s.io/structured-merge-diff/v7 v7.0.1": "sigs.k8s.io/structured-merge-diff/v7 v7.0.0"}
+
+
+class StandIn(NamedTuple):
+    """Packages that were folders of the module `source` before they became a module of their own, which cannot be had.
+    Files with `stayed` in their names are there still."""
+
+    source: str
+    version: str
+    folders: tuple[str, ...]
+    stayed: str
+
+
+STAND_INS = {
+    "k8s.io/apiextensions-api": StandIn(
+        "k8s.io/apiextensions-apiserver",
+        "v0.37.2",
+        ("pkg/apis/apiextensions/v1", "pkg/apis/apiextensions/v1beta1", "pkg/client"),
+        "conversion",
+    ),
+}
 
 
 class BuildFailed(Unable):
@@ -106,26 +127,52 @@ def write_module(release: Release) -> str:
     version = f"v{release.version}"
     described = json.loads(run_go(["mod", "download", "-json", f"k8s.io/kubernetes@{version}"], HERE))
     upstream = Path(described["GoMod"]).read_text()
-    language = re.search(r"^go (\S+)$", upstream, re.M)
-    if language is None:
-        raise BuildFailed(f"k8s.io/kubernetes {version}: no go directive in its go.mod")
     staging = sorted(set(re.findall(r"(k8s\.io/[a-z0-9-]+) => \./staging", upstream)))
-    replaces = "".join(f"\t{module} => {module} {find_staging(module, version)}\n" for module in staging)
+    replaces = "".join(f"\t{module} => {find_staging(module, version)}\n" for module in staging)
     replaces += "".join(f"\t{wanted} => {had}\n" for wanted, had in REFUSED.items() if f"\t{wanted}" in upstream)
-    return f"module servers\n\ngo {language[1]}\n\nrequire k8s.io/kubernetes {version}\n\nreplace (\n{replaces})\n"
+    language = find_language(Path(described["GoMod"]))
+    return f"module servers\n\n{language}\n\nrequire k8s.io/kubernetes {version}\n\nreplace (\n{replaces})\n"
+
+
+def find_language(module: Path) -> str:
+    """The go directive of a go.mod. Raises BuildFailed."""
+    found = re.search(r"^go \S+$", module.read_text(), re.M)
+    if found is None:
+        raise BuildFailed(f"{module}: no go directive")
+    return found[0]
 
 
 def find_staging(module: str, version: str) -> str:
-    """The version of a staging module that belongs to a version of Kubernetes. Of a pre-release not all of them can be
-    had: then it is the newest release before it, or its own where there is none: what only tests need may lack."""
+    """The staging module that belongs to a version of Kubernetes, with its version. Of a pre-release not all of them
+    can be had: then it is the newest release before it, a folder with what stands in for it, or its own version: what
+    only tests need may lack."""
     wanted = f"v0.{version.split('.', 1)[1]}"
     if "-" in wanted and not can_be_had(module, wanted):
         minor = int(wanted.split(".")[1])
-        return next(
-            (older for number in (minor, minor - 1) if can_be_had(module, older := f"v0.{number}.0")),
-            wanted,
-        )
-    return wanted
+        older = (f"v0.{number}.0" for number in (minor, minor - 1))
+        found = next((each for each in older if can_be_had(module, each)), "")
+        if not found and module in STAND_INS:
+            return str(write_stand_in(module, STAND_INS[module]))
+        return f"{module} {found or wanted}"
+    return f"{module} {wanted}"
+
+
+def write_stand_in(module: str, made_of: StandIn) -> Path:
+    """A folder that is the module, for a replace directive."""
+    described = json.loads(run_go(["mod", "download", "-json", f"{made_of.source}@{made_of.version}"], HERE))
+    target = cache_folder() / "modules" / f"{module.rpartition('/')[2]}-{made_of.version}"
+    for folder in made_of.folders:
+        for path in sorted(Path(described["Dir"], folder).rglob("*.go")):
+            if path.name.endswith("_test.go") or made_of.stayed in path.name:
+                continue
+            text = path.read_text()
+            for each in made_of.folders:
+                text = re.sub(rf'(?<="){made_of.source}/{each}(?=[/"])', f"{module}/{each}", text)
+            place = target / path.relative_to(described["Dir"])
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+    (target / "go.mod").write_text(f"module {module}\n\n{find_language(Path(described['GoMod']))}\n")
+    return target
 
 
 def explain(failure: BuildFailed, folder: Path, release: Release) -> BuildFailed:

@@ -15,13 +15,26 @@ from krmfn.releases.release import find_release, list_releases
 HERE = Path(__file__).resolve().parent
 
 
+class Cluster(NamedTuple):
+    """A control plane that schedules: the gates of its API server, all others of the release's clusters being off, and
+    those of its scheduler. `share` of the made-up scenarios are for it."""
+
+    name: str
+    share: float
+    gates: tuple[str, ...]
+    scheduler_gates: tuple[str, ...]
+
+
 class Release(NamedTuple):
-    """`name` is "1.37", `version` the exact Kubernetes version "1.37.0"; `served` maps a kind to its versions."""
+    """`name` is "1.37", `version` the exact Kubernetes version "1.37.0"; `served` maps a kind to its versions,
+    `controllers` are those of the controller manager that gangs need."""
 
     name: str
     version: str
     served: dict[str, list[str]]
     profiles: dict[str, list[str]]
+    controllers: tuple[str, ...] = ()
+    clusters: tuple[Cluster, ...] = ()
 
     @property
     def minor(self) -> int:
@@ -54,7 +67,17 @@ def read_releases(previews: bool = False) -> dict[str, Release]:
     """All releases by name, in the order of the list; with `previews` also those of which there is a pre-release."""
     listed = json.loads((HERE / "versions.json").read_text())
     return {
-        name: Release(name, row["kubernetes"], row["groupVersions"], row["profiles"])
+        name: Release(
+            name,
+            row["kubernetes"],
+            row["groupVersions"],
+            row["profiles"],
+            tuple(row["controllers"]),
+            tuple(
+                Cluster(each["name"], each["share"], tuple(each["gates"]), tuple(each["schedulerGates"]))
+                for each in row["clusters"]
+            ),
+        )
         for name, row in listed.items()
         if previews or "-" not in row["kubernetes"]
     }

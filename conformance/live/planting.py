@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +19,7 @@ from conformance.scheduler.cluster import clean, create, list_pods, wait_quiet
 from conformance.scheduler.plane import Plane
 from conformance.scheduler.pods import expand
 from conformance.scheduler.verdicts import link_of
+from conformance.versions import read_releases
 from krmfn.releases.release import find_release
 
 PLANTED: Final = "planted obstacles"
@@ -50,7 +51,8 @@ def make_nodes() -> list[Value]:
 def make_gang(obstacle: Obstacle, release: str) -> list[Value]:
     """The manifests of the gang, with the obstacle in its way."""
     box = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}, **obstacle.box}
-    link, groups = _GANGS[release](obstacle)
+    versions = read_releases(previews=True)[release].served.get("PodGroup")
+    link, groups = _write_group(obstacle, versions[-1]) if versions else _write_workload(obstacle)
     spec = {"restartPolicy": "Never", "containers": [box], **link, **obstacle.pod}
     template = {"metadata": {"labels": {"app": "g"}}, "spec": spec}
     job = {"parallelism": obstacle.pods, "completions": obstacle.pods, "template": template}
@@ -70,13 +72,6 @@ def _write_workload(obstacle: Obstacle) -> tuple[Value, list[Value]]:
     spec = {"podGroups": [{"name": "g", "policy": policy}]}
     workload = make_object("scheduling.k8s.io/v1alpha1", "Workload", "g", "ml", spec=spec)
     return {"workloadRef": {"name": obstacle.link, "podGroup": "g"}}, [workload]
-
-
-_GANGS: Final[Mapping[str, Callable[[Obstacle], tuple[Value, list[Value]]]]] = {
-    "1.37": partial(_write_group, version="v1beta1"),
-    "1.36": partial(_write_group, version="v1alpha2"),
-    "1.35": _write_workload,
-}
 
 
 def ask(obstacle: Obstacle, release: str, gates: Mapping[str, bool]) -> Value:

@@ -13,7 +13,7 @@ from conformance.ending import end
 from conformance.scheduler.cluster import LeftOver, prepare
 from conformance.scheduler.compare import compare
 from conformance.scheduler.decide import decide
-from conformance.scheduler.made.scenario import PROFILES, choose_profile, make_scenario, spell_gates
+from conformance.scheduler.made.scenario import PROFILES, RECORDED, choose_profile, make_scenario, spell_gates
 from conformance.scheduler.plane import control
 from conformance.scheduler.storage import DATA, append, done_ids, pack
 
@@ -62,9 +62,9 @@ def main(words: Sequence[str]) -> int:
     one.add_argument("--out", type=Path, default=DATA)
     several = commands.add_parser("pack", help="put what was recorded into the compressed files")
     several.add_argument("folder", type=Path)
-    several.add_argument("releases", nargs="*", metavar="RELEASE", default=list(PROFILES))
+    several.add_argument("releases", nargs="*", metavar="RELEASE", default=list(RECORDED))
     again = commands.add_parser("replay", help="compare the predictions with the recorded decisions")
-    again.add_argument("releases", nargs="*", metavar="RELEASE", default=list(PROFILES))
+    again.add_argument("releases", nargs="*", metavar="RELEASE", default=list(RECORDED))
     again.add_argument("--folder", type=Path, default=DATA, help="records that are not packed yet")
     again.add_argument("--simulator", type=Path, help="ask the simulators in this folder, too")
     again.add_argument("--every", type=int, default=1, help="only each so many-th scenario")

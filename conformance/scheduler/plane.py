@@ -25,11 +25,6 @@ READY_SECONDS = 120.0
 #: ServiceAccount and StorageObjectInUseProtection need controllers that do not run here; TaintNodesByCondition would
 #: put a taint on each new node that only the node controller takes away.
 DISABLED = ("ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition", "NamespaceLifecycle")
-CONTROLLERS = {
-    "1.35": ("job-controller", "garbage-collector-controller"),
-    "1.36": ("job-controller", "garbage-collector-controller", "podgroup-protection-controller"),
-    "1.37": ("job-controller", "garbage-collector-controller", "podgroup-protection-controller"),
-}
 
 
 class Plane(Running):
@@ -217,7 +212,7 @@ def _manager(
         f"--cert-dir={folder / 'manager-certs'}",
         _gates(gates),
         f"--service-account-private-key-file={folder / 'accounts.key'}",
-        "--controllers=" + ",".join((*CONTROLLERS[release.name], *more)),
+        "--controllers=" + ",".join((*release.controllers, *more)),
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
     ]

@@ -38,15 +38,36 @@ def test_a_refused_version_alone_is_replaced(version: str, tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("had", "found"),
     [
-        (("v0.38.0-beta.0", "v0.37.0"), "v0.38.0-beta.0"),
-        (("v0.37.0", "v0.36.0"), "v0.37.0"),
-        (("v0.36.0",), "v0.38.0-beta.0"),  # of tests alone, as k8s.io/ktesting is
+        (("v0.38.0-beta.0", "v0.37.0"), "k8s.io/ktesting v0.38.0-beta.0"),
+        (("v0.37.0", "v0.36.0"), "k8s.io/ktesting v0.37.0"),
+        (("v0.36.0",), "k8s.io/ktesting v0.38.0-beta.0"),  # which tests alone need
     ],
 )
 def test_the_staging_module_of_a_pre_release(had: tuple[str, ...], found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "can_be_had", lambda _, version: version in had)
-    assert build.find_staging("k8s.io/apiextensions-api", "v1.38.0-beta.0") == found
-    assert build.find_staging("k8s.io/api", "v1.37.2") == "v0.37.2"
+    assert build.find_staging("k8s.io/ktesting", "v1.38.0-beta.0") == found
+    assert build.find_staging("k8s.io/api", "v1.37.2") == "k8s.io/api v0.37.2"
+
+
+def test_what_nobody_has_is_made_of_the_module_that_it_was_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, module = "k8s.io/apiextensions-apiserver", "k8s.io/apiextensions-api"
+    types = tmp_path / "source" / "pkg" / "apis" / "apiextensions" / "v1"
+    types.mkdir(parents=True)
+    (tmp_path / "source" / "go.mod").write_text(f"module {source}\n\ngo 1.26.0\n")
+    moves, stays = f'"{source}/pkg/apis/apiextensions/v1"', f'"{source}/pkg/apihelpers"'
+    (types / "types.go").write_text(f"import (\n\t{moves}\n\t{stays}\n)\n")
+    for name in ("types_test.go", "zz_generated.conversion.go"):
+        (types / name).write_text("package v1\n")
+    described = json.dumps({"Dir": str(tmp_path / "source"), "GoMod": str(tmp_path / "source" / "go.mod")})
+    monkeypatch.setattr(build, "can_be_had", lambda *_: False)
+    monkeypatch.setattr(build, "run_go", lambda *_: described)
+    monkeypatch.setattr(build, "cache_folder", lambda: tmp_path / "cache")
+    made = Path(build.find_staging(module, "v1.38.0-beta.0"))
+    assert (made / "go.mod").read_text() == f"module {module}\n\ngo 1.26.0\n"
+    files = [path.relative_to(made).as_posix() for path in made.rglob("*.go")]
+    assert files == ["pkg/apis/apiextensions/v1/types.go"]
+    assert f'"{module}/pkg/apis/apiextensions/v1"' in (made / files[0]).read_text()
+    assert stays in (made / files[0]).read_text(), "what did not move"
 
 
 def test_a_module_that_a_build_needs_and_nobody_has_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from conformance.live.gangs import EXAMPLES
 from conformance.live.obstacles import CLEAR, OBSTACLES
 from conformance.live.planting import select
 from conformance.live.updates import CHANGES
-from conformance.scheduler.made.scenario import PROFILES
+from conformance.scheduler.made.scenario import RECORDED
 from conformance.scheduler.pods import expand
 from conformance.versions import read_releases
 from krmfn.plan.records import ACTIONS
@@ -33,7 +33,7 @@ def list_subjects(release: str) -> set[str]:
     return {row[0] for row in list_rows(release)}
 
 
-@pytest.mark.parametrize("release", PROFILES)
+@pytest.mark.parametrize("release", RECORDED)
 def test_all_is_kept(release: str) -> None:
     assert f"\n## {read_releases()[release].version}\n" in PAGE
     claims = [row for row in list_rows(release) if row[3] == "kept |"]
@@ -42,7 +42,7 @@ def test_all_is_kept(release: str) -> None:
     assert "**failed**" not in PAGE
 
 
-@pytest.mark.parametrize("release", PROFILES)
+@pytest.mark.parametrize("release", RECORDED)
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_kind_is_in_the_report(path: object, release: str) -> None:
     stem = getattr(path, "stem", "")
@@ -53,7 +53,7 @@ def test_every_kind_is_in_the_report(path: object, release: str) -> None:
     assert [pod for value in values for pod in expand({**value, "metadata": {**value["metadata"], "namespace": "ml"}})]
 
 
-@pytest.mark.parametrize("release", PROFILES)
+@pytest.mark.parametrize("release", RECORDED)
 def test_every_case_obstacle_and_class_of_change_is_in_the_report(release: str) -> None:
     obstacles = select((*CLEAR, *OBSTACLES), release)
     titles = [case.title for case in CASES] + [obstacle.title for obstacle in obstacles]

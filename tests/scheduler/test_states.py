@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.live.dumps import STATES, list_states
-from conformance.scheduler.made.scenario import PROFILES
+from conformance.scheduler.made.scenario import RECORDED
 from tests.docs.pages import matches, read_page
 from tests.docs.sessions import ROOT
 from tests.scheduler.inside import krmfn
@@ -41,7 +41,7 @@ CAUSES = {
 def list_dumps() -> list[Any]:
     """Every state of every release: release, name and objects."""
     rows = []
-    for release in PROFILES:
+    for release in RECORDED:
         for line in lzma.decompress((STATES / f"{release}.jsonl.xz").read_bytes()).decode().splitlines():
             row = json.loads(line)
             rows.append(pytest.param(release, row["state"], row["items"], id=f"{release} {row['state']}"))
@@ -61,7 +61,7 @@ def test_why_names_the_cause(release: str, state: str, items: list[Any], tmp_pat
     assert (answer["well"], bool(answer["change"])) == (not words, bool(words))
 
 
-@pytest.mark.parametrize("release", PROFILES)
+@pytest.mark.parametrize("release", RECORDED)
 def test_every_state_is_recorded(release: str) -> None:
     named = [row.values[1] for row in list_dumps() if row.values[0] == release]
     assert named == [name for name, _ in list_states(release)]

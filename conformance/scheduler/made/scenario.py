@@ -10,32 +10,18 @@ from conformance.scheduler.made.mistakes import spoil
 from conformance.scheduler.made.rare import enrich
 from conformance.scheduler.made.sources import make_source
 from conformance.scheduler.made.trees import make_groups
+from conformance.versions import read_releases
 
 Value = dict[str, Any]
 
-_ALL_37 = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "PodGroupPreemptionPolicy")
-_ALL_36 = ("GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption")
-
-#: Per release: name, share, gates of the API server (all others of the release's off), gates of the scheduler.
-PROFILES: dict[str, tuple[tuple[str, float, tuple[str, ...], tuple[str, ...]], ...]] = {
-    "1.37": (
-        ("all", 0.72, (*_ALL_37, "DRAWorkloadResourceClaims"), (*_ALL_37, "DRAWorkloadResourceClaims")),
-        ("basic", 0.1, _ALL_37[:1], _ALL_37[:1]),
-        ("topology", 0.06, _ALL_37[:2], _ALL_37[:2]),
-        ("scheduler-without-composites", 0.05, _ALL_37[:3], _ALL_37[:2]),
-        ("scheduler-without-topology", 0.04, _ALL_37[:3], _ALL_37[:1]),
-        ("scheduler-without-any", 0.03, _ALL_37[:3], ()),
-    ),
-    "1.36": (
-        ("all", 0.75, _ALL_36, _ALL_36),
-        ("basic", 0.2, _ALL_36[:2], _ALL_36[:2]),
-        ("scheduler-without-any", 0.05, _ALL_36[:2], ()),
-    ),
-    "1.35": (
-        ("all", 0.9, ("GenericWorkload", "GangScheduling"), ("GenericWorkload", "GangScheduling")),
-        ("without-gangs", 0.1, ("GenericWorkload",), ("GenericWorkload",)),
-    ),
+#: Per release, the newest that is no preview first: its clusters.
+PROFILES = {
+    name: release.clusters
+    for known in (read_releases(), read_releases(previews=True))
+    for name, release in reversed(known.items())
 }
+#: The releases of which decisions, states and reports are recorded.
+RECORDED = tuple(reversed(read_releases()))
 
 #: Scenarios from this seed on also have what few manifests have.
 RARE = 500_000

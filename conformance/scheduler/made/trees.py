@@ -7,6 +7,8 @@ from typing import Any
 
 from conformance.scheduler.made.clusters import HOST, RACK, REGION, ZONE
 from conformance.scheduler.made.templates import fill, make_template
+from conformance.versions import read_releases
+from krmfn.releases.release import find_release
 
 Value = dict[str, Any]
 
@@ -29,18 +31,19 @@ class _Writer:
     """Collects the objects of one gang."""
 
     def __init__(self, random: Random, nodes: list[Value], name: str, release: str) -> None:
-        self.random, self.nodes, self.name, self.release = random, nodes, name, release
+        self.random, self.nodes, self.name = random, nodes, name
+        self.served = read_releases(previews=True)[release].served
+        self.nested = find_release(release).has("composite-groups")
         self.groups: list[Value] = []
         self.members: list[Value] = []
         self.priority = random.choice(("", "", "", "high", "low", "patient"))
 
     def workload(self) -> Value:
         """A Workload with one template: the scheduler does not look at it."""
-        version = "v1beta1" if self.release == "1.37" else "v1alpha2"
         template: Value = {"name": "any", "schedulingPolicy": {"gang": {"minCount": 1}}}
         metadata = {"name": self.name, "namespace": "ml"}
         spec = {"podGroupTemplates": [template]}
-        return {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "Workload", "metadata": metadata, "spec": spec}
+        return {"apiVersion": self._version("Workload"), "kind": "Workload", "metadata": metadata, "spec": spec}
 
     def composite(self, name: str, parent: str, depth: int) -> None:
         children = self.random.choice((1, 2, 2, 2, 3))
@@ -78,21 +81,19 @@ class _Writer:
             spec["schedulingConstraints"] = {"topology": [{"key": key}]}
         if self.priority:
             spec["priorityClassName"] = self.priority
-            if self.priority == "patient" and self.release == "1.37":
+            if self.priority == "patient" and self.nested:
                 spec["preemptionPolicy"] = "Never"
-        if self.random.random() < 0.25 and "gang" in policy and self.release == "1.37":
+        if self.random.random() < 0.25 and "gang" in policy and self.nested:
             spec["disruptionMode"] = self.random.choice(({"all": {}}, {"single": {}}))
         metadata = {"name": name, "namespace": "ml"}
-        if self.release == "1.37":
-            version = "v1alpha3" if kind == "CompositePodGroup" else "v1beta1"
+        if self.nested:
             spec["workloadRef"] = {"workloadName": self.name, "templateName": "any"}
             if parent:
                 spec["parentCompositePodGroupName"] = parent
-        else:
-            version = "v1alpha2"
-        self.groups.append(
-            {"apiVersion": f"scheduling.k8s.io/{version}", "kind": kind, "metadata": metadata, "spec": spec}
-        )
+        self.groups.append({"apiVersion": self._version(kind), "kind": kind, "metadata": metadata, "spec": spec})
+
+    def _version(self, kind: str) -> str:
+        return f"scheduling.k8s.io/{self.served[kind][-1]}"
 
 
 def _members(random: Random, name: str, template: Value, pods: int) -> list[Value]:
