@@ -23,6 +23,7 @@ from conformance.ending import Unable
 from conformance.fixtures import create_fixtures
 from conformance.generate.mix import CORE, GOVERNING, OTHERS, TABLES, WITHOUT_PODS, cases
 from conformance.living import Living
+from conformance.oracles import ORACLES
 from conformance.record import Recorder, applicable
 from conformance.server import TOKEN, serve
 from conformance.storage import Record, read_records, write_records
@@ -107,10 +108,6 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     byhand = command("byhand", compare_byhand, "ask real servers what people thought of, compare")
     byhand.add_argument("releases", nargs="*", choices=[*releases, []], metavar="RELEASE")
     byhand.add_argument("--record", action="store_true", help="keep the answers for the tests")
-    webhooks = command("webhooks", compare_webhooks, "ask the webhooks of JobSet and LeaderWorkerSet, compare")
-    webhooks.add_argument("--seed", type=int, default=1)
-    webhooks.add_argument("--count", type=int, default=400)
-    webhooks.add_argument("--record", action="store_true", help="keep the answers for the tests")
     definitions = command("definitions", pack, "pack the CustomResourceDefinitions of other projects")
     definitions.add_argument(
         "projects", nargs="*", metavar="PROJECT", help="of schemas/crds/projects.json (default: all)"
@@ -128,20 +125,18 @@ def add_commands(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     numbers.add_argument("--seed", type=int, default=1)
     numbers.add_argument("--count", type=int, default=1000, help="cases per reader")
     numbers.add_argument("--record", action="store_true", help="keep the answers of Go for the tests")
-    patterns = command("patterns", compare_patterns, "compare how krmfn and Go read the patterns of definitions")
-    patterns.add_argument("--seed", type=int, default=1)
-    patterns.add_argument("--count", type=int, default=1500, help="patterns, each with six texts")
-    patterns.add_argument("--record", action="store_true", help="keep the answers of Go for the tests")
-    patches = command("patches", compare_patches, "compare how krmfn and kubectl's library merge lists in an apply")
-    patches.add_argument("--seed", type=int, default=1)
-    patches.add_argument("--count", type=int, default=1000)
-    patches.add_argument("--record", action="store_true", help="keep the answers of the library for the tests")
     trainer = command(
         "trainer", compare_trainer, "compare the pods of TrainJobs with those that Kubeflow Trainer makes"
     )
     trainer.add_argument("--seed", type=int, default=1)
     trainer.add_argument("--count", type=int, default=300)
     trainer.add_argument("--record", action="store_true", help="keep the answers for the tests")
+    for name, oracle in ORACLES.items():
+        asking = command(name, compare_with_oracle, oracle.summary)
+        asking.set_defaults(oracle=oracle)
+        asking.add_argument("--seed", type=int, default=1)
+        asking.add_argument("--count", type=int, default=oracle.cases)
+        asking.add_argument("--record", action="store_true", help="keep the answers for the tests")
     again = command("again", repeat_files, "ask the questions of recorded files once more, show where answers differ")
     again.add_argument("files", nargs="+", type=Path)
     again.add_argument("--every", type=int, default=1, help="only every n-th record")
@@ -345,22 +340,6 @@ def record_foreign(arguments: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def compare_patches(arguments: argparse.Namespace) -> int:
-    """Exit status 1 when there is a disagreement."""
-    from conformance import patches
-
-    records = patches.ask_kubectl(patches.make_cases(arguments.seed, arguments.count))
-    return _judge(records, patches.differ, patches.RECORDED if arguments.record else None)
-
-
-def compare_patterns(arguments: argparse.Namespace) -> int:
-    """Exit status 1 when krmfn finds something that Go does not find, or the other way round."""
-    from conformance import patterns
-
-    records = patterns.ask_go(list(patterns.make_cases(arguments.seed, arguments.count)))
-    return _judge(records, patterns.differ, patterns.RECORDED if arguments.record else None)
-
-
 def compare_trainer(arguments: argparse.Namespace) -> int:
     """Exit status 1 when the groups are not those of the pods that Trainer makes."""
     from conformance import trainer
@@ -375,12 +354,11 @@ def compare_trainer(arguments: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def compare_webhooks(arguments: argparse.Namespace) -> int:
-    """Exit status 1 when krmfn says that a webhook refuses what it takes, or the other way round."""
-    from conformance import webhooks
-
-    records = webhooks.ask_webhooks(webhooks.make_objects(arguments.seed, arguments.count))
-    return _judge(records, webhooks.differ, webhooks.RECORDED if arguments.record else None)
+def compare_with_oracle(arguments: argparse.Namespace) -> int:
+    """Exit status 1 when there is a disagreement."""
+    module = arguments.oracle.load()
+    records = arguments.oracle.ask(module, arguments.seed, arguments.count)
+    return _judge(records, module.differ, module.RECORDED if arguments.record else None)
 
 
 def pack(arguments: argparse.Namespace) -> int:
