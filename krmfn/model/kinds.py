@@ -21,7 +21,8 @@ class Factor(NamedTuple):
     """A number that pods are counted by: that in `field`, or that of its `entries`, or `default` where it is absent,
     plus `plus`; and not below or above two other numbers. These and the default may be in other fields. It is
     one less where the field `less` is set, is divided by the number in `over`, and is 1 where `where` is not set.
-    Without a field it is `default`."""
+    Without a field it is `default`. With `names`, lists of names of roles, it is the number of the entry whose list has
+    the role, 1 where none has. Pods beyond those of the number in `first` come when the first ones run."""
 
     field: str = ""
     default: int | str = 1
@@ -32,6 +33,8 @@ class Factor(NamedTuple):
     over: str = ""
     where: str = ""
     less: str = ""
+    names: str = ""
+    first: str = ""
 
 
 class Condition(NamedTuple):
@@ -53,8 +56,8 @@ class TemplatePath(NamedTuple):
     is `aside` makes pods that belong to no gang. `roles` are the keys that a mapping on the way can have. `name` is
     what its group is called, `name_field` the field of an entry that says it, `noun` what a message calls it. `minimum`
     is the product that at least has to run; with the keys in `elastic`, it always is the quorum. A `head` is a single
-    pod that leads the others. `index_label` is the label of a pod with the number of its replica, which the first
-    factor counts, `number_label` that with the number of the pod in its replica. Its pods are created when the others
+    pod that leads the others. `index_labels` are the labels of a pod with the numbers of its replica, which the first
+    factors count, `number_label` that with the number of the pod in its replica. Its pods are created when the others
     run where it is `late`. With `spec` it is no pod template, but an entry whose annotations the pods get; fields of
     their spec are there.
     """
@@ -70,7 +73,7 @@ class TemplatePath(NamedTuple):
     elastic: tuple[str, ...] = ()
     late: tuple[Condition, ...] = ()
     head: bool = False
-    index_label: str = ""
+    index_labels: tuple[str, ...] = ()
     number_label: str = ""
     spec: str = ""
 
@@ -243,7 +246,7 @@ def _read_role(role: Mapping[str, Any]) -> TemplatePath:
         tuple(role.get("elastic", ())),
         _read_conditions(role.get("late", [])),
         role.get("head", False),
-        role.get("index", ""),
+        (index,) if isinstance(index := role.get("index", ()), str) else tuple(index),
         role.get("podIndex", ""),
         _slash(role.get("podSpec", "")),
     )
@@ -276,7 +279,8 @@ def _read_factor(factor: Any) -> Factor:
     if isinstance(factor, str):
         return Factor(_slash(factor))
     entries = factor.get("entries", False)
-    more = (_slash(factor.get(word, "")) for word in ("atLeast", "atMost", "dividedBy", "where", "oneLessWith"))
+    words = ("atLeast", "atMost", "dividedBy", "where", "oneLessWith", "naming", "first")
+    more = (_slash(factor.get(word, "")) for word in words)
     default = _slash(factor.get("default", 0 if entries else 1))
     return Factor(_slash(factor["field"]), default, entries, factor.get("plus", 0), *more)
 
@@ -287,9 +291,10 @@ def _slash(path: Any) -> Any:
 
 
 def place(field: str, stars: Path) -> Path:
-    """The path of a field of a role, in the entry that `stars` lead to."""
+    """The path of a field of a role, in the entry that `stars` lead to; a number in it is that of an entry."""
     left = iter(stars)
-    return tuple(next(left) if step == "*" else step for step in field.split("/")) if field else ()
+    steps = field.split("/") if field else ()
+    return tuple(next(left) if step == "*" else int(step) if step.isdecimal() else step for step in steps)
 
 
 def find_kind(group: str, name: str) -> KindRow | None:

@@ -22,16 +22,18 @@ class PodNumber(NamedTuple):
     size: int
 
 
-def add_labels(label: str, sets: str = "", size: int = 1) -> str:
-    """The sum that is a pod's number, by the label that counts within a set of `size` pods and the one that counts the
-    sets.
+def add_labels(*digits: tuple[str, int]) -> str:
+    """The sum that is a pod's number: by labels, each with how many values it has, the one that counts most first.
 
-    >>> add_labels("b", "a", 4), add_labels("b", "a"), add_labels("b")
-    ('a*4 + b', 'a', 'b')
+    >>> add_labels(("a", 3), ("b", 4)), add_labels(("a", 3), ("b", 1)), add_labels(("a", 2), ("b", 3), ("c", 4))
+    ('a*4 + b', 'a', 'a*12 + b*4 + c')
     """
-    if not sets:
-        return label
-    return f"{sets}*{size} + {label}" if size > 1 else sets
+    terms, stride = list[str](), 1
+    for place, (label, values) in enumerate(reversed(digits)):
+        if place == len(digits) - 1 or values > 1:
+            terms.insert(0, f"{label}*{stride}" if stride > 1 else label)
+        stride *= values
+    return " + ".join(terms)
 
 
 def count_numbered(number: str, sets: int, pods: int) -> int:
@@ -41,8 +43,8 @@ def count_numbered(number: str, sets: int, pods: int) -> int:
     >>> count_numbered("a*4 + b", 3, 9), count_numbered("b", 1, 9)
     (12, 9)
     """
-    summand, plus, _ = number.partition(" + ")
-    return sets * int(summand.rpartition("*")[2]) if plus else pods
+    *_, summand = number.rpartition(" + ")[0].split(" + ")
+    return sets * int(summand.rpartition("*")[2]) if summand else pods
 
 
 def divide(number: str, size: int) -> str:

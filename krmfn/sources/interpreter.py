@@ -5,13 +5,16 @@ What a file cannot say is code: the other modules, by kind (READERS of this pack
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import takewhile
+from math import prod
 from typing import NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.kinds import Condition, Factor, TemplatePath, place
-from krmfn.model.podnumber import add_labels
+from krmfn.model.podnumber import add_labels, divide
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
+from krmfn.model.values import as_list
 from krmfn.sources.manifest import Manifest
 
 
@@ -128,7 +131,9 @@ def _read_role(manifest: Manifest, role: TemplatePath) -> list[Leaf]:
 
 
 def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> Leaf | None:
-    pods = multiply(manifest, role.factors or (), entry.stars)
+    factors = tuple(_choose(manifest, role.factors or (), entry))
+    role = role._replace(factors=factors, minimum=tuple(_choose(manifest, role.minimum, entry)))
+    pods = multiply(manifest, factors, entry.stars)
     count_path = place(role.counted, entry.stars) or entry.path[:-1] or ("spec",)
     if manifest.refused:
         return None
@@ -144,10 +149,32 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
         manifest.note("group-without-pods", path, message)
         return None
     leaf = _find_minimum(manifest, role, entry, template)._replace(head=role.head)
-    replicas = _read_factor(manifest, role.factors[0], entry.stars) if role.index_label and role.factors else 1
+    if leaf.min_count == pods:
+        first = tuple(factor._replace(field=factor.first or factor.field) for factor in factors)
+        leaf = leaf._replace(min_count=min(multiply(manifest, first, entry.stars), pods))
+    sets = [
+        (label, _read_factor(manifest, factor, entry.stars))
+        for label, factor in zip(role.index_labels, factors, strict=False)
+        if factor.field
+    ]
+    replicas = prod(number for _, number in sets)
     if role.number_label:
-        leaf = leaf._replace(number=add_labels(role.number_label, role.index_label, pods // replicas))
-    return leaf._replace(replicas=replicas, by=role.index_label) if role.index_label else leaf
+        leaf = leaf._replace(number=add_labels(*sets, (role.number_label, pods // replicas)))
+    by = add_labels(*sets) if len(sets) < 2 else divide(add_labels(*sets), 1)
+    return leaf._replace(replicas=replicas, by=by) if sets else leaf
+
+
+def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplate) -> Iterator[Factor]:
+    """The factors of an entry: of those in a list whose entries name roles, that of the entry that names it, or 1."""
+    for factor in factors:
+        if factor.names:
+            steps = factor.names.split("/").index("*")
+            lists = _expand(manifest, _split(factor.names))
+            number = next((str(path[steps]) for path in lists if entry.key in as_list(manifest.get(path))), "")
+            field, first = factor.field.replace("*", number), factor.first.replace("*", number)
+            yield factor._replace(field=field, first=first) if number else Factor()
+        else:
+            yield factor
 
 
 def _find_zero(manifest: Manifest, role: TemplatePath, stars: Path) -> Path:

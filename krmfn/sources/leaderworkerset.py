@@ -60,7 +60,7 @@ def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
         if template is None:
             return None
         leaf = manifest.leaf("leaderworkerset", template, template.pods)
-        return leaf._replace(replicas=replicas, by=_INDEX, number=add_labels(_NUMBER, _INDEX, size))
+        return leaf._replace(replicas=replicas, by=_INDEX, number=add_labels((_INDEX, replicas), (_NUMBER, size)))
     leaves = [_read_leaf(manifest, "leader", _LEADER, replicas, size)]
     if size > 1:
         leaves.append(_read_leaf(manifest, "workers", _WORKER, replicas * (size - 1), size))
@@ -93,8 +93,9 @@ def _read_leaf(manifest: Manifest, name: str, path: Path, pods: int, size: int =
     template: PodTemplate | None = manifest.template(path, pods, _REPLICAS)
     if template is None:
         return None
-    leaf = manifest.leaf(name, template, pods)._replace(replicas=manifest.count(_REPLICAS, 1), by=_INDEX)
-    return leaf._replace(number=add_labels(_NUMBER, _INDEX, size)) if size else leaf
+    replicas = manifest.count(_REPLICAS, 1)
+    leaf = manifest.leaf(name, template, pods)._replace(replicas=replicas, by=_INDEX)
+    return leaf._replace(number=add_labels((_INDEX, replicas), (_NUMBER, size))) if size else leaf
 
 
 def _starts_ready(manifest: Manifest) -> bool:

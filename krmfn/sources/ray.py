@@ -92,7 +92,7 @@ def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Lea
     leaf = manifest.leaf(group.name, template, group.min_pods)
     if manifest.settings.kuberay.version < (1, 6):
         return leaf
-    leaf = leaf._replace(number=add_labels(_HOST, _INDEX, group.hosts))
+    leaf = leaf._replace(number=add_labels((_INDEX, group.replicas), (_HOST, group.hosts)))
     return leaf._replace(replicas=group.pods // group.hosts, by=_INDEX) if group.hosts > 1 else leaf
 
 

@@ -176,7 +176,7 @@ def add_own_groups(items: Sequence[Item], settings: Settings, several: bool = Fa
     groups: list[Item] = []
     for number, gang in enumerate(list_own_gangs(census, settings)):
         template, job = gang.templates[0], gang.group.item
-        jobs, index = find_jobs(template), KINDS[job.ref.group, job.kind].templates[0].index_label
+        jobs, (index, *_) = find_jobs(template), KINDS[job.ref.group, job.kind].templates[0].index_labels or ("",)
         if not jobs or not jobs.number or (jobs.number > 1 and not (several and index)):
             continue
         name = f"{job.name}-pgt-{number}"

@@ -180,7 +180,7 @@ def _cut(leaf: Leaf, options: GangOptions, alone: bool) -> Composite:
         made = Composite(_name_level(outer), (made,), pods // size, outer, mode, leaf.pods // pods)
         size = pods
     least = options.min_count if isinstance(options.min_count, int) else leaf.min_count or leaf.pods
-    quorum = options.group_min_counts.get(leaf.name) or (options.min_groups if alone else None) or least // size
+    quorum = options.group_min_counts.get(leaf.name) or (options.min_groups if alone else None) or -(-least // size)
     return Composite(leaf.name, (made,), quorum, key, mode)
 
 

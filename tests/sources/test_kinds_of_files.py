@@ -17,6 +17,7 @@ from krmfn.model.tree import leaves
 from tests.sources.manifests import TEMPLATE, make_settings, manifest, paths_of, pods_of, read, rules_of
 
 BRIDGE = make_settings(link="Auto")
+INDEX = "replica-index"
 
 
 def standalone(name: str, replicas: int, **fields: Any) -> dict[str, Any]:
@@ -156,9 +157,9 @@ REFERS = {"name": "a", "standalonePattern": {"templateRef": {"name": "base"}}}
         (graph(components=[component("a", multinode={"nodeCount": 2})]), "multinode", "PodGroup of Volcano"),
         (graph(services={"a": {"multinode": {"nodeCount": 2}}}), "services/a/multinode", "PodGroup of Volcano"),
         (
-            cliques(podCliqueScalingGroups=[{"name": "a"}]),
-            "podCliqueScalingGroups",
-            "until the first minAvailable ones",
+            cliques(podCliqueScalingGroups=[{"name": "a", "scaleConfig": {"maxReplicas": 3}}]),
+            "podCliqueScalingGroups/0/scaleConfig",
+            "an autoscaler",
         ),
         (
             cliques(cliques=[{"name": "a", "spec": {"autoScalingConfig": {"maxReplicas": 3}}}]),
@@ -184,6 +185,20 @@ def test_the_minimum_of_a_clique_is_that_of_each_replica_and_all_where_it_says_n
     assert group is not None
     assert {leaf.name: leaf.min_count for leaf in leaves(group)} == {"prefill": 6, "decode": 4}
     assert read(cliques(("a", 1), replicas=None), BRIDGE).group is None, "replicas are 0 by its definition"
+
+
+def test_a_scaling_group_multiplies_the_cliques_that_it_names_and_its_first_replicas_start_the_gang() -> None:
+    scaled = {"name": "a", "cliqueNames": ["prefill"], "replicas": 4, "minAvailable": 2}
+    value = cliques(("prefill", 4), ("decode", 2), replicas=3, podCliqueScalingGroups=[scaled])
+    group = read(value, BRIDGE).group
+    assert group is not None
+    prefill, decode = leaves(group)
+    assert (prefill.pods, prefill.min_count, prefill.replicas) == (48, 24, 12)
+    assert (decode.pods, decode.min_count, decode.replicas, decode.by) == (6, 6, 3, f"grove.io/podcliqueset-{INDEX}")
+    sets = f"grove.io/podcliqueset-{INDEX}*4 + grove.io/podcliquescalinggroup-{INDEX}"
+    assert prefill.by == f"({sets}) / 1"
+    pods = f"grove.io/podcliqueset-{INDEX}*16 + grove.io/podcliquescalinggroup-{INDEX}*4 + grove.io/podclique-pod-index"
+    assert prefill.number == pods
 
 
 def test_annotations_and_their_keys_are_conditions() -> None:
