@@ -17,7 +17,7 @@ from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.files import read_tree
-from krmfn.workspace.trees import LeftOut, Tree
+from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
 from krmfn.workspace.world import World
 
 FILE = "krmfn.yaml"
@@ -113,6 +113,7 @@ class Configurations:
         if path and (tree, path) not in self._read:
             item = _read(tree, path)
             self._read[tree, path] = self._understand(item.value, item, tree, posixpath.dirname(path))
+            self.use_kinds_beside(tree, posixpath.dirname(path))
         return self._read[tree, path] if path else None
 
     def _read_named(self, path: str) -> Settings:
@@ -122,6 +123,7 @@ class Configurations:
             item = _read(disk, path) if data is None else _parse(data, path)
         except FileNotFoundError:
             raise Disk(path).miss(path, "file") from None
+        self.use_kinds_beside(disk, posixpath.dirname(path))
         return self._understand(item.value, item, disk, posixpath.dirname(path))
 
     def _understand(self, value: Mapping[str, Any], item: Item | None, tree: Tree, folder: str) -> Settings:
@@ -155,18 +157,31 @@ class Configurations:
     def _use_kinds(self, settings: Settings, tree: Tree, folder: str) -> None:
         """Know the kinds of `spec.kinds`. Raises UsageError for a file that has none, ConfigError for mistakes."""
         for name in settings.kind_files:
-            from krmfn.config.kinds import describes_kind, use_objects
-
             path = posixpath.normpath(posixpath.join(folder, name))
-            items: list[Item] = []
-            for file, data in read_tree(tree, path).files:
-                try:
-                    items += Stream.parse(data, file).items if any(word in data for word in KIND_WORDS) else ()
-                except Unreadable as error:
-                    raise UsageError(error.spell(file)) from None
-            if not any(map(describes_kind, items)):
+            if not use_kinds_in(read_tree(tree, path).files):
                 raise UsageError(f"{path}: contains no object of kind WorkloadKind, but spec.kinds names it")
-            use_objects(items)
+
+    def use_kinds_beside(self, tree: Tree, folder: str) -> None:
+        """Know the kinds in the files of a folder, in which or below which somebody works."""
+        names = (entry.name for entry in tree.entries(folder) if entry.kind == "file")
+        paths = [posixpath.normpath(posixpath.join(folder, name)) for name in names if name.endswith(SUFFIXES)]
+        use_kinds_in(ManifestFile(path, data) for path in sorted(paths) if (data := tree.find(path)))
+
+
+def use_kinds_in(files: Iterable[ManifestFile]) -> bool:
+    """Know the kinds that files describe; whether there are any. Raises UsageError and ConfigError."""
+    items: list[Item] = []
+    for file, data in files:
+        try:
+            items += Stream.parse(data, file).items if any(word in data for word in KIND_WORDS) else ()
+        except Unreadable as error:
+            raise UsageError(error.spell(file)) from None
+    if not items:
+        return False
+    from krmfn.config.kinds import describes_kind, use_objects
+
+    use_objects(items)
+    return any(map(describes_kind, items))
 
 
 def merge_facts(found: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from krmfn.reports.paint import BOLD, paint
 from krmfn.survey.control_plane import PROGRAMS, is_program
 from krmfn.survey.cutting import Cutter
 from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, merge, read_live
+from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs, read_paths
 from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing
 from krmfn.workspace.world import World
@@ -51,7 +52,9 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """0 when all is well, 1 when there is something in the way. Raises UsageError for an object that is not there."""
     if not options["cluster"]:
         raise UsageError("--cluster is missing: pass the output of kubectl get all,podgroups,nodes,events -A -o yaml")
-    settings = Configurations({**options, "cluster": ()}).find(World("", "", (), None, "."))
+    configurations = Configurations({**options, "cluster": ()})
+    settings = configurations.find(World("", "", (), None, "."))
+    configurations.use_kinds_beside(Disk("."), ".")
     asker = find_asker(str(settings.release), options)
     # The scheduler has to know of every pod, proofs have not.
     items, nodes = _read(options, words[0], asker is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.config.karta import translate
@@ -13,12 +13,13 @@ from krmfn.krm.paths import Path, dig
 from krmfn.model.kinds import KINDS, read_row
 from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
 from krmfn.model.values import as_list, as_mapping, as_text, without_nulls
+from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 
 SCHEMA_PATH: Final = "krmfn/v1alpha1/workloadkind.json"
 LINK: Final = "schedulingGroup"
 #: The keys below which there is the path of a field, wherever they stand.
-_FIELDS: Final = ("field", "atLeast", "atMost", "dividedBy", "where", "oneLessWith")
+_FIELDS: Final = ("field", "atLeast", "atMost", "dividedBy", "where", "oneLessWith", "naming", "first")
 
 
 def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mistake]:
@@ -56,12 +57,22 @@ def _find_in_role(role: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[
     if next(other for other in spec["roles"] if other["template"] == template) is not role:
         message = f"{template} is the template of an earlier role, too: its pods would be counted twice"
         yield Mistake(("template",), message, "Remove one of the two roles.")
+    if role.get("name") and next(other for other in spec["roles"] if other.get("name") == role["name"]) is not role:
+        message = f"{role['name']} is the name of an earlier role, too: their groups could not be told apart"
+        yield Mistake(("name",), message, "Give each role its own name.")
     for key in ("count", "minimum", "podSpec"):
-        for path in _list_fields(role.get(key), "default"):
-            if not template.startswith(path[: path.rfind("*") + 1]):
-                whole = template or "the object itself, which is the template"
-                message = f"{path} has a * that is not one of {whole}: it is not known which entry is meant"
-                yield Mistake((key,), message, "Write the path up to its last * as the template has it.")
+        written = role.get(key)
+        for factor in written if isinstance(written, list) else [written]:
+            naming = as_text(as_mapping(factor).get("naming"))
+            for path in _list_fields(factor, "default"):
+                stars = path[: path.rfind("*") + 1]
+                if naming and (not stars or stars != naming[: naming.rfind("*") + 1] or "*" in stars[:-1]):
+                    message = f"{path} does not have one * in the place where the list of roles is"
+                    yield Mistake((key,), message, "Write both as spec.sets.*.replicas and spec.sets.*.roles.")
+                elif not naming and not template.startswith(stars):
+                    whole = template or "the object itself, which is the template"
+                    message = f"{path} has a * that is not one of {whole}: it is not known which entry is meant"
+                    yield Mistake((key,), message, "Write the path up to its last * as the template has it.")
 
 
 def _list_fields(written: Any, *more: str) -> Iterator[str]:
@@ -90,42 +101,94 @@ def _list_places(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
     """The paths that no version of the kind's CustomResourceDefinition has; where that is not at hand, those that lead
     neither to the spec nor to the metadata."""
-    said = [
-        definition
-        for definition in definitions
-        if dig(definition.value, "spec", "group") == spec["group"]
-        and dig(definition.value, "spec", "names", "kind") == spec["kind"]
-    ]
+    said = [item for item in definitions if _names_kind(item, "group", spec) and _names_kind(item, "kind", spec)]
+    if not said:
+        yield from _find_misspelled(spec, definitions)
     schemas = [
         as_mapping(dig(version, "schema", "openAPIV3Schema"))
         for definition in said
         for version in as_list(dig(definition.value, "spec", "versions"))
     ]
+    absent = set[Path]()
     for place, path in _list_places(spec):
         first, *_ = steps = path.split(".")
         if path in ("", "Unknown", "Optional") or first == "metadata":
             continue
+        if place[-1] == "kept" and absent:
+            continue  # which says it already
         found = [each for schema in schemas if (each := _follow(schema, steps)) is not None]
-        if found and (what := _find_wrong_type(found, place, spec)):
+        number = found[0].get("default") if place[-1] == "count" and found else None
+        if isinstance(number, int) and _find_default(dig(spec, *place[1:]), path) not in (number, ""):
+            message = f"{path} is {number} where it is absent, by the CustomResourceDefinition {said[0].name}"
+            yield Mistake(place, message, f"Write {{field: {path}, default: {number}}}.")
+        elif found and (what := _find_wrong_type(found, place, spec, path)):
+            absent.add(place)
             message = f"{path} is {what} in the CustomResourceDefinition {said[0].name}"
             yield Mistake(place, message, "krmfn kinds --from lists the pod templates, and what counts their pods.")
         elif said and not found:
+            absent.add(place)
             message = f"{path} is not in the CustomResourceDefinition {said[0].name}"
             bridge = "Write link: {kept: Never}; krmfn bridge links the pods."
-            hint = bridge if place[-1] == "kept" else "krmfn kinds --from lists the pod templates that it has."
-            yield Mistake(place, message, hint)
+            yield Mistake(place, message, bridge if place[-1] == "kept" else _suggest_field(schemas, steps))
         elif not said and first != "spec":
             yield Mistake(place, f"{path} does not begin at the object", f"Write spec.{path}.")
 
 
-def _find_wrong_type(found: Iterable[Mapping[str, Any]], place: Path, spec: Mapping[str, Any]) -> str:
+def _names_kind(definition: Item, word: str, spec: Mapping[str, Any]) -> bool:
+    """Whether a CustomResourceDefinition has the group, or the kind, of a WorkloadKind."""
+    path = ("spec", "group") if word == "group" else ("spec", "names", "kind")
+    return bool(dig(definition.value, *path) == spec[word])
+
+
+def _find_misspelled(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
+    """The group, or the kind, where a CustomResourceDefinition has the other one and a similar word."""
+    for item in definitions:
+        for word, other, path in (("group", "kind", ("group",)), ("kind", "group", ("names", "kind"))):
+            its = as_text(dig(item.value, "spec", *path))
+            if _names_kind(item, other, spec) and find_nearest(spec[word], [its]):
+                message = f"no CustomResourceDefinition of the input has the {word} {spec[word]}"
+                yield Mistake(("spec", word), message, f"Did you mean {its}?")
+
+
+def _suggest_field(schemas: Iterable[Mapping[str, Any]], steps: list[str]) -> str:
+    """A field that is meant instead of one that no schema has."""
+    for schema in schemas:
+        for number, step in enumerate(steps):
+            above = as_mapping(_follow(schema, steps[:number]))
+            known = as_mapping(above.get("properties"))
+            if step not in known and (nearest := find_nearest(step, known)):
+                return f"Did you mean {'.'.join((*steps[:number], nearest))}?"
+    return "krmfn kinds --from lists the pod templates that it has, and what counts their pods."
+
+
+def _find_default(product: Any, path: str) -> Any:
+    """The number that a product takes for a field that is absent; "" where another field says it, or none is asked."""
+    factors = product if isinstance(product, list) else [product]
+    if path in factors:
+        return 1
+    factor = next((each for each in factors if isinstance(each, Mapping) and each["field"] == path), {"default": ""})
+    default = factor.get("default", 1)
+    return "" if isinstance(default, str) else default
+
+
+def _find_wrong_type(found: Sequence[Mapping[str, Any]], place: Path, spec: Mapping[str, Any], path: str) -> str:
     """What the field for a number or for a pod template is instead, in every version that has it."""
     types = {as_text(schema.get("type")) for schema in found}
-    key = place[-1]
-    counting = key in ("count", "minimum") and "entries" not in str(dig(spec, *place[1:]))
-    wrong = ("string", "boolean", "array", "object") if counting else ("string", "boolean", "array", "integer")
-    told = types <= {*wrong} and (counting or key == "template")
-    return f"of the type {min(types)}" if told else ""
+    key, role = place[-1], as_mapping(dig(spec, *place[1:-1]))
+    if key == "template":
+        if types <= {"string", "boolean", "array", "integer"}:
+            return f"of the type {min(types)}"
+        apart = "podSpec" in role or not all(as_mapping(schema.get("properties")) for schema in found)
+        lacks = not apart and not any("spec" in schema["properties"] for schema in found)
+        return "no pod template, because it has no spec," if lacks else ""
+    if key not in ("count", "minimum"):
+        return ""
+    factors = [each for each in as_list(role[key]) or [role[key]] if isinstance(each, Mapping)]
+    if path in [each.get("naming") for each in factors]:
+        return ""
+    lists = path in [each["field"] for each in factors if each.get("entries")]
+    wrong = types <= {"string", "boolean", *(("integer", "number") if lists else ("array", "object"))}
+    return f"of the type {min(types)}" if wrong else ""
 
 
 def _follow(schema: Mapping[str, Any], path: list[str]) -> Mapping[str, Any] | None:

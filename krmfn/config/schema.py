@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from krmfn.config.problems import Mistake, join_words, suggest
 from krmfn.krm.paths import Path
+from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.gates import list_gates
 from krmfn.releases.release import UnknownRelease, find_release
@@ -65,7 +66,7 @@ def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Mista
         return
     wanted = schema.get("type")
     if wanted and not is_type(value, wanted):
-        yield Mistake(path, f"should be {_ARTICLES[wanted]}, not {_describe(value)}", _quote_hint(value, wanted))
+        yield Mistake(path, f"should be {_ARTICLES[wanted]}, not {_describe(value)}", _spell_otherwise(value, schema))
     elif isinstance(value, Mapping):
         yield from _check_object(value, schema, path)
     elif isinstance(value, list | tuple):
@@ -125,12 +126,18 @@ def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Itera
 
 def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[Mistake]:
     """A value that may have several forms: the mistakes by the form whose type it has."""
+    larger = any(branch["type"] == "object" for branch in branches)
     for branch in branches:
-        if is_type(value, branch["type"]):
-            yield from find_problems(value, branch, path)
-            return
-    forms = [join_words(branch["enum"]) if "enum" in branch else _ARTICLES[branch["type"]] for branch in branches]
-    yield Mistake(path, f"should not be {_describe(value)}", f"Use {' or '.join(forms)}.")
+        if not is_type(value, branch["type"]):
+            continue
+        if larger and "enum" in branch and not find_nearest(value, branch["enum"]):
+            break  # which tells what else may stand there
+        yield from find_problems(value, branch, path)
+        return
+    forms = [join_words(branch["enum"]) if "enum" in branch else _spell_form(branch) for branch in branches]
+    words = any("enum" in branch and is_type(value, branch["type"]) for branch in branches)
+    message = f"{'unknown value' if words else 'should not be'} {_describe(value)}"
+    yield Mistake(path, message, f"Use {' or '.join(forms)}.")
 
 
 def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
@@ -154,8 +161,20 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
             yield Mistake(path, f"{_describe(value)} has the wrong format", schema.get("description", ""))
 
 
-def _quote_hint(value: Any, wanted: str) -> str:
-    """YAML reads 1.37 as a number and yes as a string: say how to write what was meant."""
+def _spell_form(schema: Schema) -> str:
+    needed = schema.get("required")
+    return f"{_ARTICLES[schema['type']]}{f' with {join_words(needed)}' if needed else ''}"
+
+
+def _spell_otherwise(value: Any, schema: Schema) -> str:
+    """How to write what was meant; YAML reads 1.37 as a number and yes as a string."""
+    wanted = schema["type"]
+    if "enum" in schema:
+        return f"Write {join_words(schema['enum'])}."
+    if wanted == "array" and isinstance(value, str | int):
+        return f"Write [{value}]."
+    if wanted == "object" and "properties" in schema:
+        return f"Write {join_words(schema['properties'])} below it."
     if wanted == "string" and isinstance(value, int | float):
         return f'Write it in quotes: "{str(value).lower() if isinstance(value, bool) else value}".'
     if wanted in ("boolean", "integer") and isinstance(value, str):

@@ -16,7 +16,7 @@ _COUNTS: Final = re.compile(
     rf"|({_SETS}|podgroup|gang|world)_?(replicas|size|count)|({_SETS})e?s_?per_?\w+",
     re.IGNORECASE,
 )
-_LEAST: Final = re.compile(rf"min(imum)?_?(available|member|count|size|({_SETS})e?s)s?", re.IGNORECASE)
+_LEAST: Final = re.compile(rf"quorum|min(imum)?_?(available|member|count|size|({_SETS})e?s)s?", re.IGNORECASE)
 #: Entries that are opaque, and are pod templates by their names.
 _TEMPLATE: Final = re.compile(
     r"(?!.*(claim|volume|service|patch|deployment|set|job))(.*template|podtemplatespec)", re.IGNORECASE
@@ -89,14 +89,22 @@ def _count(levels: list[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
         alike = [path for path in beside if name.lower().endswith(path.rpartition(".")[2].lower())]
         if beside:
             minimum = [each, *(path for path in found if path != (alike or beside)[-1])]
-    product = {"count": found, "minimum": minimum}
+    filled = {
+        f"{path}.{name}": {"field": f"{path}.{name}", "default": number}
+        for path, properties in levels
+        for name, each in properties.items()
+        if isinstance(number := dig(each, "default"), int) and number != 1
+    }
+    product = {key: [filled.get(path, path) for path in each] for key, each in (("count", found), ("minimum", minimum))}
     return {key: each[0] if len(each) == 1 else each for key, each in product.items() if each}
 
 
 def list_strays(definition: Mapping[str, Any], roles: list[dict[str, Any]]) -> list[str]:
-    """The other fields of a definition that look as if they counted pods, outside of the templates of its roles."""
+    """The other fields of a definition that look as if they counted pods, outside of the templates of its roles; and
+    every number above a template for which none does."""
     used, found = str(roles), []
     templates = tuple(f"{role['template']}." for role in roles)
+    alone = [f"{role['template']}." for role in roles if "count" not in role]
     waiting = [
         ("spec", as_mapping(dig(version, "schema", "openAPIV3Schema", "properties", "spec")))
         for version in as_list(dig(definition, "spec", "versions"))
@@ -105,7 +113,8 @@ def list_strays(definition: Mapping[str, Any], roles: list[dict[str, Any]]) -> l
         entries = {"*": schema.get("items") or schema.get("additionalProperties")}
         for name, inner in {**as_mapping(schema.get("properties")), **entries}.items():
             below = f"{path}.{name}"
-            if _COUNTS.fullmatch(name) and _is_number(as_mapping(inner)) and f"'{below}'" not in used:
+            likely = _COUNTS.fullmatch(name) or any(template.startswith(f"{path}.") for template in alone)
+            if likely and _is_number(as_mapping(inner)) and f"'{below}'" not in used:
                 found.append(below)
             elif isinstance(inner, Mapping) and below.count(".") < _DEEPEST and not f"{below}.".startswith(templates):
                 waiting.append((below, inner))

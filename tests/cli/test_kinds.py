@@ -247,6 +247,11 @@ CLIQUES = {"items": has(annotations={"type": "object"}, spec=has(replicas=NUMBER
             "[{template: spec.cliques.*, podSpec: spec.cliques.*.spec.podSpec, count: spec.cliques.*.spec.replicas}]",
             "Never",
         ),
+        (  # a number that the definition fills in
+            has(size={**NUMBER, "default": 4}, quorum=NUMBER, template=has(spec=POD)),
+            "[{template: spec.template, count: {field: spec.size, default: 4}, minimum: spec.quorum}]",
+            "Never",
+        ),
         (  # what looks like one
             has(volumeClaimTemplate=OPAQUE, sidecars=POD, template=has(spec=OPAQUE)),
             "[{template: spec.template}]",
@@ -276,6 +281,9 @@ def test_a_draft_names_what_may_count_elsewhere(tmp_path: Path) -> None:
         "# Multiply these where they count pods, too: spec.shape.hostsPerSlice, spec.shape.volumes.*.size."
     )
     assert yaml.safe_load(out)["spec"]["roles"][0]["count"] == ["spec.numSlices", "spec.worker.replicas"]
+    write_definition(tmp_path, has(planes=NUMBER, lanes=NUMBER, solver=has(template=has(spec=POD))))
+    out = run(tmp_path, "kinds", "--from", "crd.yaml")[1]
+    assert "# Multiply these where they count pods, too: spec.lanes, spec.planes." in out, "every number beside it"
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,31 @@ def test_a_configuration_names_files_and_folders(named: str, tmp_path: Path) -> 
     assert "5 pods" in run(tmp_path, "tree", "in")[1]
 
 
+def test_kinds_lie_beside_the_configuration_of_folders_and_of_the_dump_that_why_reads(tmp_path: Path) -> None:
+    (tmp_path / "kind.yaml").write_text(KIND)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "swarm.yaml").write_text(SWARM)
+    made = list(yaml.safe_load_all(run(tmp_path, "generate", "-q", "kind.yaml", "in")[1]))
+    swarm = next(value for value in made if value["kind"] == "Swarm")
+    box = {"name": "a", "image": "b", "resources": {"requests": {"cpu": "2"}}}
+    for part in swarm["spec"]["parts"].values():
+        part["template"]["spec"]["containers"] = [box]
+    spec = {"containers": [box], "schedulingGroup": {"podGroupName": "swarm-bees"}}
+    owner = {"apiVersion": "swarms.example.com/v1", "kind": "Swarm", "name": "bees", "controller": True, "uid": "1"}
+    heads = [{"name": f"p-{number}", "ownerReferences": [owner]} for number in range(5)]
+    pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": spec} for head in heads]
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8"}}}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [*(each for each in made if each), *pods, node]}
+    (tmp_path / "dump.json").write_text(yaml.safe_dump(listed))
+    KINDS.use_own(())
+    said = run(tmp_path, "why", "swarm/bees", "--cluster", "dump.json", "--prove")[1]
+    assert "needs 10 cpu at once" in said, said
+    KINDS.use_own(())
+    assert "5 pods" not in run(tmp_path, "tree", "in")[1]
+    (tmp_path / "krmfn.yaml").write_text(CONFIG % "")
+    assert "5 pods" in run(tmp_path, "tree", "in")[1]
+
+
 def test_kinds_stand_beside_the_configuration_and_among_the_manifests(tmp_path: Path) -> None:
     (tmp_path / "krmfn.yaml").write_text(f"{CONFIG % ''}---\n{KIND}")
     assert "minCount: 5" in run(tmp_path, "generate", "-", data=SWARM)[1]
@@ -183,11 +208,20 @@ def test_init_writes_the_name_references_of_kinds_of_users(tmp_path: Path) -> No
             "kind.yaml:8:12: spec.roles[0].count: spec.parts.*.size is not in",
         ),
         ("parts.*.template", "pieces.*.template", "spec.pieces.*.template is not in the CustomResourceDefinition"),
+        ("parts.*.template", "parts.*.templat", "Did you mean spec.parts.*.template?"),
+        ("parts.*.template", "parts.*", "spec.parts.* is no pod template, because it has no spec, in the Custom"),
+        ("kind: Swarm", "kind: Swarms", "spec.kind: no CustomResourceDefinition of the input has the kind Swarms. Did"),
+        ("group: swarms", "group: swarm", "spec.group: no CustomResourceDefinition of the input has the group swarm."),
+        ("spec.parts.*.replicas", "spec.parts.*.hosts", "spec.parts.*.hosts is 2 where it is absent, by the Custom"),
+        ("spec.parts.*.replicas", "{field: spec.parts.*.hosts, default: 1}", "hosts, default: 2}."),
+        ("spec.parts.*.replicas", "{field: spec.parts.*.replicas, entries: true}", "replicas is of the type integer"),
+        ("spec.parts.*.replicas", "{field: spec.size, naming: spec.names}", "spec.size does not have one * in the"),
     ],
 )
 def test_a_path_that_the_definition_lacks_is_refused(old: str, new: str, told: str, tmp_path: Path) -> None:
     template = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    part = {"type": "object", "properties": {"replicas": {"type": "integer"}, "template": template}}
+    hosts = {"type": "integer", "default": 2}
+    part = {"type": "object", "properties": {"replicas": {"type": "integer"}, "hosts": hosts, "template": template}}
     parts = {"type": "object", "additionalProperties": part}
     spec = {"type": "object", "properties": {"parts": parts}}
     (tmp_path / "crd.yaml").write_text(define(spec))
@@ -274,6 +308,11 @@ def test_a_null_counts_as_absent_and_false_as_never() -> None:
         ("  link", "  order: {field: start}\n  link", "spec.order: start does not begin at the object. Write spec.st"),
         ("  link", "  - {template: spec.parts.*.template}\n  link", "its pods would be counted twice. Remove one"),
         ("  link", "    aside: true\n  link", "spec.roles: has no role that is in a gang"),
+        ("  roles:", "  roles:\n  - {name: a, template: spec.a}\n  - {name: a, template: spec.b}", "Give each role"),
+        ("{kept: Always}", "Always", 'spec.link: should be a mapping, not "Always". Write since, earlier, kept,'),
+        ("{kept: Always}", "{kept: true}", "spec.link.kept: should be a string, not true. Write Always or Never."),
+        ("  link", "  immutable: color\n  link", 'spec.immutable: should be a list, not "color". Write [color].'),
+        ("  link", "  order: spec.order\n  link", "Use true or false or Optional or a mapping with field or a list."),
         ("Always}\n", "Always}\n---\n" + KIND.replace("Always", "Never"), "Swarm is described differently at kinds"),
     ],
 )
