@@ -163,9 +163,11 @@ def write_stand_in(module: str, made_of: StandIn) -> Path:
     target = cache_folder() / "modules" / f"{module.rpartition('/')[2]}-{made_of.version}"
     for folder in made_of.folders:
         for path in sorted(Path(described["Dir"], folder).rglob("*.go")):
-            if path.name.endswith("_test.go") or made_of.stayed in path.name:
+            if path.name.endswith("_test.go"):
                 continue
             text = path.read_text()
+            if made_of.stayed in path.name:  # but for what the others need of it
+                text = "\n".join(re.findall(r"^package .*|^(?:var|const) \w+ = \S+$", text, re.M))
             for each in made_of.folders:
                 text = re.sub(rf'(?<="){made_of.source}/{each}(?=[/"])', f"{module}/{each}", text)
             place = target / path.relative_to(described["Dir"])

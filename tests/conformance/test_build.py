@@ -56,16 +56,18 @@ def test_what_nobody_has_is_made_of_the_module_that_it_was_in(tmp_path: Path, mo
     (tmp_path / "source" / "go.mod").write_text(f"module {source}\n\ngo 1.26.0\n")
     moves, stays = f'"{source}/pkg/apis/apiextensions/v1"', f'"{source}/pkg/apihelpers"'
     (types / "types.go").write_text(f"import (\n\t{moves}\n\t{stays}\n)\n")
-    for name in ("types_test.go", "zz_generated.conversion.go"):
-        (types / name).write_text("package v1\n")
+    (types / "types_test.go").write_text("package v1\n")
+    (types / "conversion.go").write_text("package v1\n\nimport of\n\nvar null = []byte(`null`)\n\nfunc convert() {}\n")
     described = json.dumps({"Dir": str(tmp_path / "source"), "GoMod": str(tmp_path / "source" / "go.mod")})
     monkeypatch.setattr(build, "can_be_had", lambda *_: False)
     monkeypatch.setattr(build, "run_go", lambda *_: described)
     monkeypatch.setattr(build, "cache_folder", lambda: tmp_path / "cache")
     made = Path(build.find_staging(module, "v1.38.0-beta.0"))
     assert (made / "go.mod").read_text() == f"module {module}\n\ngo 1.26.0\n"
-    files = [path.relative_to(made).as_posix() for path in made.rglob("*.go")]
-    assert files == ["pkg/apis/apiextensions/v1/types.go"]
+    files = sorted(path.relative_to(made).as_posix() for path in made.rglob("*.go"))
+    assert files == [f"pkg/apis/apiextensions/v1/{name}.go" for name in ("conversion", "types")]
+    kept = (made / files.pop(0)).read_text()
+    assert kept == "package v1\nvar null = []byte(`null`)", "what other files of the package need"
     assert f'"{module}/pkg/apis/apiextensions/v1"' in (made / files[0]).read_text()
     assert stays in (made / files[0]).read_text(), "what did not move"
 
