@@ -57,17 +57,15 @@ class Judged:
         """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
         return self._judging.judge_findings(world, settings, findings, edits)
 
-    def grow(
-        self, world: World, settings: Settings, as_is: bool, several: bool = False
-    ) -> tuple[list[Item], list[tuple[str, Result]]]:
+    def grow(self, world: World, settings: Settings, as_is: bool) -> tuple[list[Item], list[tuple[str, Result]]]:
         """The objects of a world with the groups that are generated for them, unless they are taken `as_is`, and with
-        those that the Job controller makes (for `several` see add_own_groups); and what counts of what that has found,
-        with the name of the world. Raises ConfigError."""
+        those that the Job controller makes; and what counts of what that has found, with the name of the world. Raises
+        ConfigError."""
         items, kept = list(world.items), list[Result]()
         if not as_is:
             items, told = complete(items, settings)
             kept = self.judge_results(world, settings, told)
-        return add_own_groups(items, settings, several), [(world.name, result) for result in kept]
+        return add_own_groups(items, settings), [(world.name, result) for result in kept]
 
     def sum_up_ignores(self, words: Sequence[str]) -> Ignores:
         """The ignores, of all whose place is in the paths that `words` name."""

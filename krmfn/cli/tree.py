@@ -56,7 +56,7 @@ def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
     for world in found.worlds:
         settings = configurations.find(world)
         fail_on = "warning" if settings.fail_on == "warning" else fail_on
-        items, more = judged.grow(world, settings, options["as_is"], several=True)
+        items, more = judged.grow(world, settings, options["as_is"])
         results += more
         trees = grow(items, settings)
         loose = list_loose(items, trees)

@@ -164,10 +164,10 @@ def _find_own(census: Census, settings: Settings, template: Template) -> tuple[M
     return (as_mapping(dig(item.value, *path, "scheduling")) if own else {}), (*path, "scheduling")
 
 
-def add_own_groups(items: Sequence[Item], settings: Settings, several: bool = False) -> list[Item]:
+def add_own_groups(items: Sequence[Item], settings: Settings) -> list[Item]:
     """The items and, for each gang that the Job controller makes, a PodGroup; the Job, in its place, links to it, as
-    the controller links its pods. `several` Jobs of one template are told apart by the link bridge's annotations, which
-    is good enough for a picture; without it they are left as they are."""
+    the controller links its pods. Several Jobs of one template are told apart as the link bridge does it, by the label
+    with their number."""
     from krmfn.survey.counting import count_all
 
     some = [item for item in items if (item.ref.group, item.kind) in (*_KINDS, (GROUP, "Workload"))]
@@ -177,7 +177,7 @@ def add_own_groups(items: Sequence[Item], settings: Settings, several: bool = Fa
     for number, gang in enumerate(list_own_gangs(census, settings)):
         template, job = gang.templates[0], gang.group.item
         jobs, (index, *_) = find_jobs(template), KINDS[job.ref.group, job.kind].templates[0].index_labels or ("",)
-        if not jobs or not jobs.number or (jobs.number > 1 and not (several and index)):
+        if not jobs or not jobs.number or (jobs.number > 1 and not index):
             continue
         name = f"{job.name}-pgt-{number}"
         linked = made.setdefault(id(job), Item.hold(deepcopy(dict(job.value)), job.file))

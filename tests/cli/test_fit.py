@@ -443,3 +443,21 @@ def test_why_the_scheduler_did_not_decide(tmp_path: Path, krmfn: Call) -> None:
     assert krmfn(*words, "--prove").out.endswith("; by rules only: --prove leaves the scheduler out\n")
     missing = krmfn(*words, PATH="/usr/bin:/bin").out
     assert missing.endswith("; by rules only: krmfn-simulator-1.37 is not on the PATH\n")
+
+
+def test_the_gangs_that_the_job_controller_makes_for_the_jobs_of_a_jobset(tmp_path: Path, krmfn: Call) -> None:
+    """A JobSet has a Job for each replica, and each Job a group of its own (conformance/jobgroups)."""
+    job = make_job("train", 4, 2)["spec"]
+    job["scheduling"] = {"schedulingPolicy": {"gang": {}}}
+    jobs = [{"name": "workers", "replicas": 3, "template": {"spec": job}}]
+    head = {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "train", "namespace": "ml"},
+    }
+    (tmp_path / "jobset.yaml").write_text(yaml.safe_dump({**head, "spec": {"replicatedJobs": jobs}}))
+    (tmp_path / "node.yaml").write_text(yaml.safe_dump(make_node("gpu-1", "a")))
+    gates = "GenericWorkload=true,WorkloadWithJob=true"
+    words = ("--kubernetes", "1.38", "--feature-gates", gates, "--cluster", "node.yaml", "--prove", "-o", "json")
+    gangs = json.loads(krmfn("fit", "jobset.yaml", *words).out)["gangs"]
+    assert [(gang["name"], gang["pods"]) for gang in gangs] == [(f"ml/train-pgt-0-{number}", 4) for number in range(3)]
