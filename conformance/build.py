@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,12 +33,13 @@ REFUSED = {"sigs.k8s.io/structured-merge-diff/v7 v7.0.1": "sigs.k8s.io/structure
 
 class StandIn(NamedTuple):
     """Packages that were folders of the module `source` before they became a module of their own, which cannot be had.
-    Files with `stayed` in their names are there still."""
+    Files called as in `stayed` are there still; imports of other modules are `renamed`."""
 
     source: str
     version: str
     folders: tuple[str, ...]
-    stayed: str
+    stayed: tuple[str, ...]
+    renamed: Mapping[str, str]
 
 
 STAND_INS = {
@@ -45,7 +47,8 @@ STAND_INS = {
         "k8s.io/apiextensions-apiserver",
         "v0.37.2",
         ("pkg/apis/apiextensions/v1", "pkg/apis/apiextensions/v1beta1", "pkg/client"),
-        "conversion",
+        ("conversion.go", "zz_generated.conversion.go"),
+        {"sigs.k8s.io/structured-merge-diff/v6": "sigs.k8s.io/structured-merge-diff/v7"},
     ),
 }
 
@@ -166,10 +169,11 @@ def write_stand_in(module: str, made_of: StandIn) -> Path:
             if path.name.endswith("_test.go"):
                 continue
             text = path.read_text()
-            if made_of.stayed in path.name:  # but for what the others need of it
+            if path.name in made_of.stayed:  # but for what the others need of it
                 text = "\n".join(re.findall(r"^package .*|^(?:var|const) \w+ = \S+$", text, re.M))
-            for each in made_of.folders:
-                text = re.sub(rf'(?<="){made_of.source}/{each}(?=[/"])', f"{module}/{each}", text)
+            moved = {f"{made_of.source}/{each}": f"{module}/{each}" for each in made_of.folders}
+            for old, new in {**moved, **made_of.renamed}.items():
+                text = re.sub(rf'(?<="){old}(?=[/"])', new, text)
             place = target / path.relative_to(described["Dir"])
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
