@@ -70,9 +70,13 @@ def _say(row: KindRow) -> str:
 def _draft(path: str) -> Iterator[str]:
     from krmfn.cli.reading import read
     from krmfn.workspace.files import read_paths
+    from krmfn.workspace.trees import InputMissing
 
-    items = read(read_paths([path]), {"quiet": True}).items
-    definitions = [item for item in items if item.kind == "CustomResourceDefinition" or is_karta(item)]
+    read_now = read(read_paths([path]), {"quiet": True})
+    if read_now.unreadable:
+        problem = read_now.problems[0]
+        raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)
+    definitions = [item for item in read_now.items if item.kind == "CustomResourceDefinition" or is_karta(item)]
     if not definitions:
         raise UsageError(f"{path}: contains no CustomResourceDefinition and no Karta")
     specs = [(item, translate(item.value) if is_karta(item) else draft(item.value)) for item in definitions]

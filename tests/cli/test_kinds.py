@@ -284,6 +284,8 @@ def test_a_draft_names_what_may_count_elsewhere(tmp_path: Path) -> None:
     write_definition(tmp_path, has(planes=NUMBER, lanes=NUMBER, solver=has(template=has(spec=POD))))
     out = run(tmp_path, "kinds", "--from", "crd.yaml")[1]
     assert "# Multiply these where they count pods, too: spec.lanes, spec.planes." in out, "every number beside it"
+    (tmp_path / "crd.yaml").write_text("kind: Karta\nspec:\n  a: {\n")
+    assert "crd.yaml:3:6: neither a manifest nor YAML" in run(tmp_path, "kinds", "--from", "crd.yaml")[2]
 
 
 @pytest.mark.parametrize(
