@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.config.karta import translate
-from krmfn.config.problems import ConfigError, Mistake
+from krmfn.config.problems import ConfigError, Mistake, suggest
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
-from krmfn.model.kinds import KINDS, read_row
+from krmfn.model.kinds import KINDS, read_row, split_kind
 from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
 from krmfn.model.values import as_list, as_mapping, as_text, without_nulls
 from krmfn.model.wording import find_nearest
@@ -32,7 +32,11 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mist
     group, name = spec["group"], spec["kind"]
     if (group, name) in KINDS.shipped and KINDS[group, name].has_gangs:
         yield Mistake(("spec", "kind"), f"krmfn knows {name} of {group or 'v1'} itself", "Remove this WorkloadKind.")
-    if spec.get("gang") != "Never" and not any(not role.get("aside") for role in spec.get("roles", ())):
+    if "like" in spec and not (split_kind(spec["like"]) in KINDS.shipped and KINDS[split_kind(spec["like"])].has_gangs):
+        known = (f"{kind}.{group}" for group, kind in KINDS.shipped)
+        yield Mistake(("spec", "like"), f"krmfn knows no gangs of {spec['like']}", suggest(spec["like"], known))
+    own = any(not role.get("aside") for role in spec.get("roles", ()))
+    if spec.get("gang") != "Never" and "like" not in spec and not own:
         hint = "Say where the pod templates are, or set gang: Never."
         yield Mistake(("spec", "roles"), "has no role that is in a gang" if spec.get("roles") else "is missing", hint)
     if spec.get("gang") == "Never" and not spec.get("reason"):

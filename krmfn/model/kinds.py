@@ -176,12 +176,17 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
                 self._files[group, name] = f"kinds/{file}"
         return self._files
 
+    def read_spec(self, key: tuple[str, str]) -> Mapping[str, Any]:
+        """The `spec` in the file of a shipped kind. Raises KeyError."""
+        lines = read_lines(self.read_file(key))
+        assert lines is not None, f"{key}: not written in the plainest YAML"
+        spec: Mapping[str, Any] = lines.value["spec"]
+        return spec
+
     def __getitem__(self, key: tuple[str, str]) -> KindRow:
         row = self._own.get(key) or self._rows.get(key)
         if row is None:
-            lines = read_lines(schemastore.read_text(self._list_files()[key]))
-            assert lines is not None, f"{key}: not written in the plainest YAML"
-            row = self._rows[key] = read_row(lines.value["spec"])
+            row = self._rows[key] = read_row(self.read_spec(key))
         return row
 
     def __contains__(self, key: object) -> bool:
@@ -199,7 +204,7 @@ KINDS: Final = _Kinds()
 
 def read_row(spec: Mapping[str, Any]) -> KindRow:
     """The row that the `spec` of a WorkloadKind says, which is free of problems by its schema."""
-    spec = without_nulls(spec)
+    spec = _inherit(without_nulls(spec))
     group, link = spec["group"], spec.get("link", {})
     managed, rival, update = spec.get("managedBy", {}), spec.get("rival", {}), spec.get("update")
     kept_always = link.get("kept") == "Always" or (not link and "." not in group)
@@ -230,6 +235,33 @@ def read_row(spec: Mapping[str, Any]) -> KindRow:
         tuple(spec.get("podLabels", ())),
         _read_conditions(spec.get("except", [])),
     )
+
+
+def split_kind(text: str) -> tuple[str, str]:
+    """Group and kind of `RayCluster.ray.io`."""
+    name, _, group = text.partition(".")
+    return group, name
+
+
+def _inherit(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the spec says, and else the spec of the kind that it is like; of one that it has at a field the roles, and
+    what becomes of links."""
+    if "like" not in spec:
+        return spec
+    other = _inherit(KINDS.read_spec(split_kind(spec["like"])))
+    if "at" not in spec:
+        return {**other, **spec}
+    moved = _move({key: other[key] for key in ("roles", "ownScheduling", "link") if key in other}, spec["at"])
+    return {**moved, **spec, "roles": [*moved["roles"], *spec.get("roles", ())]}
+
+
+def _move(value: Any, at: str) -> Any:
+    """A value with the paths below `at` that are below spec."""
+    if isinstance(value, Mapping):
+        return {key: _move(each, at) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_move(each, at) for each in value]
+    return at + value.removeprefix("spec") if isinstance(value, str) and value.startswith("spec.") else value
 
 
 def _read_role(role: Mapping[str, Any]) -> TemplatePath:

@@ -81,6 +81,22 @@ def test_a_shipped_kind_has_the_form_of_those_of_users(path: Path) -> None:
     assert [each.message for each in problems if "number of its pods" not in each.message][: len(told)] == told
 
 
+def test_a_kind_is_like_another_one_or_has_its_spec_at_a_field(tmp_path: Path) -> None:
+    head, _, _ = KIND.partition("  roles:")
+    (tmp_path / "kind.yaml").write_text(
+        f"{head}  like: JobSet.jobset.x-k8s.io\n  at: spec.sets\n  link: {{kept: Always}}\n"
+    )
+    job = {"parallelism": 3, "completions": 3, "template": {"spec": {"containers": [{"name": "a", "image": "b"}]}}}
+    swarm = yaml.safe_load(SWARM)
+    swarm["spec"] = {"sets": {"replicatedJobs": [{"name": "a", "replicas": 2, "template": {"spec": job}}]}}
+    (tmp_path / "swarm.yaml").write_text(yaml.safe_dump(swarm))
+    assert "all 6 pods start together" in run(tmp_path, "tree", ".")[1]
+    (tmp_path / "kind.yaml").write_text(f"{head}  like: JobSets.jobset.x-k8s.io\n")
+    assert (
+        "krmfn knows no gangs of JobSets.jobset.x-k8s.io. Did you mean JobSet.jobset" in run(tmp_path, "tree", ".")[2]
+    )
+
+
 @pytest.mark.parametrize("named", ["kinds.yaml", "more/kinds.yaml", "more", "."])
 def test_a_configuration_names_files_and_folders(named: str, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
