@@ -65,7 +65,7 @@ def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
     every = [*(kind for found in kinds.values() for kind in found), *strangers]
     roots = list(_grow(census, kinds, obeyed.trees, obeyed.keys))
     keys = sorted({key for root in roots for key in _list_keys(root)})
-    world = ClusterModel(census.facts, census.facts.nodes or (), every, keys, obeyed)
+    world = ClusterModel(census, every, keys, obeyed)
     for root in roots:
         obstacle = _try(root, world, world.room) or _exceed(root, world)
         if obstacle is not None:

@@ -12,17 +12,21 @@ from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, Spread, Term, selects
 from krmfn.capacity.volumes import PREFIX, Volumes, limit_attachments, read_limits
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import as_mapping, as_text, dig
-from krmfn.survey.facts import ClusterNode, Facts, Resources
+from krmfn.model.values import as_mapping, as_text, dig, key_of
+from krmfn.survey.census import Census
+from krmfn.survey.facts import ClusterNode, Resources
 
 
 class ClusterModel:
     """Nodes by kind, and answers about what pods refer to. `kinds` are all kinds of pods of the input."""
 
-    def __init__(
-        self, facts: Facts, nodes: Sequence[ClusterNode], kinds: Sequence[PodKind], keys: Sequence[str], obeyed: Obeyed
-    ) -> None:
+    def __init__(self, census: Census, kinds: Sequence[PodKind], keys: Sequence[str], obeyed: Obeyed) -> None:
+        facts = census.facts
+        nodes: Sequence[ClusterNode] = facts.nodes or ()
         self.facts, self.kinds, self.obeyed = facts, kinds, obeyed
+        own = {(each.item.space, each.item.name) for each in census.templates if each.item.kind == "Pod"}
+        #: Those for which no kind stands.
+        self.pods = [pod for pod in facts.objects("", "Pod") if key_of(pod) not in own]
         self.volumes = Volumes(facts)
         self.devices = Devices(facts)
         #: What bounds.fit worked out, by the identity of the kind.
@@ -70,7 +74,7 @@ class ClusterModel:
         for other in self.kinds:
             if wanted(other):
                 yield selects(term, owner, other.namespace, other.labels, other, self.facts)
-        for pod in self.facts.objects("", "Pod"):
+        for pod in self.pods:
             space = as_text(dig(pod, "metadata", "namespace"))
             yield selects(term, owner, space, as_mapping(dig(pod, "metadata", "labels")), None, self.facts)
 
@@ -88,5 +92,5 @@ class ClusterModel:
         return not any(
             as_text(dig(pod, "metadata", "namespace")) == owner.namespace
             and match_labels(spread.selector, as_mapping(dig(pod, "metadata", "labels")), lambda _: False)
-            for pod in self.facts.objects("", "Pod")
+            for pod in self.pods
         )
