@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from conformance.ending import Unable, end
 from conformance.kueue import live
@@ -12,7 +13,7 @@ from conformance.kueue.compare import judge, write_matrix
 from conformance.kueue.fitted import ANSWERS, SEEDS, record_answers
 from conformance.kueue.record import RECORDED, read_all, record, write
 from conformance.kueue.report import REPORT, insert
-from conformance.kueue.simulated import compare, read_disagreements
+from conformance.kueue.simulated import Pair, compare, read_disagreements, resume
 from conformance.kueue.situations import SITUATIONS
 from krmfn.workspace.processes import find_simulator
 
@@ -35,6 +36,9 @@ def main(words: Sequence[str]) -> int:
     simulating.add_argument("first", type=int, nargs="?", default=0, help="the first seed")
     simulating.add_argument("count", type=int, nargs="?", default=500, help="how many")
     simulating.add_argument("--line", default=_LINE, help="the line of Kueue; the records are of 0.19")
+    simulating.add_argument(
+        "--resumed", action="store_true", help="only the last job of a world comes, to a dump of what the others became"
+    )
     answering = commands.add_parser("answers", help="asks the simulator about worlds as krmfn fit does, for its tests")
     answering.add_argument("seeds", type=int, nargs="*", default=SEEDS, help="the worlds")
     living = commands.add_parser(
@@ -48,7 +52,9 @@ def main(words: Sequence[str]) -> int:
         print(f"{record_answers(_find(_LINE), given.seeds)} worlds: {ANSWERS}")
         return 0
     if given.command == "simulate":
-        return _simulate(range(given.first, given.first + given.count), given.line)
+        return _simulate(
+            range(given.first, given.first + given.count), given.line, resume if given.resumed else compare
+        )
     return _compare() if given.command == "compare" else _prove(given.names)
 
 
@@ -58,9 +64,9 @@ def _find(line: str) -> str:
     raise Unable(f"krmfn-simulator-kueue-{line} is missing: ./dev simulator kueue-{line} builds it")
 
 
-def _simulate(seeds: range, line: str) -> int:
+def _simulate(seeds: range, line: str, ask: Callable[[str, Mapping[str, Any]], Iterable[Pair]]) -> int:
     program = _find(line)
-    pairs = [pair for row in read_all() if row["seed"] in seeds for pair in compare(program, row)]
+    pairs = [pair for row in read_all() if row["seed"] in seeds for pair in ask(program, row)]
     known, differing = read_disagreements(), [pair for pair in pairs if not pair.agrees]
     for pair in differing:
         print(pair.name, "is admitted by", "the manager" if pair.real["admitted"] else "the simulator", end=" alone: ")

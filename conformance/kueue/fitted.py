@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from conformance.kueue.byhand import HAND_WORLDS
 from conformance.kueue.record import JOBS, read_all
 from conformance.kueue.rig import CONFIGURATIONS, FRAMEWORKS
 from krmfn.config import read_settings
@@ -49,28 +50,34 @@ def spell(values: Iterable[Value]) -> str:
     return "---\n".join(json.dumps(value) + "\n" for value in values)
 
 
+def list_worlds(seeds: Iterable[int]) -> Iterator[tuple[str, Sequence[Value], Sequence[Value]]]:
+    """By name the jobs of a world and its cluster: recorded ones by seed, and those written by hand."""
+    wanted = set(seeds)
+    yield from ((str(record["seed"]), *split(record)) for record in read_all() if record["seed"] in wanted)
+    yield from ((name, *make()) for name, make in HAND_WORLDS.items())
+
+
 def record_answers(program: str, seeds: Iterable[int]) -> int:
-    """Writes what the simulator answers about these worlds, by seed; how many there are. Raises Unable."""
-    wanted, found = set(seeds), {}
-    for record in read_all():
-        if record["seed"] in wanted:
-            jobs, rest = split(record)
-            asked: list[Value] = []
+    """Writes what the simulator answers about these worlds, and those written by hand, by name; how many there are.
+    Raises Unable."""
+    found = {}
+    for name, jobs, rest in list_worlds(seeds):
+        asked: list[Value] = []
 
-            def ask(question: Value, asked: list[Value] = asked) -> list[dict[str, Any]]:
-                results = simulate(program, {**question, "now": "2026-01-01T00:00:00Z"})
-                asked.extend(json.loads(json.dumps(results)))  # what is read of them is changed
-                return results
+        def ask(question: Value, asked: list[Value] = asked) -> list[dict[str, Any]]:
+            results = simulate(program, {"now": "2026-01-01T00:00:00Z", **question})
+            asked.extend(json.loads(json.dumps(results)))  # what is read of them is changed
+            return results
 
-            cluster = {"items": rest, "listed": sorted({str(value["kind"]) for value in rest})}
-            spec = {"kubernetes": {"version": "1.37"}, "cluster": cluster}
-            settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
-            foresee(Stream.parse(spell(jobs).encode()).items, settings, None, ask)
-            found[str(record["seed"])] = asked
+        cluster = {"items": rest, "listed": sorted({str(value["kind"]) for value in rest})}
+        spec = {"kubernetes": {"version": "1.37"}, "cluster": cluster}
+        settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
+        foresee(Stream.parse(spell(jobs).encode()).items, settings, None, ask)
+        found[name] = asked
     ANSWERS.write_bytes(lzma.compress(json.dumps(found, separators=(",", ":")).encode(), preset=9))
     return len(found)
 
 
 def read_answers() -> Mapping[str, list[dict[str, Any]]]:
-    """What was answered, by the seed of the world."""
+    """What was answered, by the name of the world."""
     return dict(json.loads(lzma.decompress(ANSWERS.read_bytes())))

@@ -15,6 +15,7 @@ from conformance.kueue.answers import read_answers
 from conformance.kueue.record import JOBS, list_steps
 from conformance.kueue.rig import CONFIGURATIONS, FRAMEWORKS
 from conformance.kueue.worlds import World
+from krmfn.survey.kueue import find_time
 from krmfn.workspace.processes import SimulatorFailed, simulate
 
 Value = dict[str, Any]
@@ -70,11 +71,43 @@ def make_question(record: Mapping[str, Any]) -> Value:
 
 def compare(program: str, record: Mapping[str, Any]) -> Iterator[Pair]:
     """Each job of a recorded world. Raises Unable."""
-    try:
-        (answer,) = simulate(program, make_question(record))
-    except SimulatorFailed as failure:
-        raise Unable(str(failure)) from None
+    (answer,) = _ask(program, make_question(record))
     jobs = [value for value in record["objects"] if value["kind"] in JOBS]
     simulated = read_answers(answer["workloads"], jobs)
     for job, real in record["answers"].items():
         yield Pair(record["seed"], job, real, simulated[job])
+
+
+def resume(program: str, record: Mapping[str, Any]) -> Iterator[Pair]:
+    """The same in two halves: what Kueue made of all jobs but the last one is a dump, without these jobs, and the last
+    one comes. A Workload of the dump that makes room is evicted as if the cluster ran its job. Raises Unable."""
+    question = make_question(record)
+    (trial,) = question["trials"]
+    steps = trial["steps"]
+    cut = max(number for number, step in enumerate(steps) if step[-1]["kind"] in JOBS)
+    (before,) = _ask(program, {**question, "trials": [{**trial, "steps": steps[:cut]}]})
+    made = {each["metadata"]["name"]: each["metadata"]["ownerReferences"] for each in before["workloads"]}
+    there = [value for step in steps[:cut] for value in step if value["kind"] not in JOBS]
+    queues = [value for value in there if value["kind"].endswith("Queue")]
+    if not queues:  # they come after the jobs: nothing is decided before the last one
+        return
+    others = [value for value in there if value not in queues]
+    later = [[*others, *before["workloads"], *queues], *steps[cut:]]  # as krmfn fit does
+    time = find_time(before["workloads"])
+    settings = {key: value for key, value in question["configuration"].items() if key != "waitForPodsReady"}
+    again = {**question, "configuration": settings, "now": time, "trials": [{**trial, "steps": later}]}
+    (after,) = _ask(program, again)
+    for workload in after["workloads"]:
+        workload["metadata"].setdefault("ownerReferences", made.get(workload["metadata"]["name"], []))
+    jobs = [value for value in record["objects"] if value["kind"] in JOBS]
+    simulated = read_answers(after["workloads"], jobs)
+    for job, real in record["answers"].items():
+        yield Pair(record["seed"], job, real, simulated[job])
+
+
+def _ask(program: str, question: Mapping[str, Any]) -> list[Value]:
+    """The results of the trials. Raises Unable."""
+    try:
+        return simulate(program, question)
+    except SimulatorFailed as failure:
+        raise Unable(str(failure)) from None

@@ -17,21 +17,23 @@ from krmfn.model.values import as_mapping, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.cutting import Cutter
+from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
-from krmfn.survey.kueue import KUEUE, read_configuration, shrink
+from krmfn.survey.kueue import KUEUE, find_time, read_configuration, shrink
 
 Value = Mapping[str, Any]
 #: In this order: what has quota already comes before the queues, so that nothing else gets it.
 _KINDS: Final = (
-    *("Topology", "ResourceFlavor", "WorkloadPriorityClass", "AdmissionCheck", "Cohort", "Workload", "ClusterQueue"),
-    "LocalQueue",
+    *("Topology", "ResourceFlavor", "WorkloadPriorityClass", "ProvisioningRequestConfig", "AdmissionCheck", "Cohort"),
+    *("Workload", "ClusterQueue", "LocalQueue"),
 )
 
 
 class Admission(NamedTuple):
     """What Kueue decides about a job. `told` is the decision as plain data: its `state` (admitted, waits for quota that
     others use, held by an AdmissionCheck, never, or open where Kueue makes no Workload), `otherwise` whether this
-    depends on the order, `why` and what to `change`, and what each pod set gets."""
+    depends on the order, `why` and what to `change`, and what each pod set gets. `requests` are those for nodes, if it
+    is held by nothing else."""
 
     job: Item
     told: dict[str, Any]
@@ -41,11 +43,18 @@ class Admission(NamedTuple):
         sets, order = self.told["podSets"], self.told.get("order")
         domains = [(each["labels"], each["pods"]) for pods in sets for each in pods["domains"]]
         named = [f"{'/'.join(labels.values())} ({count(pods, 'pod')})" for labels, pods in domains[:3]]
-        said = f"Kueue admits {self.job.kind} {self.job.name}{f' as number {order}' if order else ''}: flavor "
+        requests = [f"{each['class']} for {count(each['pods'], 'pod')}" for each in self.told.get("requests", ())]
+        does = f"asks for nodes (ProvisioningRequest {join(requests)}) to admit" if requests else "admits"
+        said = f"Kueue {does} {self.job.kind} {self.job.name}{f' as number {order}' if order else ''}: flavor "
         said += join(list(dict.fromkeys(name for each in sets for name in each["flavors"])))
         said += f", in {join([*named, *(['others'] if len(domains) > 3 else [])])}" if domains else ""
         gone = [" ".join(name.split("/")[1:]) for name in self.told["preempts"]]
         return f"{said}; it preempts {join(gone)}" if gone else said if sets else ""
+
+
+def asks_only(admission: Admission) -> bool:
+    """Whether an autoscaler is asked about nodes, and not for more of them."""
+    return any(each["class"].startswith("check-capacity.") for each in admission.told.get("requests", ()))
 
 
 def grow(census: Census, admissions: Mapping[int, Admission]) -> Iterator[LinkedGang]:
@@ -102,11 +111,21 @@ def _make_question(census: Census, roster: Roster, jobs: list[Value]) -> dict[st
     for value in (dict(each) for kind in _KINDS for each in stored[kind]):
         if value["kind"] == "ClusterQueue" and not complete and dig(value, "spec", "namespaceSelector"):
             value["spec"] = {**value["spec"], "namespaceSelector": {}}
-        if value["kind"] == "AdmissionCheck" and "status" not in value:
-            value["status"] = {"conditions": [{"type": "Active", "status": "True", "reason": "Active"}]}
+        if value["kind"] == "AdmissionCheck":
+            _complete_check(value, facts)
         values.append(value)
     settings = next(filter(None, map(read_configuration, facts.objects("", "ConfigMap"))), {})
-    return {"configuration": settings or None, "steps": [values], "trials": [{"name": "jobs", "jobs": jobs}]}
+    time = find_time(stored["Workload"])
+    asked = {"configuration": settings or None, "steps": [values], "trials": [{"name": "jobs", "jobs": jobs}]}
+    return {**asked, "now": time} if time else asked
+
+
+def _complete_check(check: dict[str, Any], facts: Facts) -> None:
+    """Whether a check is active, where the facts do not say it; who asks for nodes is left out if they do not say
+    how."""
+    if dig(check, "spec", "parameters", "name") not in facts.by_name(KUEUE, "ProvisioningRequestConfig"):
+        check["spec"] = {**as_mapping(check.get("spec")), "controllerName": "not-simulated"}
+    check.setdefault("status", {"conditions": [{"type": "Active", "status": "True", "reason": "Active"}]})
 
 
 def obey(roster: Roster, admissions: Mapping[int, Admission], census: Census) -> tuple[Roster, dict[str, str]]:

@@ -9,7 +9,7 @@ from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import has_wishes, read_kinds
 from krmfn.config import Settings
-from krmfn.forecast.admitting import Admission, admit, grow, list_queued, obey
+from krmfn.forecast.admitting import Admission, admit, asks_only, grow, list_queued, obey
 from krmfn.forecast.company import TrialsAlone, list_lonely
 from krmfn.forecast.granted import list_untold
 from krmfn.forecast.loads import find_key, list_loads
@@ -117,7 +117,10 @@ def _key(group: Group) -> tuple[int, Path]:
 
 def _doubt(standing: Standing, tree: _RootedTree, doubt: Finding | None, census: Census) -> Standing:
     """A standing with what may be in the way, or is not known."""
-    if doubt and doubt.rule == GROWS and standing.verdict != "runs":
+    if doubt and doubt.rule == GROWS and any(map(asks_only, standing.admissions)):
+        lack = doubt.message.partition(";")[0]
+        standing = standing._replace(verdict="never", why=f"{_ASKS_ONLY}: {lack}", way_out=_ASK_FOR_MORE)
+    elif doubt and doubt.rule == GROWS and standing.verdict != "runs":
         standing = standing._replace(verdict="grows", why=doubt.message)
     elif doubt and not standing.why:
         standing = standing._replace(why=doubt.message, way_out=doubt.hint, rule=doubt.rule)
@@ -210,6 +213,8 @@ def _list_lost(census: Census, roster: Roster, about: Mapping[int, Sequence[Find
             yield Standing(name, None, (), "never", places, why, way_out, rule)
 
 
+_ASKS_ONLY: Final = "its ProvisioningRequest only asks whether the nodes that exist have room, and adds none"
+_ASK_FOR_MORE: Final = "use the class best-effort-atomic-scale-up.autoscaling.x-k8s.io in the ProvisioningRequestConfig"
 _LATE: Final = "the simulator did not finish in time"
 _UNMADE: Final = "no controller creates this pod, or only when the gang runs"
 _NO_GROUP: Final = "the group does not exist: these pods are never scheduled"

@@ -80,6 +80,14 @@ def list_hosts(workload: Value) -> Iterator[str]:
                 yield from (f"{each.get('prefix', '')}{root}{each.get('suffix', '')}" for root in roots)
 
 
+def find_time(workloads: Iterable[Value]) -> str:
+    """When the newest thing happened that Workloads tell; empty without any. What they have to do within a time is not
+    late when a dump is older."""
+    said = [(dig(each, "metadata", "creationTimestamp"), dig(each, "status", "conditions")) for each in workloads]
+    changed = (dig(row, "lastTransitionTime") for _, rows in said for row in as_list(rows))
+    return max(map(as_text, (*(created for created, _ in said), *changed)), default="")
+
+
 def _is_finished(workload: Value) -> bool:
     conditions = as_list(dig(workload, "status", "conditions"))
     return any(dig(each, "type") == "Finished" and dig(each, "status") == "True" for each in conditions)

@@ -14,13 +14,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	autoscaling "k8s.io/autoscaler/cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // decision is what became of a job (namespace/Kind/name): its place among those that were admitted (0: before), what its
-// pods got, whether they may have got something else, and the jobs that made room for it. Why is what refused it;
-// Workload is what Kueue made of it, in the trial that tells its State.
+// pods got, whether they may have got something else, and the jobs that made room for it. Requests are what it asks an
+// autoscaler for, if it waits for nothing else. Why is what refused it; Workload is what Kueue made of it, in the trial
+// that tells its State.
 type decision struct {
 	Job       string          `json:"job"`
 	State     string          `json:"state"`
@@ -29,6 +31,7 @@ type decision struct {
 	PodSets   []podSet        `json:"podSets"`
 	Choice    bool            `json:"choice"`
 	Preempts  []string        `json:"preempts"`
+	Requests  []request       `json:"requests,omitempty"`
 	Why       string          `json:"why,omitempty"`
 	Workload  json.RawMessage `json:"workload,omitempty"`
 }
@@ -47,6 +50,12 @@ type podSet struct {
 type domain struct {
 	Labels map[string]string `json:"labels"`
 	Pods   int32             `json:"pods"`
+}
+
+// request is a ProvisioningRequest: its class, and for how many pods it is.
+type request struct {
+	Class string `json:"class"`
+	Pods  int32  `json:"pods"`
 }
 
 // decide sums up what became of the job of each Workload.
@@ -88,11 +97,13 @@ func (made *store) decide(ctx context.Context, found *result) ([]decision, error
 			continue
 		}
 		if meta.IsStatusConditionTrue(each.Status.Conditions, kueue.WorkloadQuotaReserved) {
-			one.State = "held"
+			one.State, one.Requests = "held", made.listRequests(ctx, &each)
 		}
-		if meta.IsStatusConditionTrue(each.Status.Conditions, kueue.WorkloadAdmitted) && each.Status.Admission != nil {
-			one.State = "admitted"
-			one.Order = slices.Index(order, name) + 1
+		admitted := meta.IsStatusConditionTrue(each.Status.Conditions, kueue.WorkloadAdmitted)
+		if each.Status.Admission != nil && (admitted || len(one.Requests) > 0) {
+			if admitted {
+				one.State, one.Order, one.Requests = "admitted", slices.Index(order, name)+1, nil
+			}
 			one.Choice = choice[string(each.Status.Admission.ClusterQueue)]
 			for _, set := range each.Status.Admission.PodSetAssignments {
 				one.PodSets = append(one.PodSets, readSet(set, flavors))
@@ -112,6 +123,30 @@ func (made *store) decide(ctx context.Context, found *result) ([]decision, error
 		decisions = append(decisions, one)
 	}
 	return decisions, nil
+}
+
+// listRequests has what Kueue asks an autoscaler for on behalf of a Workload; nothing if it waits for others, too.
+func (made *store) listRequests(ctx context.Context, workload *kueue.Workload) []request {
+	asked, found, waits := &autoscaling.ProvisioningRequestList{}, []request{}, 0
+	must(made.objects.List(ctx, asked, client.InNamespace(workload.Namespace)))
+	for _, each := range asked.Items {
+		if metav1.IsControlledBy(&each, workload) {
+			one := request{Class: each.Spec.ProvisioningClassName}
+			for _, set := range each.Spec.PodSets {
+				one.Pods += set.Count
+			}
+			found = append(found, one)
+		}
+	}
+	for _, check := range workload.Status.AdmissionChecks {
+		if check.State != kueue.CheckStateReady {
+			waits++
+		}
+	}
+	if waits != len(found) {
+		return nil
+	}
+	return found
 }
 
 // judge tells of each job what becomes of it: in their order, with the last one first, and, when it is admitted in

@@ -32,6 +32,7 @@ import (
 	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
 	"sigs.k8s.io/kueue/pkg/config"
 	"sigs.k8s.io/kueue/pkg/constants"
+	"sigs.k8s.io/kueue/pkg/controller/admissionchecks/provisioning"
 	"sigs.k8s.io/kueue/pkg/controller/core"
 	"sigs.k8s.io/kueue/pkg/controller/core/indexer"
 	"sigs.k8s.io/kueue/pkg/controller/jobframework"
@@ -158,7 +159,7 @@ func start(ctx context.Context, made *store, options ctrl.Options, settings *con
 	queues := qcache.NewManager(mgr.GetClient(), cache, requeuer, append(queueOptions(settings), qcache.WithPreemptionExpectations(expected))...)
 	jobs := []jobframework.Option{jobframework.WithEnabledFrameworks(settings.Integrations.Frameworks)}
 	if err := errors.Join(
-		mgr.Add(requeuer), indexer.Setup(ctx, mgr.GetFieldIndexer()), tasindexer.SetupIndexes(ctx, mgr.GetFieldIndexer()),
+		mgr.Add(requeuer), indexer.Setup(ctx, mgr.GetFieldIndexer()), provisioning.SetupIndexer(ctx, mgr.GetFieldIndexer()), tasindexer.SetupIndexes(ctx, mgr.GetFieldIndexer()),
 		jobframework.SetupIndexes(ctx, mgr.GetFieldIndexer(), jobs...),
 	); err != nil {
 		return nil, err
@@ -170,6 +171,13 @@ func start(ctx context.Context, made *store, options ctrl.Options, settings *con
 		if failed, err := tas.SetupControllers(mgr, queues, cache, settings, nil); err != nil {
 			return nil, fmt.Errorf("controller %s: %w", failed, err)
 		}
+	}
+	requests, err := provisioning.NewController(mgr.GetClient(), mgr.noted, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := requests.SetupWithManager(mgr); err != nil {
+		return nil, err
 	}
 	more, err := jobOptions(settings, cache, queues)
 	if err != nil {
@@ -318,6 +326,7 @@ func wait(made *store, quiet time.Duration) bool {
 		time.Sleep(100 * time.Millisecond)
 		if now := made.writes.Load(); now != seen {
 			seen, since = now, time.Now()
+			must(made.giveUp(context.Background()))
 		}
 		if time.Since(since) >= quiet {
 			return true

@@ -277,6 +277,9 @@ func (made *store) put(ctx context.Context, value map[string]any) error {
 		if item.GetKind() == "Workload" && !made.asked[name] { // Kueue finishes what has lost its owner
 			made.of[item.GetNamespace()+"/"+item.GetName()] = name
 			item.SetOwnerReferences(nil)
+			labels := item.GetLabels()
+			delete(labels, "kueue.x-k8s.io/job-uid")
+			item.SetLabels(labels)
 		}
 	}
 	if item.GetKind() == "Namespace" {

@@ -10,7 +10,7 @@ from conformance.kueue.answers import expand
 from conformance.kueue.compare import Row, judge, write_matrix
 from conformance.kueue.record import JOBS, read_all
 from conformance.kueue.report import read_section
-from conformance.kueue.simulated import compare, read_disagreements
+from conformance.kueue.simulated import compare, read_disagreements, resume
 from conformance.kueue.worlds import make_world
 from krmfn.workspace.processes import find_simulator
 
@@ -58,3 +58,15 @@ def test_the_simulator_decides_as_the_manager() -> None:
     pairs = [pair for record in list(read_all())[3::50] for pair in compare(program, record)]
     assert pairs
     assert not [pair for pair in pairs if not pair.agrees and pair.name not in known]
+
+
+def test_what_runs_makes_room_in_a_dump_as_if_its_job_had_come() -> None:
+    """Worlds in which something was preempted: all jobs but the last one are Workloads of a dump, without their
+    Jobs."""
+    program = find_simulator("kueue-0.19")
+    if not program:
+        pytest.skip("no krmfn-simulator-kueue-0.19: ./dev simulator kueue-0.19")
+    worlds = [each for each in read_all() if any(job.get("preempted") for job in each["answers"].values())]
+    pairs = [pair for record in worlds[::3] for pair in resume(program, record)]
+    assert any(pair.real.get("preempted") and pair.simulated.get("preempted") for pair in pairs)
+    assert not [pair for pair in pairs if not pair.agrees]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from conformance.kueue.byhand import HAND_WORLDS
 from conformance.kueue.fitted import read_answers, spell, split
 from conformance.kueue.record import read_all
 from krmfn.workspace.processes import find_simulator
@@ -45,7 +46,7 @@ def list_real(record: Value) -> set[str]:
     return {job for job, answer in record["answers"].items() if answer["admitted"]}
 
 
-@pytest.mark.parametrize("seed", sorted(read_answers()))
+@pytest.mark.parametrize("seed", sorted(read_answers().keys() & WORLDS.keys()))
 def test_what_the_simulator_said_is_told_of_each_job(
     seed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,44 @@ def test_without_the_simulator_a_line_says_which_one_it_is(tmp_path: Path, monke
         assert out.rstrip().endswith(f" and krmfn-simulator-kueue-{line} is not on the PATH")
         with (tmp_path / "cluster.yaml").open("a") as file:
             file.write("---\n" + json.dumps(manager) + "\n")
+
+
+#: Of each world written by hand: the verdict of its gang, words that say it, and the pods that make room.
+BY_HAND = {
+    "preempts": ("open", "Kueue admits Job urgent as number 1: flavor default; it preempts Job slow", 3),
+    "asks for nodes": (
+        "grows",
+        "Kueue asks for nodes (ProvisioningRequest best-effort-atomic-scale-up.autoscaling.x-k8s.io for 3 pods)",
+        0,
+    ),
+    "asks whether there are nodes": ("never", "only asks whether the nodes that exist have room, and adds none", 0),
+    "stays in a rack": ("open", "Kueue admits Job work as number 1: flavor default, in n2 (3 pods)", 0),
+}
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["recorded", "simulator"])
+@pytest.mark.parametrize("name", sorted(BY_HAND))
+def test_a_world_written_by_hand(name: str, real: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs makes room; nodes are asked for; a domain is chosen beside what is there."""
+    if real and not find_simulator("kueue-0.19"):
+        pytest.skip(f"no {NAME}: ./dev simulator kueue-0.19")
+    world = HAND_WORLDS[name]()
+    (tmp_path / "jobs.yaml").write_text(spell(world.jobs))
+    (tmp_path / "cluster.yaml").write_text(spell(world.dump))
+    if not real:
+        (tmp_path / "answer.json").write_text(json.dumps({"trials": read_answers()[name]}))
+        pretend(tmp_path, f"print(open({str(tmp_path / 'answer.json')!r}).read())", monkeypatch)
+    words = ["fit", "jobs.yaml", "--cluster", "cluster.yaml"]
+    done = json.loads(call(b"", [*words, "-o", "json"], tmp_path).out)
+    verdict, said, gone = BY_HAND[name]
+    (gang,) = done["gangs"]
+    placed = "runs" if real and verdict == "open" and done["simulator"] else verdict  # where the scheduler is, too
+    assert (gang["verdict"], len(done.get("preempted", ()))) == (placed, gone)
+    assert said in " ".join(call(b"", words, tmp_path).out.decode().split())
+
+
+def test_every_world_by_hand_has_its_answer() -> None:
+    assert BY_HAND.keys() == HAND_WORLDS.keys() == read_answers().keys() - WORLDS.keys()
 
 
 SCHEDULER = """import json, sys
