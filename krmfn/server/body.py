@@ -121,7 +121,7 @@ def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, whe
     other = find_kind(group, name, kind.release, kind.gates, version)
     if other is None or version not in other.versions:
         qualified = f"{group}/{version}" if group else version
-        line = 110 if kind.gates.get("newest-texts", False) else 111
+        line = 110 if kind.is_on("newest-texts") else 111
         why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:{line}"'
     elif (other.group, other.name) == (kind.group, kind.name):
         # The body is decoded in its own version before the versions are compared.

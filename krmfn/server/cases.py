@@ -6,7 +6,7 @@ Knows keywords, no kinds; the README beside the rows says what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -15,8 +15,9 @@ from krmfn.model.gotext import quote
 from krmfn.releases import schemastore
 from krmfn.server.formats import count_bytes
 from krmfn.server.plain.values import RULE, check_choice, check_least, refuse, spell_any
-from krmfn.server.pods.setting import Object
+from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.schema import Kind, find_function
+from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import (
     Cause,
     duplicate,
@@ -25,11 +26,13 @@ from krmfn.server.verdict import (
     invalid,
     invalid_text,
     not_supported,
+    note_rule,
     required,
     too_long,
+    too_many,
 )
 
-Check: TypeAlias = "Callable[[Any, Any, Path], Iterable[Cause]]"
+Check: TypeAlias = "Callable[[Any, Any, Path], Iterable[Cause] | None]"
 Condition: TypeAlias = "Callable[[Any, Object], bool]"
 
 
@@ -49,8 +52,8 @@ def _make_condition(names: str, fits: Callable[[Any], bool]) -> Condition:
     if names == "@cluster":
         return lambda kind, holder: fits(kind.cluster)
     if names[0] == "@":
-        return lambda kind, holder: fits(kind.gates.get(names[1:], False))
-    paths = [tuple(each.split(".")) for each in names.split("|")]
+        return lambda kind, holder: fits(kind.is_on(names[1:]))
+    paths = [_read_place(each) for each in names.split("|")]
     if paths == [(names,)]:
         return lambda kind, holder: fits(holder.get(names))
     return lambda kind, holder: fits(next((found for path in paths if (found := dig(holder, *path)) is not None), None))
@@ -58,7 +61,12 @@ def _make_condition(names: str, fits: Callable[[Any], bool]) -> Condition:
 
 def _make_test(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, dict):
-        return lambda value: value not in wanted["not"]
+        ((word, asked),) = wanted.items()
+        return {
+            "not": lambda value: value not in asked,
+            "more": lambda value: len(value or ()) > asked,
+            "has": lambda value: asked in (value or ()),
+        }[word]
     if isinstance(wanted, list):
         return lambda value: value in wanted
     if isinstance(wanted, str):
@@ -71,44 +79,65 @@ def list_checks(row: Mapping[str, Any]) -> list[Check]:
     return [make(row[keyword]) for keyword, make in _KEYWORDS.items() if keyword in row]
 
 
+def _read_place(text: str) -> Path:
+    return tuple(Key(part[1:-1]) if part[0] == "[" else part for part in text.split(".") if part)
+
+
 class Case:
     """What is said of a field, or of a place below it, while other fields of the same struct are as `when` says."""
 
     def __init__(self, row: Mapping[str, Any], name: str = "", unset: Any = None) -> None:
         self.when = read_conditions(row)
-        self.place: Path = tuple(part for part in (name, *row.get("at", "").split(".")) if part)
+        self.place: Path = (*_read_place(name), *_read_place(row.get("at", "")))
+        named: str | None = row.get("path")
+        #: The place that the server names, behind so many steps of the struct's own.
+        self.named = self.place if named is None else _read_place(named.lstrip("^"))
+        self.kept = -named.count("^") if named and named[0] == "^" else None
         self.says = [(say, row[word]) for word, say in _SAYINGS.items() if word in row]
         self.shown: str | None = row.get("shown")
+        self.rule: str | None = row.get("rule")
         self.checks = list_checks(row)
         #: What the field has where nothing is written.
         self.unset = unset if "at" not in row else row.get("unset")
         asked = row.get("when", {}).get(".".join(map(str, self.place)))
-        silent = asked in ("present", True) if self.says else self.unset is None
+        silent = asked is not None and not _make_test(asked)(None) if self.says else self.unset is None
         #: The field without which nothing is said.
         self.needs = self.place[0] if silent and self.place else None
 
-    def check(self, kind: Any, holder: Object, path: Path) -> Iterator[Cause]:
+    def check(self, kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
         """What is said, where `when` holds."""
-        at, value = (*path, *self.place), dig(holder, *self.place)
+        at, value, before = (*path[: self.kept], *self.named), dig(holder, *self.place), len(out)
         for say, detail in self.says:
-            yield say(at, detail, self.shown or spell_any("" if value is None else value))
+            found = "" if value is None else value
+            shown = write_json(found) if self.shown == "json" else self.shown or spell_any(found)
+            out.append(say(at, detail, shown))
         value = self.unset if value is None else value
         for check in self.checks if value is not None else ():
-            yield from check(kind, value, at)
+            out.extend(check(kind, value, at) or ())
+        if self.rule:
+            note_rule(out, before, self.rule)
 
 
 def check_cases(cases: Iterable[Case], kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
     for case in cases:
         if (case.needs is None or case.needs in holder) and case.when(kind, holder):
-            out.extend(case.check(kind, holder, path))
+            case.check(kind, holder, path, out)
 
 
-def check_part(kind: Any, name: str, part: Object, at: Path, rule: str = "") -> list[Cause]:
-    """What the rows of a part say of one at a path. `kind`: what knows the gates. Each cause is of `rule`, where that
-    is given."""
-    out: list[Cause] = []
+def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "") -> list[Cause]:
+    """What the rows of a part say of one at a path; a pod's setting keeps that itself. `kind`: what knows the gates. A
+    cause that is of no rule of its own is of `rule`, where that is given."""
+    out: list[Cause] = kind.out if isinstance(kind, Setting) else []
+    before = len(out)
     check_cases(_read_part(name), kind, part, at, out)
-    return [cause._replace(rule=rule) for cause in out] if rule else out
+    if rule:
+        note_rule(out, before, rule)
+    return [] if isinstance(kind, Setting) else out
+
+
+def check_each(kind: Any, name: str, parts: Iterable[Any], at: Path, rule: str = "") -> list[Cause]:
+    """What the rows of a part say of each item of a list."""
+    return [cause for index, part in enumerate(parts) for cause in check_part(kind, name, part, (*at, index), rule)]
 
 
 @cache
@@ -118,12 +147,26 @@ def _read_part(name: str) -> list[Case]:
 
 def _make_enum(values: list[str]) -> Check:
     known = tuple(values)
-    return lambda kind, value, path: () if value in known else check_choice(value, path, known)
+    return lambda kind, value, path: [
+        cause
+        for each in (value if isinstance(value, list) else [value])
+        if each not in known
+        for cause in check_choice(each, path, known)
+    ]
 
 
 def _make_format(name: str) -> Check:
     find_faults = find_function(f"formats.check_{name}")
     return lambda kind, value, path: refuse(path, value, wrong) if (wrong := find_faults(value)) else ()
+
+
+def _make_joined(wanted: list[str]) -> Check:
+    """As a format, with all that is wrong in one cause."""
+    name, comma = wanted
+    find_faults = find_function(f"formats.check_{name}")
+    return lambda kind, value, path: (
+        [invalid(path, RULE, value, comma.join(wrong))] if (wrong := find_faults(value)) else ()
+    )
 
 
 def _make_limits(limits: list[Any]) -> Check:
@@ -141,14 +184,26 @@ def _make_alone(others: str) -> Check:
     )
 
 
-def _make_unique(key: str | bool) -> Check:
-    """Texts, or objects by one of their fields."""
+def _make_unique(wanted: Any) -> Check:
+    """Texts, or objects `by` a field or several; of a `form`, where what is empty or wrong is alike without harm. The
+    server names the object, or its field."""
+    asked = wanted if isinstance(wanted, dict) else {"by": wanted}
+    by, form, shown = (asked.get(word, "") for word in ("by", "form", "shown"))
+    below = (by,) if isinstance(by, str) and "shown" not in asked else ()
+    find_faults = find_function(f"formats.check_{form}") if form else lambda text: ()
+
+    def read(value: Any) -> Any:
+        if isinstance(by, list):
+            return tuple(value.get(name, "") for name in by)
+        return value.get(by, "") if isinstance(by, str) else value
 
     def check(kind: Kind, values: list[Any], path: Path) -> list[Cause]:
-        texts = [value.get(key, "") for value in values] if isinstance(key, str) else values
-        below = (key,) if isinstance(key, str) else ()
-        again = sorted(find_repeated(texts))
-        return [duplicate((*path, index, *below), "unique-key", quote(texts[index])) for index in again]
+        texts = [read(value) for value in values]
+        return [
+            duplicate((*path, index, *below), "unique-key", shown or quote(texts[index]))
+            for index in sorted(find_repeated(texts))
+            if not find_faults(texts[index])
+        ]
 
     return check
 
@@ -166,11 +221,17 @@ _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
     "enum": _make_enum,
     "format": _make_format,
     "minimum": lambda least: lambda kind, value, path: check_least(value, least, path),
+    "joined": _make_joined,
     "limits": _make_limits,
+    "most": lambda most: (
+        lambda kind, value, path: [too_many(path, "max-items", len(value), most)] if len(value) > most else ()
+    ),
     "maxBytes": lambda most: (
         lambda kind, value, path: [too_long(path, RULE, most)] if count_bytes(value) > most else ()
     ),
     "alone": _make_alone,
     "unique": _make_unique,
     "check": find_function,
+    "part": lambda name: lambda kind, value, path: check_part(kind, name, value, path),
+    "each": lambda name: lambda kind, values, path: check_each(kind, name, values, path),
 }

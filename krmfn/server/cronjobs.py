@@ -48,7 +48,7 @@ def check_cron_job(kind: Kind, new: Object, old: Object | None, argument: Any) -
     stored = (before or {}).get("jobTemplate", {}).get("spec")
     path: Path = ("spec", "jobTemplate", "spec")
     yield from check_job_spec(kind, new, template, stored, path)
-    if kind.gates.get("newest-texts", False):
+    if kind.is_on("newest-texts"):
         yield from check_delegation(spec.get("jobTemplate", {}), (before or {}).get("jobTemplate"), path[:-1])
     if "selector" in template:
         yield invalid_text((*path, "selector"), "job-selector", "{…}", "`selector` will be auto-generated")

@@ -107,7 +107,7 @@ def _check_value(
         return
     if kind is not None:
         for check in row.checks:
-            out.extend(check(kind, value, path))
+            out.extend(check(kind, value, path) or ())
         check_cases(row.within, kind, value, path, out)
     if of.kind == "struct":
         _check_struct(kind, of, value, old or {}, path, changed and old is not None, out)

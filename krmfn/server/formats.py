@@ -304,6 +304,24 @@ def check_iscsi_name(text: str) -> tuple[str, ...]:
     return () if re.fullmatch(form, text) else ("must be valid format",)
 
 
+def check_object_name(text: str) -> tuple[str, ...]:
+    """The name of a whole ConfigMap or Secret, which the server takes for a prefix that can end in a dash."""
+    return check_long_name(text[:-2] + "a" if text.endswith("-") and len(text) > 1 else text)
+
+
+def check_driver_name(text: str) -> tuple[str, ...]:
+    """The name of a driver of CSI."""
+    return check_long_name(text.lower())
+
+
+def check_image_of_pod(text: str) -> tuple[str, ...]:
+    return () if text == text.strip() else ("must not have leading or trailing whitespace",)
+
+
+def check_without_backsteps(text: str) -> tuple[str, ...]:
+    return ("can not contain backsteps ('..')",) if ".." in text.split("/") else ()
+
+
 FORMATS: Mapping[str, Callable[[str], tuple[str, ...]]] = {
     "k8s-short-name": lambda text: check_short_name(text, "bytes"),
     "k8s-long-name": lambda text: check_long_name(text, "bytes"),

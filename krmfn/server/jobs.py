@@ -87,7 +87,7 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
     spec = new.get("spec", {})
     path: Path = ("spec",)
     yield from check_job_spec(kind, new, spec, (old or {}).get("spec"), path)
-    if kind.gates.get("newest-texts", False):
+    if kind.is_on("newest-texts"):
         yield from check_delegation(new, old, ())
     selector = spec.get("selector")
     is_wrong = is_wrong_selector(selector)
@@ -107,7 +107,7 @@ def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None,
     """The spec of a Job at `path` of a new object, also the one in a CronJob."""
     yield from check_counts(spec, path, "job-counts", *_COUNTS)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        is_declared = kind.gates.get("newest-texts", False)
+        is_declared = kind.is_on("newest-texts")
         detail = "must be set when maxFailedIndexes is set" if is_declared else "when maxFailedIndexes is specified"
         yield required((*path, "backoffLimitPerIndex"), "job-counts", detail)
     mode = spec.get("completionMode", "NonIndexed")
@@ -123,7 +123,7 @@ def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None,
                 yield invalid((*path, name), "job-completion-mode", spec[name], detail)
     yield from check_policies(spec, new, path)
     yield from _check_scheduling(spec, (*path, "scheduling"))
-    if kind.gates.get("newest-texts", False):
+    if kind.is_on("newest-texts"):
         yield from _check_one_way(spec, before, (*path, "scheduling"))
     template = spec.get("template", {})
     yield from list_template_causes(kind, template, (before or {}).get("template"), (*path, "template"))
@@ -285,11 +285,11 @@ def _check_template_change(kind: Kind, spec: Object, old: Object) -> Iterator[Ca
     held = before.get("suspend", False) and (idle or _is_suspended(status)) and not status.get("active")
     meta, pods = template.get("metadata", {}), template.get("spec", {})
     meta_was, pods_were = was.get("metadata", {}), was.get("spec", {})
-    if held if kind.gates.get("MutableSchedulingDirectivesForSuspendedJobs", False) else idle:
+    if held if kind.is_on("MutableSchedulingDirectivesForSuspendedJobs") else idle:
         meta_was = {**meta_was, "labels": meta.get("labels", {}), "annotations": meta.get("annotations", {})}
         meta_was = {key: value for key, value in meta_was.items() if value}
         pods_were = _with_directives(pods, pods_were)
-    if before.get("suspend", False) and held and kind.gates.get("MutablePodResourcesForSuspendedJobs", False):
+    if before.get("suspend", False) and held and kind.is_on("MutablePodResourcesForSuspendedJobs"):
         if pods != _with_resources(pods, pods_were):
             yield invalid_text(("spec", "template.spec"), "job-immutable", "{…}", "field is immutable")
     elif meta != meta_was or pods != pods_were:

@@ -11,13 +11,13 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
-from krmfn.server.plain.values import check_counts, check_part, check_share, count_share
+from krmfn.server.plain.values import check_counts, check_share, check_whole, count_share
 from krmfn.server.pods.changes import list_template_causes
-from krmfn.server.pods.claims import check_claim_spec
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, to_api, write_json
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, refuse_text, required
@@ -58,7 +58,7 @@ def fill_stateful_set(kind: Kind, new: dict[str, Any]) -> None:
         strategy.setdefault("rollingUpdate", {})
     if strategy["type"] == _ROLLING and "rollingUpdate" in strategy:
         strategy["rollingUpdate"].setdefault("partition", 0)
-        if kind.gates.get("MaxUnavailableStatefulSet", False):
+        if kind.is_on("MaxUnavailableStatefulSet"):
             strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     retention.setdefault("whenDeleted", "Retain")
@@ -164,14 +164,12 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iter
         if value not in ("Retain", "Delete"):
             path = (*_SPEC, "persistentVolumeClaimRetentionPolicy", name)
             yield not_supported(path, _STRATEGY, write_json(value), ("Retain", "Delete"))
-    out: list[Cause] = []
-    pod = Setting({}, kind.gates, out)
     skip_template = False
     if before is not None:
         skip_template = any(_check_stateful_template(kind, before, None))
     for index, claim in enumerate(spec.get("volumeClaimTemplates", ()) if before is None else ()):
-        check_claim_spec(claim.get("spec", {}), (*_SPEC, "volumeClaimTemplates", index, "spec"), pod)
-    yield from out
+        at: Path = (*_SPEC, "volumeClaimTemplates", index, "spec")
+        yield from check_part(kind, "claimSpec", claim.get("spec", {}), at, "volume-claims")
     yield from check_counts(spec, _SPEC, _COUNT, "replicas", "minReadySeconds")
     start = spec.get("ordinals", {}).get("start", 0)
     if start < 0:
@@ -324,7 +322,7 @@ def _check_deployment_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
         if count_share(least) == 0 and count_share(most) == 0:
             text = _spell_share(least)
             yield invalid_text((*where, "maxUnavailable"), _STRATEGY, text, "may not be 0 when `maxSurge` is 0")
-        yield from check_part(least, (*where, "maxUnavailable"), _STRATEGY)
+        yield from check_whole(least, (*where, "maxUnavailable"), _STRATEGY)
 
 
 def _check_daemon_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
@@ -339,7 +337,7 @@ def _check_daemon_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
     least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
     for value, name in ((least, "maxUnavailable"), (most, "maxSurge")):
         yield from check_share(value, (*where, name), _STRATEGY)
-        yield from check_part(value, (*where, name), _STRATEGY)
+        yield from check_whole(value, (*where, name), _STRATEGY)
     if count_share(least) and count_share(most):
         text = _spell_share(most)
         yield invalid_text((*where, "maxSurge"), _STRATEGY, text, "may not be set when maxUnavailable is non-zero")
@@ -350,7 +348,7 @@ def _check_daemon_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
 def _check_stateful_strategy(kind: Kind, strategy: Object, path: Path) -> Iterator[Cause]:
     name, update = strategy.get("type", ""), strategy.get("rollingUpdate")
     where = (*path, "rollingUpdate")
-    recreate = kind.gates.get("StatefulSetRecreateStrategy", False)
+    recreate = kind.is_on("StatefulSetRecreateStrategy")
     if name == "OnDelete" or (name == "Recreate" and recreate):
         if update is not None:
             yield invalid_text(where, _STRATEGY, "{…}", "only allowed for updateStrategy 'RollingUpdate'")
@@ -369,7 +367,7 @@ def _check_stateful_strategy(kind: Kind, strategy: Object, path: Path) -> Iterat
             yield from check_share(least, at, _STRATEGY)
             if count_share(least) == 0:
                 yield invalid_text(at, _STRATEGY, _spell_share(least), "cannot be 0")
-            yield from check_part(least, at, _STRATEGY)
+            yield from check_whole(least, at, _STRATEGY)
 
 
 def _spell_share(value: int | str) -> str:

@@ -285,6 +285,9 @@ class Kind:
         for name in self.pod_spec:
             self.pod_type = self.pod_type.fields[name].type
 
+    def is_on(self, gate: str) -> bool:
+        return self.gates.get(gate, False)
+
     @property
     def qualified_resource(self) -> str:
         """`podgroups.scheduling.k8s.io`, or `pods` in the core group."""

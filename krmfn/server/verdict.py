@@ -94,6 +94,16 @@ def too_long(path: Path, rule: str, limit: int, unit: str = "bytes") -> Cause:
     return Cause("TooLong", path, f"Too long: may not be more than {limit} {unit}", rule)
 
 
+#: Rules that any field may break.
+_GENERAL = frozenset(("invalid-value", "required", "enum", "minimum", "unique-key", "max-items"))
+
+
+def note_rule(out: list[Cause], start: int, rule: str) -> None:
+    """The causes from `start` on are of a rule, but for those that are of a narrower one."""
+    if start < len(out):
+        out[start:] = [cause._replace(rule=rule) if cause.rule in _GENERAL else cause for cause in out[start:]]
+
+
 class Verdict(NamedTuple):
     """The answer. `code` is the HTTP status; accepted means below 300.
 

@@ -53,10 +53,15 @@ def test_a_row_is_about_a_field_and_has_known_keywords(group: str, name: str, fi
 
 def test_a_part_has_known_keywords_and_is_looked_at_somewhere() -> None:
     code = "".join(path.read_text() for path in (ROOT / "krmfn/server").rglob("*.py"))
+    code += "".join(
+        f'"{row[word]}"' for rows in PARTS.values() for row in rows for word in ("part", "each") if word in row
+    )
     assert [name for name in PARTS if f'"{name}"' not in code] == []
     for row in (row for rows in PARTS.values() for row in rows):
         assert row.keys() <= KNOWN
         assert "format" not in row or callable(find_function(f"formats.check_{row['format']}"))
+        assert "check" not in row or callable(find_function(row["check"]))
+        assert {row[word] for word in ("part", "each") if word in row} <= PARTS.keys()
 
 
 def test_the_readme_says_what_every_keyword_means() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from conformance.address import PLAIN
 from conformance.compare import is_patch
+from krmfn.server.spell import spell_path
 from tests.conformance.replay import DATA, PROFILES, SETS, compare_records, profile_of, read
 from tests.conformance.replay import answer as ask
 
@@ -27,6 +28,22 @@ def test_recorded_answers_are_ours(which: str, profile: str) -> None:
         f"{each.record['id']} {each.record['category']} {each.group}: {each.ours}, {each.theirs}" for each in found
     ]
     assert not lines, f"{len(lines)} disagreements\n" + "\n".join(lines[:10])
+
+
+#: How many answers with several causes tell them in the server's order: a floor, for who reads them from the top.
+ORDERED = {"pods": 1775, "plain": 425, "governing": 199}
+
+
+@pytest.mark.parametrize("which", ORDERED)
+def test_causes_come_in_the_order_of_the_server(which: str) -> None:
+    records = [record for record in read(which, "1.37-was-all") if len(record["verdict"].get("causes") or ()) > 1]
+    ordered = [
+        record
+        for record in records
+        if [cause["field"] for cause in record["verdict"]["causes"]]
+        == [spell_path(cause.path) for cause in ask(profile_of(record), record).causes]
+    ]
+    assert len(ordered) >= ORDERED[which]
 
 
 def test_every_kind_that_makes_pods_is_asked_about() -> None:

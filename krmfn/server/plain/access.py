@@ -34,5 +34,5 @@ def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     if old and new.get("roleRef") != old.get("roleRef"):
-        older = kind.gates.get("older-texts", False)
+        older = kind.is_on("older-texts")
         yield invalid_text(_REF, "immutable", "{…}", "cannot change roleRef" if older else "field is immutable")

@@ -45,7 +45,7 @@ def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
 
 
 def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
-    if not kind.gates.get("older-texts", False):
+    if not kind.is_on("older-texts"):
         first_generation(kind, new)
 
 
@@ -73,7 +73,7 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
     spec = new["spec"]
     before = old["spec"] if old else {}
     least, most = spec["minReplicas"], spec.get("maxReplicas", 0)
-    to_zero = kind.gates.get("HPAScaleToZero", False) or before.get("minReplicas") == 0
+    to_zero = kind.is_on("HPAScaleToZero") or before.get("minReplicas") == 0
     yield from check_least(least, 0 if to_zero else 1, (*_SPEC, "minReplicas"))
     if most < least:
         yield invalid((*_SPEC, "maxReplicas"), RULE, most, "must be greater than or equal to `minReplicas`")

@@ -64,7 +64,7 @@ def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
 
 
 def check_claim_template(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    yield from check_metadata_of_claims(dig(new, "spec", "metadata", default={}), ("spec", "metadata"))
+    yield from check_metadata_of_claims(kind, dig(new, "spec", "metadata", default={}), ("spec", "metadata"))
     yield from _check_devices(kind, new, ("spec", "spec"))
 
 
@@ -74,7 +74,7 @@ def check_device_class(kind: Kind, new: Object, old: Object | None, argument: An
         yield from _check_config(new, config, ("spec", "config", index))
     name = spec.get("extendedResourceName")
     wrong = [] if name is None else list(_list_extended_misnomers(name))
-    if wrong and kind.gates.get("older-texts", False):
+    if wrong and kind.is_on("older-texts"):
         wrong = ["must be a valid extended resource name"]
     yield from refuse(("spec", "extendedResourceName"), name, wrong)
 
@@ -114,7 +114,7 @@ def check_names(kind: Kind, items: list[Any], path: Path) -> Iterator[Cause]:
     """The names of requests differ."""
     names = [item.get("name", "") for item in items]
     for index in sorted(find_repeated(names)):
-        shown = write_json(names[index]) if kind.gates.get("oldest-texts", False) else "{…}"
+        shown = write_json(names[index]) if kind.is_on("oldest-texts") else "{…}"
         yield duplicate((*path, index), "unique-key", shown)
 
 
@@ -132,7 +132,7 @@ def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path)
         if name in constraint:
             yield from _check_attribute(kind, constraint[name], (*at, name))
             return
-    if kind.gates.get("DRAConsumableCapacity", False):
+    if kind.is_on("DRAConsumableCapacity"):
         detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
         yield required(at, "required", detail)
     else:
@@ -141,7 +141,7 @@ def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path)
 
 def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     domain, slash, name = text.partition("/")
-    words = ("the domain", "the name") if kind.gates.get("older-texts", False) else ("prefix", "name")
+    words = ("the domain", "the name") if kind.is_on("older-texts") else ("prefix", "name")
     if not slash:
         yield from _check_identifier(text, path)
         detail = "a fully qualified name must be a domain and a name separated by a slash"
@@ -175,7 +175,7 @@ def check_driver(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if len(name) > 63:
         yield too_long(path, RULE, 63, "characters")
     if check_long_name(name.lower()):
-        yield invalid(path, RULE, name, NO_SUBDOMAIN if kind.gates.get("older-texts", False) else NO_CASELESS_SUBDOMAIN)
+        yield invalid(path, RULE, name, NO_SUBDOMAIN if kind.is_on("older-texts") else NO_CASELESS_SUBDOMAIN)
 
 
 def _check_references(references: list[str], names: set[str], path: Path) -> Iterator[Cause]:

@@ -49,7 +49,7 @@ def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) ->
     if not spec.get("rules") and "defaultBackend" not in spec:
         detail = "either `defaultBackend` or `rules` must be specified"
         yield invalid_text(_SPEC, RULE, spell_empty(new, "rules"), detail)
-    relaxed = kind.gates.get("RelaxedServiceNameValidation", False) or _has_relaxed_name(before)
+    relaxed = kind.is_on("RelaxedServiceNameValidation") or _has_relaxed_name(before)
     if "defaultBackend" in spec:
         yield from _check_backend(spec["defaultBackend"], (*_SPEC, "defaultBackend"), relaxed)
     wild = [rule for rule in before.get("rules", ()) if "*" in rule.get("host", "")]
@@ -186,7 +186,7 @@ def check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, end, "may not be specified when `port` is non-numeric")
     else:
         if end < port:
-            shown = port if kind.gates.get("older-texts", False) else end
+            shown = port if kind.is_on("older-texts") else end
             yield invalid(path, RULE, shown, "must be greater than or equal to `port`")
         yield from check_port(end, path)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.server.admission import SYSTEM_CLASSES
-from krmfn.server.plain.values import RULE, check_immutable, check_part, check_share
+from krmfn.server.plain.values import RULE, check_immutable, check_share, check_whole
 from krmfn.server.pods.placement import check_label_selector, check_tolerations
-from krmfn.server.pods.resources import check_resources
+from krmfn.server.pods.resources import check_overhead
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
@@ -32,13 +32,13 @@ def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
 
 def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
     yield from check_share(value, path)
-    yield from check_part(value, path)
+    yield from check_whole(value, path)
 
 
 def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     value, name = new.get("value", 0), new["metadata"].get("name", "")
     if old:
-        if kind.gates.get("newest-texts", False):
+        if kind.is_on("newest-texts"):
             yield from check_immutable(new, old, "value", ())
         elif value != old.get("value", 0):
             yield forbidden(("value",), "immutable", "may not be changed in an update.")
@@ -62,10 +62,10 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: A
     out: list[Cause] = []
     pod = Setting({}, kind.gates, out)
     if "overhead" in new:
-        check_resources({"limits": new["overhead"].get("podFixed", {})}, ("overhead",), pod)
+        check_overhead(pod, new["overhead"].get("podFixed", {}), ("overhead",))
     scheduling = new.get("scheduling", {})
     tolerations = scheduling.get("tolerations", ())
-    check_tolerations(tolerations, ("scheduling", "tolerations"), pod)
+    check_tolerations(pod, tolerations, ("scheduling", "tolerations"))
     yield from out
     keys = [tuple(one.get(name, "") for name in ("key", "operator", "value", "effect")) for one in tolerations]
     for index in sorted(find_repeated(keys)):

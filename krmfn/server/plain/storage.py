@@ -13,12 +13,11 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.server.amounts import write_amount
 from krmfn.server.cases import check_part
-from krmfn.server.formats import check_forward_path, check_label_key, count_bytes
+from krmfn.server.formats import check_label_key, count_bytes
 from krmfn.server.plain.values import RULE, check_choice, check_immutable, refuse, spell_empty
-from krmfn.server.pods.claims import MODES, check_claim_spec
 from krmfn.server.pods.placement import check_node_selector
 from krmfn.server.pods.setting import Object, Setting
-from krmfn.server.pods.volumes import check_driver_name, check_kind
+from krmfn.server.pods.volumes import check_kind
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.verdict import (
@@ -45,7 +44,8 @@ _SOURCES = (
     "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
     "azureDisk", "scaleIO", "local", "storageos", "csi",
 )  # fmt: skip
-_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
+#: Those that pods do not have, or not so.
+_OWN = {"csi": "csi of volume", "local": "local of volume"}
 
 
 def fill_claim(kind: Kind, new: dict[str, Any]) -> None:
@@ -80,10 +80,7 @@ def prepare_claim_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
 
 
 def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    out: list[Cause] = []
-    spec = new["spec"]
-    check_claim_spec(spec, _SPEC, Setting({}, kind.gates, out))
-    yield from out
+    yield from check_part(kind, "claimSpec", new["spec"], _SPEC, "volume-claims")
     if old:
         yield from _check_changed_claim(new, old)
 
@@ -128,21 +125,15 @@ def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
 def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     out: list[Cause] = []
     spec, pod = new["spec"], Setting({}, kind.gates, out)
-    modes = spec.get("accessModes", ())
-    path = (*_SPEC, "accessModes")
-    for mode in modes:
-        yield from check_choice(mode, path, MODES)
-    if "ReadWriteOncePod" in modes and any(mode in MODES and mode != "ReadWriteOncePod" for mode in modes):
-        yield forbidden(path, RULE, "may not use ReadWriteOncePod with other access modes")
     yield from _check_capacity(new, spec.get("capacity", {}))
     name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
     if spec[name] == "Recycle" and normpath(host) in ("/", "//"):
         yield forbidden((*_SPEC, name), RULE, "may not be 'recycle' for a hostPath mount of '/'")
     affinity = spec.get("nodeAffinity")
     if affinity is not None and "required" in affinity:
-        check_node_selector(affinity["required"], (*_SPEC, "nodeAffinity", "required"), False, pod)
+        check_node_selector(pod, affinity["required"], (*_SPEC, "nodeAffinity", "required"), False)
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
-    if "volumeAttributesClassName" in spec and "csi" not in spec and kind.gates.get("VolumeAttributesClass", False):
+    if "volumeAttributesClassName" in spec and "csi" not in spec and kind.is_on("VolumeAttributesClass"):
         yield required((*_SPEC, "csi"), "required", "has to be specified when using volumeAttributesClassName")
     yield from out
     if old:
@@ -173,7 +164,7 @@ def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[
             (*_SPEC, "persistentvolumesource"), "immutable", "spec.persistentvolumesource is immutable after creation"
         )
     yield from check_immutable(spec, before, "volumeMode", ())
-    fixed = not kind.gates.get("MutablePVNodeAffinity", False) and "nodeAffinity" in before
+    fixed = not kind.is_on("MutablePVNodeAffinity") and "nodeAffinity" in before
     if fixed and spec.get("nodeAffinity") != before["nodeAffinity"]:
         text = "{…}" if "nodeAffinity" in spec else "null"
         yield invalid_text(
@@ -186,7 +177,7 @@ def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[
 
 def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     for name in ("parameters", "provisioner", "reclaimPolicy") if old else ():
-        if not kind.gates.get("oldest-texts", False):
+        if not kind.is_on("oldest-texts"):
             yield from check_immutable(new, old or {}, name, ())
             continue
         emptied = read_written(new, name) == {}  # which is not the same as none
@@ -238,35 +229,17 @@ def check_attributes_class(kind: Kind, new: Object, old: Object | None, argument
 def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:
     found = [source for source in _SOURCES if source in spec]
     if not found:
-        pod.required(path, "required", "must specify a volume type")
+        pod.required(path, "must specify a volume type")
     for index, source in enumerate(found):
         if index and source != "flexVolume":
             at = (*path, {"cephfs": "cephFS"}.get(source, source))
-            pod.forbidden(at, RULE, "may not specify more than 1 volume type")
-        elif source == "csi":
-            _check_csi(spec["csi"], (*path, "csi"), pod)
-        elif source == "local":
-            _check_local(spec, path, pod)
+            pod.forbidden(at, "may not specify more than 1 volume type")
+        elif source in _OWN:
+            check_part(pod, _OWN[source], spec[source], (*path, source))
         else:
-            check_kind(source, spec[source], name, path, pod)
-
-
-def _check_local(spec: Object, path: Path, pod: Setting) -> None:
-    text, at = spec["local"].get("path", ""), (*path, "local", "path")
-    if not text:
-        pod.required(at, "required")
-    pod.refuse(at, RULE, text, check_forward_path(text))
-    if "nodeAffinity" not in spec:
-        pod.required((*path, "nodeAffinity"), "required", "Local volume requires node affinity")
-
-
-def _check_csi(source: Object, path: Path, pod: Setting) -> None:
-    check_driver_name(source.get("driver", ""), (*path, "driver"), RULE, pod, "required")
-    if not source.get("volumeHandle"):
-        pod.required((*path, "volumeHandle"), "required")
-    for field in _SECRETS:
-        if field in source:
-            pod.out += check_part(pod, "csi.secretRef", source[field], (*path, field))
+            check_kind(pod, source, spec[source], name, path)
+    if found[:1] == ["local"] and "nodeAffinity" not in spec:
+        pod.required((*path, "nodeAffinity"), "Local volume requires node affinity")
 
 
 def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:

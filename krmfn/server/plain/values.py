@@ -72,11 +72,11 @@ def check_port(number: int, path: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, number, "must be between 1 and 65535, inclusive")
 
 
-def check_port_or_name(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
+def check_port_or_name(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
     yield from check_port(value, path) if isinstance(value, int) else refuse(path, value, check_port_name(value))
 
 
-def check_labels(kind: Kind, labels: Object, path: Path) -> Iterator[Cause]:
+def check_labels(kind: Any, labels: Object, path: Path) -> Iterator[Cause]:
     for key, value in labels.items():
         yield from refuse(path, key, check_label_key(key))
         yield from refuse(path, value, check_label_value(value))
@@ -89,9 +89,9 @@ def check_named_ports(kind: Kind, ports: list[Object], path: Path) -> Iterator[C
             yield required((*path, index, "name"), "required")
 
 
-def check_address(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+def check_address(kind: Any, text: str, path: Path) -> Iterator[Cause]:
     """An IP address in a field that is older than strict rules."""
-    yield from refuse(path, text, check_ip(text, kind.gates.get("StrictIPCIDRValidation", False)))
+    yield from refuse(path, text, check_ip(text, kind.is_on("StrictIPCIDRValidation")))
 
 
 def check_endpoint_address(text: str, path: Path) -> Iterator[Cause]:
@@ -140,7 +140,7 @@ def check_network(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     network = read_network(text)
     if network is None:
         yield invalid(path, RULE, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
-    elif kind.gates.get("StrictIPCIDRValidation", False):
+    elif kind.is_on("StrictIPCIDRValidation"):
         host, _, bits = text.partition("/")
         if "must not have leading 0s" in check_ip(host, strict=True) or (bits[0] == "0" and bits != "0"):
             yield invalid(path, RULE, text, "must not have leading 0s in IP or prefix length")
@@ -181,7 +181,7 @@ def check_share(value: int | str, path: Path, rule: str = "") -> Iterator[Cause]
         yield invalid(path, rule or "minimum", value, "must be greater than or equal to 0")
 
 
-def check_part(value: int | str, path: Path, rule: str = RULE) -> Iterator[Cause]:
+def check_whole(value: int | str, path: Path, rule: str = RULE) -> Iterator[Cause]:
     """A percentage that is no more than all."""
     if isinstance(value, str) and is_percent(value) and count_share(value) > 100:
         yield invalid_text(path, rule, write_json(value), "must not be greater than 100%")

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.server.cases import check_part
 from krmfn.server.pods.annotations import MIRROR, is_cost
-from krmfn.server.pods.containers import check_image_of_pod
 from krmfn.server.pods.placement import check_tolerations
-from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
+from krmfn.server.pods.setting import ARMOR, Object, Setting, of_rule, visit_containers
 from krmfn.server.pods.spec import check_new_pod, check_pod, check_template
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, write_json
@@ -91,7 +91,7 @@ def check_pod_change(kind: Kind, new: Object, old: Object | None, argument: Any)
     out: list[Cause] = []
     check_pod(new["metadata"], spec, kind.gates, out, allowed)
     _check_annotations(new["metadata"].get("annotations", {}), old["metadata"].get("annotations", {}), out)
-    _check_spec_change(spec, before, Setting(spec, kind.gates, out, new["metadata"], allowed))
+    _check_spec_change(Setting(spec, kind.gates, out, new["metadata"], allowed), spec, before)
     yield from out
 
 
@@ -105,20 +105,19 @@ def _check_annotations(new: Object, old: Object, out: list[Cause]) -> None:
         out.append(forbidden((*path, Key(key)), "pod-annotations", f"may not {verb} {what}"))
 
 
-def _check_spec_change(spec: Object, before: Object, pod: Setting) -> None:
+@of_rule(_RULE)
+def _check_spec_change(pod: Setting, spec: Object, before: Object) -> None:
     out = pod.out
     for name in ("containers", "initContainers"):
         mine, theirs = spec.get(name, ()), before.get(name, ())
         if len(mine) != len(theirs):
-            pod.forbidden(("spec", name), _RULE, "pod updates may not add or remove containers")
+            pod.forbidden(("spec", name), "pod updates may not add or remove containers")
             return
         for index, container in enumerate(mine):
-            if not container.get("image"):
-                pod.required(("spec", name, index, "image"), "pod-containers")
-            check_image_of_pod(container, ("spec", name, index), pod)
+            check_part(pod, "changedContainer", container, ("spec", name, index), "pod-containers")
     if not _check_deadline(spec, before, out):
         return
-    _check_added_tolerations(spec.get("tolerations", ()), before.get("tolerations", ()), pod)
+    _check_added_tolerations(pod, spec.get("tolerations", ()), before.get("tolerations", ()))
     _check_gates(spec.get("schedulingGates", ()), before.get("schedulingGates", ()), out)
     if spec == before:
         return
@@ -134,7 +133,7 @@ def _check_spec_change(spec: Object, before: Object, pod: Setting) -> None:
     if before.get("schedulingGates"):
         _check_gated_placement(rest, before, out)
     if rest != before:
-        pod.forbidden(("spec",), _RULE, _UPDATABLE + (_OF_GATED if pod.gates.get("newest-texts") else ""))
+        pod.forbidden(("spec",), _UPDATABLE + (_OF_GATED if pod.is_on("newest-texts") else ""))
 
 
 def _with_image(container: Object, image: str | None) -> Object:
@@ -165,14 +164,14 @@ def _check_deadline(spec: Object, before: Object, out: list[Cause]) -> bool:
     return True
 
 
-def _check_added_tolerations(new: Any, old: Any, pod: Setting) -> None:
+def _check_added_tolerations(pod: Setting, new: Any, old: Any) -> None:
     kept = [{key: value for key, value in one.items() if key != "tolerationSeconds"} for one in new]
     path = ("spec", "tolerations")
     for one in old:
         if {key: value for key, value in one.items() if key != "tolerationSeconds"} not in kept:
-            pod.forbidden(path, _RULE, "existing toleration can not be modified except its tolerationSeconds")
+            pod.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
             return
-    check_tolerations(new, path, pod)
+    check_tolerations(pod, new, path)
 
 
 def _check_gates(new: Any, old: Any, out: list[Cause]) -> None:

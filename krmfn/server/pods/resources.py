@@ -15,10 +15,9 @@ from krmfn.model.gotext import quote
 from krmfn.model.quantity import parse_quantity
 from krmfn.server.amounts import BILLION, Amount, add, is_integer, write_amount
 from krmfn.server.formats import check_label_key, check_short_name
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.setting import Object, Setting, of_rule
 from krmfn.server.spell import Key, write_json
 
-_RULE = "pod-resources"
 _HUGE = "hugepages-"
 #: What a container can name without a domain in front.
 _OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
@@ -39,43 +38,44 @@ _WHOLE = frozenset(
 )  # fmt: skip
 
 
-def check_resources(resources: Object, path: Path, pod: Setting, of_pod: bool = False) -> None:
+@of_rule("pod-resources")
+def check_resources(pod: Setting, resources: Object, path: Path, of_pod: bool = False) -> None:
     """Requests and limits. `of_pod`: those of a whole pod, which can name fewer resources."""
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     named = limits.keys() | requests.keys()
     for name, amount in limits.items():
-        _check_amount(name, amount, (*path, "limits", Key(name)), pod, of_pod)
+        _check_amount(pod, name, amount, (*path, "limits", Key(name)), of_pod)
     where: Path = (*path, "requests")
     for name, amount in requests.items():
-        _check_amount(name, amount, (*where, Key(name)), pod, of_pod)
+        _check_amount(pod, name, amount, (*where, Key(name)), of_pod)
         limit = limits.get(name)
         if limit is None:
             if not may_overcommit(name):
-                pod.required((*path, "limits"), _RULE, "Limit must be set for non overcommitable resources")
+                pod.required((*path, "limits"), "Limit must be set for non overcommitable resources")
         elif amount != limit and not may_overcommit(name):
-            pod.invalid(where, _RULE, write_amount(amount), f"must be equal to {name} limit of {write_amount(limit)}")
+            pod.invalid(where, write_amount(amount), f"must be equal to {name} limit of {write_amount(limit)}")
         elif amount > limit:
             detail = f"must be less than or equal to {name} limit of {write_amount(limit)}"
-            pod.invalid(where, _RULE, write_amount(amount), detail)
+            pod.invalid(where, write_amount(amount), detail)
     if "cpu" not in named and "memory" not in named and any(name.startswith(_HUGE) for name in named):
-        pod.forbidden(path, _RULE, "HugePages require cpu or memory")
+        pod.forbidden(path, "HugePages require cpu or memory")
     if "claims" in resources:
-        _check_claims(resources["claims"], (*path, "claims"), pod)
+        _check_claims(pod, resources["claims"], (*path, "claims"))
 
 
-def _check_amount(name: str, amount: Amount, path: Path, pod: Setting, of_pod: bool) -> None:
+def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: bool) -> None:
     wrong = list_misnomers(name) if of_pod else list_container_misnomers(name)
     for message in wrong:
-        pod.invalid_text(path, _RULE, write_json(name), message)
+        pod.invalid_text(path, write_json(name), message)
     if of_pod and not wrong and name not in ("cpu", "memory") and not name.startswith(_HUGE):
-        pod.not_supported(path, _RULE, write_json(name), ("cpu", "hugepages-", "memory"))
+        pod.not_supported(path, write_json(name), ("cpu", "hugepages-", "memory"))
     if amount < 0:
-        pod.invalid(path, _RULE, write_amount(amount), "must be greater than or equal to 0")
+        pod.invalid(path, write_amount(amount), "must be greater than or equal to 0")
     if is_whole(name) and not is_integer(amount):
-        pod.invalid_text(path, _RULE, quote(write_amount(amount)), "must be an integer")
+        pod.invalid_text(path, quote(write_amount(amount)), "must be an integer")
     if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
         detail = f"{write_amount(amount)} is not positive integer multiple of {name}"
-        pod.invalid(path, _RULE, write_amount(amount), detail)
+        pod.invalid(path, write_amount(amount), detail)
 
 
 def list_misnomers(name: str) -> tuple[str, ...]:
@@ -118,58 +118,62 @@ def may_overcommit(name: str) -> bool:
     return _is_native(name) and not name.startswith(_HUGE)
 
 
-def _check_claims(claims: list[Any], path: Path, pod: Setting) -> None:
+def check_overhead(pod: Setting, amounts: Object, path: Path) -> None:
+    check_resources(pod, {"limits": amounts}, path)
+
+
+@of_rule("pod-claims")
+def _check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         name, request = claim.get("name", ""), claim.get("request", "")
         at = (*path, index)
         if not name:
-            pod.required(at, "pod-claims")
+            pod.required(at)
             continue
         if name in seen:
-            pod.duplicate(at, "pod-claims", quote(name))
+            pod.duplicate(at, quote(name))
         else:
             key = name
             if request:
                 key = f"{name}/{request}"
-                pod.refuse((*at, "request"), "pod-claims", request, check_short_name(request))
+                pod.refuse((*at, "request"), request, check_short_name(request))
             if key in seen:
-                pod.duplicate(at, "pod-claims", quote(key))
+                pod.duplicate(at, quote(key))
             elif not request and any(other.partition("/")[0] == name for other in seen if "/" in other):
-                pod.duplicate(at, "pod-claims", quote(name))
+                pod.duplicate(at, quote(name))
             seen.add(key)
         if name not in pod.claims:
             known = ": " + ", ".join(sorted(pod.claims)) if pod.claims else " which is empty"
-            pod.not_found(at, "pod-claims", quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
+            pod.not_found(at, quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
 
 
-def check_pod_resources(spec: Object, path: Path, pod: Setting) -> None:
+@of_rule("pod-resources")
+def check_pod_resources(pod: Setting, spec: Object, path: Path) -> None:
     """Requests and limits of the whole pod, which its containers share."""
-    resources = spec.get("resources")
-    if resources is None or not pod.is_on("PodLevelResources"):
-        return
+    resources = spec["resources"]
     where: Path = (*path, "resources")
     if pod.os == "windows":
-        pod.forbidden(where, _RULE, "may not be set for a windows pod")
+        pod.forbidden(where, "may not be set for a windows pod")
         return
     if "claims" in resources:
-        pod.forbidden((*where, "claims"), _RULE, "claims may not be set for Resources at pod-level")
-    check_resources(resources, where, pod, of_pod=True)
+        pod.forbidden((*where, "claims"), "claims may not be set for Resources at pod-level")
+    check_resources(pod, resources, where, True)
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
     for name, amount in add_up(spec, "requests").items():
         if name in requests and amount > requests[name]:
             detail = f"must be greater than or equal to aggregate container requests of {write_amount(amount)}"
-            pod.invalid((*where, "requests", Key(name)), _RULE, write_amount(requests[name]), detail)
+            pod.invalid((*where, "requests", Key(name)), write_amount(requests[name]), detail)
     for name, amount in add_up(spec, "limits").items():
         if name.startswith(_HUGE) and name in limits and amount > limits[name]:
             detail = f"must be greater than or equal to aggregate container limits of {write_amount(amount)}"
-            pod.invalid((*where, "limits", Key(name)), _RULE, write_amount(limits[name]), detail)
+            pod.invalid((*where, "limits", Key(name)), write_amount(limits[name]), detail)
     for index, container in enumerate(spec.get("containers", ())):
         for name, amount in container.get("resources", {}).get("limits", {}).items():
             if name in limits and amount > limits[name]:
                 detail = f"must be less than or equal to pod limits of {write_amount(limits[name])}"
                 at = (*where, "containers", index, Key(name), "limits")
-                pod.invalid(at, _RULE, write_amount(amount), detail)
+                pod.invalid(at, write_amount(amount), detail)
 
 
 def add_up(spec: Object, kind: str) -> dict[str, Amount]:

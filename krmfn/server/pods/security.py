@@ -6,70 +6,10 @@ validateWindowsHostProcessPod of k8s.io/kubernetes/pkg/apis/core/validation.
 
 from __future__ import annotations
 
-from typing import Any
-
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.server.cases import check_part
-from krmfn.server.formats import check_long_name, count_bytes
-from krmfn.server.pods.setting import Object, Setting, visit_containers
-from krmfn.server.spell import write_json
-from krmfn.server.verdict import forbidden
-
-_RULE = "pod-security"
-_ID = "must be between 0 and 2147483647, inclusive"
-
-
-def check_pod_security(spec: Object, path: Path, pod: Setting) -> None:
-    """`securityContext` of a spec."""
-    context = spec.get("securityContext")
-    if not context:
-        return
-    path = (*path, "securityContext")
-    for field in ("fsGroup", "runAsUser", "runAsGroup"):
-        pod.check_id(context, field, path, _RULE)
-    for index, group in enumerate(context.get("supplementalGroups", ())):
-        if not 0 <= group < 2**31:
-            pod.invalid((*path, "supplementalGroups", index), _RULE, group, _ID)
-    if "sysctls" in context:
-        _check_sysctls(context["sysctls"], spec, (*path, "sysctls"), pod)
-    pod.check_option(context, "fsGroupChangePolicy", path, _RULE, ("Always", "OnRootMismatch"))
-    _check_shared(context, path, pod)
-    pod.check_option(context, "supplementalGroupsPolicy", path, _RULE, ("Merge", "Strict"))
-    known = ("MountOption", "Recursive") if pod.is_on("SELinuxMount") else ("Recursive",)
-    pod.check_option(context, "seLinuxChangePolicy", path, _RULE, known)
-
-
-def _check_shared(context: Object, path: Path, pod: Setting) -> None:
-    """What pods and containers have alike."""
-    if "seccompProfile" in context:
-        pod.out += check_part(pod, "seccompProfile", context["seccompProfile"], (*path, "seccompProfile"), _RULE)
-    if "windowsOptions" in context:
-        _check_windows_options(context["windowsOptions"], (*path, "windowsOptions"), pod)
-    if "appArmorProfile" in context:
-        pod.out += check_part(pod, "appArmorProfile", context["appArmorProfile"], (*path, "appArmorProfile"), _RULE)
-
-
-def check_container_security(context: Object, path: Path, pod: Setting) -> None:
-    """`securityContext` of a container."""
-    for field in ("runAsUser", "runAsGroup"):
-        pod.check_id(context, field, path, _RULE)
-    mount = context.get("procMount")
-    if mount is not None:
-        pod.check_choice((*path, "procMount"), _RULE, mount, ("Default", "Unmasked"))
-        if pod.host_users and mount == "Unmasked":
-            detail = "`hostUsers` must be false to use `Unmasked`"
-            pod.invalid_text((*path, "procMount"), _RULE, write_json(mount), detail)
-    if context.get("allowPrivilegeEscalation") is False:
-        if context.get("privileged"):
-            detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            pod.invalid_text(path, _RULE, "{…}", detail)
-        added = context.get("capabilities", {}).get("add", ())
-        if "CAP_SYS_ADMIN" in added and "sys-admin" not in pod.allowed:
-            detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            pod.invalid_text(path, _RULE, "{…}", detail)
-    _check_shared(context, path, pod)
-
+from krmfn.server.formats import count_bytes
+from krmfn.server.pods.setting import Object, Setting, of_rule, visit_containers
 
 _SYSCTL_PATTERN = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = f"({_SYSCTL_PATTERN}[\\./])*{_SYSCTL_PATTERN}"
@@ -83,20 +23,20 @@ def _is_sysctl(name: str) -> bool:
     )
 
 
-def _check_sysctls(sysctls: list[Any], spec: Object, path: Path, pod: Setting) -> None:
+def check_sysctls(pod: Setting, spec: Object, path: Path) -> None:
     seen = set()
-    for index, one in enumerate(sysctls):
-        name, where = one.get("name", ""), (*path, index, "name")
+    for index, one in enumerate(spec["securityContext"]["sysctls"]):
+        name, where = one.get("name", ""), (*path, "securityContext", "sysctls", index, "name")
         if not name:
-            pod.required(where, _RULE)
+            pod.required(where)
         elif not _is_sysctl(name):
-            pod.invalid(where, _RULE, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$")
+            pod.invalid(where, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$")
         elif name in seen:
-            pod.duplicate(where, _RULE, quote(name))
+            pod.duplicate(where, quote(name))
         seen.add(name)
         field = find_host_field(name, spec)
         if field and "host-sysctls" not in pod.allowed:
-            pod.invalid(where, _RULE, name, f"may not be specified when '{field}' is true")
+            pod.invalid(where, name, f"may not be specified when '{field}' is true")
 
 
 _SHARED = frozenset(
@@ -117,19 +57,13 @@ def find_host_field(name: str, spec: Object) -> str:
     return "hostIPC" if shared and spec.get("hostIPC") else ""
 
 
-def _check_windows_options(options: Object, path: Path, pod: Setting) -> None:
-    name, text, user = (
-        options.get(field) for field in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName")
-    )
-    if name is not None:
-        pod.refuse((*path, "gmsaCredentialSpecName"), _RULE, name, check_long_name(name))
-    if text == "":
-        pod.invalid((*path, "gmsaCredentialSpec"), _RULE, text, "gmsaCredentialSpec cannot be an empty string")
-    elif text is not None and count_bytes(text) > 65536:
-        pod.invalid((*path, "gmsaCredentialSpec"), _RULE, text, "gmsaCredentialSpec size must be under 64 KiB")
-    if user is not None:
-        for detail in _check_windows_user(user):
-            pod.invalid((*path, "runAsUserName"), _RULE, user, f"runAsUserName{detail}")
+def check_credential(pod: Setting, text: str, path: Path) -> None:
+    if count_bytes(text) > 65536:
+        pod.invalid(path, text, "gmsaCredentialSpec size must be under 64 KiB")
+
+
+def check_user_name(pod: Setting, text: str, path: Path) -> None:
+    pod.refuse(path, text, [f"runAsUserName{detail}" for detail in _check_windows_user(text)])
 
 
 def _check_windows_user(text: str) -> list[str]:
@@ -161,7 +95,8 @@ def _check_windows_user(text: str) -> list[str]:
     return out
 
 
-def check_host_processes(spec: Object, path: Path, pod: Setting) -> None:
+@of_rule("pod-security")
+def check_host_processes(pod: Setting, spec: Object, path: Path) -> None:
     """Containers that are processes of a Windows host: all of a pod's, or none."""
     of_pod = spec.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
     count = total = 0
@@ -171,16 +106,16 @@ def check_host_processes(spec: Object, path: Path, pod: Setting) -> None:
         if of_pod is not None and own is not None and own != of_pod:
             detail = f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}"
             where = (*at, "securityContext", "windowsOptions", "hostProcess")
-            pod.invalid(where, _RULE, own, detail)
+            pod.invalid(where, own, detail)
         count += bool(of_pod if own is None else own)
     if not count:
         return
     if count != total:
         detail = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
-        pod.invalid(path, _RULE, "", detail)
+        pod.invalid(path, "", detail)
     if not spec.get("hostNetwork"):
         detail = "hostNetwork must be true if pod contains any hostProcess containers"
-        pod.invalid((*path, "hostNetwork"), _RULE, False, detail)
+        pod.invalid((*path, "hostNetwork"), False, detail)
 
 
 _NOT_WINDOWS = "cannot be set for a windows pod"
@@ -194,15 +129,13 @@ _NOT_WINDOWS_CONTAINER = (
 )  # fmt: skip
 
 
-def check_operating_system(spec: Object, path: Path, pod: Setting) -> None:
+@of_rule("pod-security")
+def check_operating_system(pod: Setting, spec: Object, path: Path) -> None:
     """`os`, and the fields that its choice rules out."""
-    out = pod.out
-    if pod.os is None:
-        return
     if not pod.os:
-        pod.required((*path, "os", "name"), _RULE)
-    elif pod.os not in ("linux", "windows"):
-        pod.not_supported((*path, "os"), _RULE, write_json(pod.os), ("linux", "windows"))
+        pod.required((*path, "os", "name"))
+    else:
+        pod.check_choice((*path, "os"), pod.os, ("linux", "windows"))
     contexts: list[tuple[Object, Path, tuple[str, ...]]] = [
         (spec.get("securityContext", {}), (*path, "securityContext"), _NOT_WINDOWS_POD)
     ]
@@ -211,10 +144,14 @@ def check_operating_system(spec: Object, path: Path, pod: Setting) -> None:
     if pod.os == "linux":
         for context, at, _ in contexts:
             if "windowsOptions" in context:
-                pod.forbidden((*at, "windowsOptions"), _RULE, "windows options cannot be set for a linux pod")
+                pod.forbidden((*at, "windowsOptions"), "windows options cannot be set for a linux pod")
     elif pod.os == "windows":
         for context, at, fields in contexts:
-            out.extend(forbidden((*at, field), _RULE, _NOT_WINDOWS) for field in fields if field in context)
-        for field in ("hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"):
-            if field in spec:
-                pod.forbidden((*path, field), _RULE, _NOT_WINDOWS)
+            _forbid(pod, context, fields, at)
+        _forbid(pod, spec, ("hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"), path)
+
+
+def _forbid(pod: Setting, holder: Object, fields: tuple[str, ...], at: Path) -> None:
+    for field in fields:
+        if field in holder:
+            pod.forbidden((*at, field), _NOT_WINDOWS)

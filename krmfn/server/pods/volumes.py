@@ -8,19 +8,16 @@ Source: ValidateVolumes and the functions that it calls in k8s.io/kubernetes/pkg
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.server.amounts import Amount
 from krmfn.server.cases import check_part
-from krmfn.server.formats import check_iscsi_name, check_long_name, check_short_name
-from krmfn.server.pods.claims import check_claim_template
+from krmfn.server.formats import check_long_name
 from krmfn.server.pods.projections import check_projection
-from krmfn.server.pods.setting import PULL_POLICIES, Object, Setting
-from krmfn.server.pods.volume_files import check_downward_file
-from krmfn.server.spell import Key, write_json
-
-_RULE = "pod-volumes"
+from krmfn.server.pods.setting import Object, Setting, of_rule
+from krmfn.server.spell import Key
 
 #: The members of a volume in the order in which the server looks at them, with the words of its paths where they
 #: differ: (for a second source, for what is wrong inside).
@@ -35,7 +32,8 @@ _SOURCES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def check_volumes(spec: Object, path: Path, pod: Setting) -> None:
+@of_rule("pod-volumes")
+def check_volumes(pod: Setting, spec: Object, path: Path) -> None:
     """`volumes` of a spec. Those that are right are what mounts can name afterwards."""
     volumes = spec.get("volumes", ())
     made = {f"{pod.name}-{volume.get('name', '')}" for volume in volumes if "ephemeral" in volume} if pod.name else ()
@@ -43,114 +41,76 @@ def check_volumes(spec: Object, path: Path, pod: Setting) -> None:
         at: Path = (*path, "volumes", index)
         before = len(pod.out)
         name = volume.get("name", "")
-        _check_source(volume, name, at, pod)
-        pod.check_text(volume, "name", at, _RULE, check_short_name, needed=True)
+        _check_source(pod, volume, name, at)
+        check_part(pod, "volume", volume, at)
         if name in pod.volumes:
-            pod.duplicate((*at, "name"), _RULE, quote(name))
+            pod.duplicate((*at, "name"), quote(name))
         if len(pod.out) == before:
             pod.volumes[name] = volume
         claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
         if claim in made and "persistentVolumeClaim" in volume:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
-            pod.invalid((*at, "persistentVolumeClaim", "claimName"), _RULE, claim, detail)
+            pod.invalid((*at, "persistentVolumeClaim", "claimName"), claim, detail)
 
 
-def _check_source(volume: Object, name: str, at: Path, pod: Setting) -> None:
+def _check_source(pod: Setting, volume: Object, name: str, at: Path) -> None:
     first = ""
     if "emptyDir" in volume:
         first = "emptyDir"
-        _check_empty_dir(volume["emptyDir"], (*at, "emptyDir"), pod)
+        check_part(pod, "emptyDir", volume["emptyDir"], (*at, "emptyDir"))
     for kind in volume:
         if kind not in _SOURCES or kind == first:
             continue
         if not first:
             # The order of the manifest is not that of the server.
             first = next(known for known in _SOURCES if known in volume)
-            check_kind(first, volume[first], name, at, pod)
+            check_kind(pod, first, volume[first], name, at)
         if kind != first:
             again = _SOURCES[kind][0] or kind
-            pod.forbidden((*at, again), _RULE, "may not specify more than 1 volume type")
+            pod.forbidden((*at, again), "may not specify more than 1 volume type")
         if kind == "iscsi":
-            _check_initiator_length(volume["iscsi"], name, at, pod)
+            _check_initiator_length(pod, volume["iscsi"], name, at)
     if not first:
-        pod.required(at, _RULE, "must specify a volume type")
+        pod.required(at, "must specify a volume type")
 
 
-def check_kind(kind: str, source: Object, name: str, at: Path, pod: Setting) -> None:
+@of_rule("pod-volumes")
+def check_kind(pod: Setting, kind: str, source: Object, name: str, at: Path) -> None:
     """One source of a volume."""
-    where = (*at, _SOURCES[kind][1] or kind)
-    if kind not in ("csi", "fc", "image"):
-        pod.out += check_part(pod, kind, source, where, _RULE)
-    check = _CHECKS.get(kind)
-    if check:
-        check(source, where, pod)
+    check_part(pod, kind, source, (*at, _SOURCES[kind][1] or kind))
     if kind == "ephemeral" and pod.name and name:
         claim = f"{pod.name}-{name}"
         for message in check_long_name(claim):
-            pod.invalid((*at, "name"), _RULE, name, f"PVC name {quote(claim)}: {message}")
+            pod.invalid((*at, "name"), name, f"PVC name {quote(claim)}: {message}")
 
 
-def _check_empty_dir(source: Object, at: Path, pod: Setting) -> None:
-    if source.get("sizeLimit", 0) < 0:
-        pod.forbidden((*at, "sizeLimit"), _RULE, "SizeLimit field must be a valid resource quantity")
-    mode = source.get("mode")
-    if mode is not None and not 0 <= mode <= 0o1777:
-        pod.invalid((*at, "mode"), _RULE, mode, "must be a number between 0 and 01777 (octal), both inclusive")
+def check_size_limit(pod: Setting, amount: Amount, path: Path) -> None:
+    if amount < 0:
+        pod.forbidden(path, "SizeLimit field must be a valid resource quantity")
 
 
-def _check_keys(source: Object, at: Path, pod: Setting) -> None:
-    """A Secret or a ConfigMap as files."""
-    for index, item in enumerate(source.get("items", ())):
-        pod.out += check_part(pod, "keyToPath", item, (*at, "items", index), _RULE)
-
-
-def _check_downward(source: Object, at: Path, pod: Setting) -> None:
-    for item in source.get("items", ()):
-        check_downward_file(item, at, pod)
-
-
-def _check_ephemeral(source: Object, at: Path, pod: Setting) -> None:
-    if "volumeClaimTemplate" in source:
-        check_claim_template(source["volumeClaimTemplate"], (*at, "volumeClaimTemplate"), pod)
-
-
-def _check_initiator(source: Object, at: Path, pod: Setting) -> None:
-    if "initiatorName" in source:
-        name = source["initiatorName"]
-        pod.refuse((*at, "initiatorname"), _RULE, name, check_iscsi_name(name))
-
-
-def _check_initiator_length(source: Object, name: str, at: Path, pod: Setting) -> None:
+def _check_initiator_length(pod: Setting, source: Object, name: str, at: Path) -> None:
     text = f"{name}:{source.get('targetPortal', '')}"
     if "initiatorName" in source and len(text.encode("utf-8", "surrogatepass")) > 64:
         detail = (
             "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is"
             " specified."
         )
-        pod.invalid((*at, "name"), _RULE, name, detail)
+        pod.invalid((*at, "name"), name, detail)
 
 
-def _check_fibre_channel(source: Object, at: Path, pod: Setting) -> None:
-    names, ids = source.get("targetWWNs"), source.get("wwids")
-    if names and ids:
-        pod.invalid_text(
-            (*at, "targetWWNs"), _RULE, write_json(names), "targetWWNs and wwids can not be specified simultaneously"
-        )
-    pod.out += check_part(pod, "fc", source, at, _RULE)
-
-
-def _check_quobyte(source: Object, at: Path, pod: Setting) -> None:
+def check_quobyte(pod: Setting, source: Object, at: Path) -> None:
     registry = source.get("registry", "")
     detail = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
-        pod.required((*at, "registry"), _RULE, detail)
+        pod.required((*at, "registry"), detail)
     elif len(source.get("tenant", "").encode("utf-8", "surrogatepass")) >= 65:
         text = "must be a UUID and may not exceed a length of 64 characters"
-        pod.required((*at, "tenant"), _RULE, text)
+        pod.required((*at, "tenant"), text)
     else:
         for pair in registry.split(","):
             if not _is_host_and_port(pair):
-                pod.invalid((*at, "registry"), _RULE, registry, detail)
+                pod.invalid((*at, "registry"), registry, detail)
 
 
 def _is_host_and_port(text: str) -> bool:
@@ -163,10 +123,10 @@ def _is_host_and_port(text: str) -> bool:
     return ":" not in host and not set(host) & set("[]")
 
 
-def _check_flex(source: Object, at: Path, pod: Setting) -> None:
+def check_flex(pod: Setting, source: Object, at: Path) -> None:
     for key in source.get("options", {}):
         if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
-            pod.invalid((*at, "options", Key(key)), _RULE, key, "kubernetes.io and k8s.io namespaces are reserved")
+            pod.invalid((*at, "options", Key(key)), key, "kubernetes.io and k8s.io namespaces are reserved")
 
 
 _DISKS = {
@@ -176,57 +136,21 @@ _DISKS = {
 }  # fmt: skip
 
 
-def _check_azure_disk(source: Object, at: Path, pod: Setting) -> None:
+def check_azure_disk(pod: Setting, source: Object, at: Path) -> None:
     if "kind" in source:
         address = source.get("diskURI", "")
         start, pattern = _DISKS[source["kind"] == "Managed"]
         if not address.startswith(start):
-            pod.not_supported((*at, "diskURI"), _RULE, quote(address), (pattern,))
+            pod.not_supported((*at, "diskURI"), quote(address), (pattern,))
 
 
-def check_driver_name(name: str, path: Path, rule: str, pod: Setting, missing: str = _RULE) -> None:
-    """A driver of CSI: `rule` refuses its name, `missing` none."""
-    if not name:
-        pod.required(path, missing)
-        return
-    if len(name.encode("utf-8", "surrogatepass")) > 63:
-        pod.too_long(path, rule, 63)
-    pod.refuse(path, rule, name, check_long_name(name.lower()))
-
-
-def _check_csi(source: Object, at: Path, pod: Setting) -> None:
-    check_driver_name(source.get("driver", ""), (*at, "driver"), _RULE, pod)
-    name = source.get("nodePublishSecretRef", {}).get("name")
-    if "nodePublishSecretRef" in source and not name:
-        pod.required((*at, "nodePublishSecretRef", "name"), _RULE)
-    elif name:
-        pod.refuse((*at, "name"), _RULE, name, check_long_name(name))
-
-
-def _check_image(source: Object, at: Path, pod: Setting) -> None:
+def check_image(pod: Setting, source: Object, at: Path) -> None:
     kept = "empty-image-reference"
     if not source.get("reference") and kept not in pod.allowed and (pod.is_pod or not pod.gates.get(kept)):
-        pod.required((*at, "reference"), _RULE)
-    pod.check_option(source, "pullPolicy", at, _RULE, PULL_POLICIES, needed=True)
+        pod.required((*at, "reference"))
 
 
-def _check_projected(source: Object, at: Path, pod: Setting) -> None:
+def check_projections(pod: Setting, sources: Iterable[Object], at: Path) -> None:
     paths: set[str] = set()
-    for index, part in enumerate(source.get("sources", ())):
-        check_projection(part, (*at, "sources", index), paths, pod)
-
-
-_CHECKS: dict[str, Callable[[Object, Path, Setting], None]] = {
-    "secret": _check_keys,
-    "iscsi": _check_initiator,
-    "quobyte": _check_quobyte,
-    "downwardAPI": _check_downward,
-    "fc": _check_fibre_channel,
-    "flexVolume": _check_flex,
-    "configMap": _check_keys,
-    "azureDisk": _check_azure_disk,
-    "projected": _check_projected,
-    "csi": _check_csi,
-    "ephemeral": _check_ephemeral,
-    "image": _check_image,
-}
+    for index, part in enumerate(sources):
+        check_projection(pod, part, (*at, index), paths)
