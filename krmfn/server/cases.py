@@ -65,6 +65,8 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
         return {
             "not": lambda value: value not in asked,
             "more": lambda value: len(value or ()) > asked,
+            "above": lambda value: value is not None and value > asked,
+            "blank": lambda value: (not (value or "").strip()) is asked,
             "has": lambda value: asked in (value or ()),
         }[word]
     if isinstance(wanted, list):

@@ -10,14 +10,13 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
+from krmfn.server.cases import check_part
 from krmfn.server.formats import count_bytes
 from krmfn.server.jobs import check_delegation, check_job_spec
-from krmfn.server.plain.values import check_counts
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.spell import write_json
-from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, required
+from krmfn.server.verdict import Cause, invalid
 
 
 def fill_cron_job(kind: Kind, new: dict[str, Any]) -> None:
@@ -29,31 +28,20 @@ def check_cron_job(kind: Kind, new: Object, old: Object | None, argument: Any) -
     """The name, the schedule with its time zone, and the job template."""
     spec = new.get("spec", {})
     before = None if old is None else old.get("spec", {})
-    if not spec.get("schedule"):
-        yield required(("spec", "schedule"), "cronjob-schedule")
-    else:
+    if spec.get("schedule"):
         yield from _check_schedule(spec, before)
     if "timeZone" in spec and (before is None or before.get("timeZone") != spec["timeZone"]):
         yield from _check_zone(spec["timeZone"])
     name = new.get("metadata", {}).get("name", "")
     if old is None and count_bytes(name) > 52:
         yield invalid(("metadata", "name"), "metadata-name", name, "must be no more than 52 characters")
-    counts = ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
-    yield from check_counts(spec, ("spec",), "job-counts", *counts)
-    policy = spec.get("concurrencyPolicy", "Allow")
-    if policy not in ("Allow", "Forbid", "Replace"):
-        values = ("Allow", "Forbid", "Replace")
-        yield not_supported(("spec", "concurrencyPolicy"), "cronjob-schedule", write_json(policy), values)
+    yield from check_part(kind, "cronJob", spec, ("spec",))
     template = spec.get("jobTemplate", {}).get("spec", {})
     stored = (before or {}).get("jobTemplate", {}).get("spec")
     path: Path = ("spec", "jobTemplate", "spec")
     yield from check_job_spec(kind, new, template, stored, path)
     if kind.is_on("newest-texts"):
         yield from check_delegation(spec.get("jobTemplate", {}), (before or {}).get("jobTemplate"), path[:-1])
-    if "selector" in template:
-        yield invalid_text((*path, "selector"), "job-selector", "{…}", "`selector` will be auto-generated")
-    if template.get("manualSelector"):
-        yield not_supported((*path, "manualSelector"), "job-selector", "true", ("nil", "false"))
 
 
 def _check_schedule(spec: Object, old: Object | None) -> Iterator[Cause]:

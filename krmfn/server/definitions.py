@@ -10,17 +10,16 @@ from typing import Any
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.values import without_nulls
+from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
 from krmfn.server.formats import check_dns_1035, check_long_name
 from krmfn.server.plain.values import RULE, check_choice, check_immutable
-from krmfn.server.plain.webhooks import check_client, check_versions
+from krmfn.server.plain.webhooks import check_versions
 from krmfn.server.spell import Key, spell
 from krmfn.server.structural import check_structural
 from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid, invalid_text, required
 
 _SPEC: Path = ("spec",)
-_COLUMNS = ("boolean", "date", "integer", "number", "string")
-_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _APPROVED = "api-approved.kubernetes.io"
 #: The paths of the subresource scale, and what they begin with.
 _PATHS = {
@@ -88,7 +87,7 @@ def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
         shown, rule = ("{…}", RULE) if versions else (spell(spec.get("versions")), "required")
         yield invalid_text(path, rule, shown, "must have exactly one version marked as storage version")
     if spec.get("conversion"):
-        yield from _check_conversion(spec["conversion"], (*_SPEC, "conversion"))
+        yield from check_part(None, "conversion", spec["conversion"], (*_SPEC, "conversion"))
 
 
 def _check_names(names: Mapping[str, Any], at: Path) -> Iterator[Cause]:
@@ -129,8 +128,8 @@ def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iter
         if subresources.get("status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):
             detail = f"{', '.join(_NOT_AT_ROOT)} are not allowed at the root if the status subresource is enabled"
             yield invalid_text(path, RULE, "{…}", detail)
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        yield from _check_column(column or {}, (*at, "additionalPrinterColumns", index))
+    columns = [column or {} for column in version.get("additionalPrinterColumns") or ()]
+    yield from check_each(None, "printerColumn", columns, (*at, "additionalPrinterColumns"))
     scale = subresources.get("scale")
     for field, starts in _PATHS.items() if scale is not None else ():
         text, where = (scale or {}).get(field) or "", (*at, "subresources", "scale", field)
@@ -167,32 +166,9 @@ def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
             yield cause._replace(path=tuple(path))
 
 
-def _check_column(column: Mapping[str, Any], at: Path) -> Iterator[Cause]:
-    kind, path, form = column.get("type") or "", column.get("jsonPath") or "", column.get("format")
-    if kind and kind not in _COLUMNS:
-        yield invalid((*at, "type"), RULE, kind, f"must be one of {','.join(_COLUMNS)}")
-    if form and form not in _FORMATS:
-        yield invalid((*at, "format"), RULE, form, f"must be one of {','.join(_FORMATS)}")
-    if path and path[0] != ".":
-        yield invalid((*at, "jsonPath"), RULE, path, "must be a simple json path starting with .")
-
-
-def _check_conversion(conversion: Mapping[str, Any], at: Path) -> Iterator[Cause]:
-    strategy, webhook = conversion.get("strategy"), conversion.get("webhook") or {}
-    if strategy:
-        yield from check_choice(strategy, (*at, "strategy"), ("None", "Webhook"))
-    client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
-    path: Path = (*at, "webhook")
-    if strategy == "Webhook":
-        if client is None:
-            yield required((*path, "clientConfig"), "required", "required when strategy is set to Webhook")
-        else:
-            yield from check_client(None, client, (*path, "clientConfig"))
-        yield from check_versions(versions, (*path, "conversionReviewVersions"), reviewed=True)
-        return
-    for field, given in (("clientConfig", client), ("conversionReviewVersions", versions)):
-        if given:
-            yield forbidden((*path, field), RULE, "should not be set when strategy is not set to Webhook")
+def check_reviews(kind: None, conversion: Mapping[str, Any], at: Path) -> Iterator[Cause]:
+    versions = (conversion.get("webhook") or {}).get("conversionReviewVersions") or []
+    yield from check_versions(versions, (*at, "webhook", "conversionReviewVersions"), reviewed=True)
 
 
 def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[Cause]:

@@ -282,6 +282,20 @@ def check_absolute_path(text: str) -> tuple[str, ...]:
     return () if text[:1] == "/" else ("must be an absolute path",)
 
 
+def check_http_path(text: str) -> tuple[str, ...]:
+    """A path of an Ingress that is matched as it stands."""
+    inside = tuple(f"must not contain '{part}'" for part in ("//", "/./", "/../", "%2f", "%2F") if part in text)
+    return (
+        *check_absolute_path(text),
+        *inside,
+        *(f"cannot end with '{end}'" for end in ("/..", "/.") if text.endswith(end)),
+    )
+
+
+def check_json_path(text: str) -> tuple[str, ...]:
+    return () if text[0] == "." else ("must be a simple json path starting with .",)
+
+
 def check_dataset_name(text: str) -> tuple[str, ...]:
     return ("must not contain '/'",) if "/" in text else ()
 

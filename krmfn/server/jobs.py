@@ -14,9 +14,10 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_short_name
-from krmfn.server.jobpolicies import check_policies
-from krmfn.server.plain.values import check_counts
+from krmfn.server.jobpolicies import check_failure_policy
+from krmfn.server.plain.values import RULE
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
@@ -25,21 +26,12 @@ from krmfn.server.replicated import check_kept, is_wrong_selector, spell_labels
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, write_json
 from krmfn.server.strategy import STORED_UID
-from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, required
+from krmfn.server.verdict import Cause, invalid, invalid_text, of_rule, required
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 #: Annotations that select a template of a Workload.
 _DELEGATION = ("scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name")
-_COUNTS = (
-    "parallelism",
-    "completions",
-    "activeDeadlineSeconds",
-    "backoffLimit",
-    "ttlSecondsAfterFinished",
-    "backoffLimitPerIndex",
-    "maxFailedIndexes",
-)
 
 
 def fill_job(kind: Kind, new: dict[str, Any]) -> None:
@@ -105,65 +97,21 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
 
 def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
     """The spec of a Job at `path` of a new object, also the one in a CronJob."""
-    yield from check_counts(spec, path, "job-counts", *_COUNTS)
-    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        is_declared = kind.is_on("newest-texts")
-        detail = "must be set when maxFailedIndexes is set" if is_declared else "when maxFailedIndexes is specified"
-        yield required((*path, "backoffLimitPerIndex"), "job-counts", detail)
-    mode = spec.get("completionMode", "NonIndexed")
-    if mode == "Indexed":
-        yield from _check_indexed(spec, path)
-    elif mode != "NonIndexed":
-        values = ("NonIndexed", "Indexed")
-        yield not_supported((*path, "completionMode"), "job-completion-mode", write_json(mode), values)
-    else:
-        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
-            if name in spec:
-                detail = "requires indexed completion mode"
-                yield invalid((*path, name), "job-completion-mode", spec[name], detail)
-    yield from check_policies(spec, new, path)
+    yield from check_part(kind, "job", spec, path)
+    yield from check_part(kind, "jobPolicies", spec, path)
+    yield from of_rule("job-failure-policy", check_failure_policy(kind, new, spec, path))
     yield from _check_scheduling(spec, (*path, "scheduling"))
     if kind.is_on("newest-texts"):
         yield from _check_one_way(spec, before, (*path, "scheduling"))
     template = spec.get("template", {})
     yield from list_template_causes(kind, template, (before or {}).get("template"), (*path, "template"))
-    restart = template.get("spec", {}).get("restartPolicy", "Always")
-    where = (*path, "template", "spec", "restartPolicy")
-    if restart == "Always":
-        yield required(where, "job-restart-policy", 'valid values: "OnFailure", "Never"')
-    elif restart not in ("OnFailure", "Never"):
-        yield not_supported(where, "job-restart-policy", write_json(restart), ("OnFailure", "Never"))
-    elif "podFailurePolicy" in spec and restart != "Never":
-        detail = 'only "Never" is supported when podFailurePolicy is specified'
-        yield invalid_text(where, "job-restart-policy", write_json(restart), detail)
+    yield from check_part(kind, "jobRestart", spec, path, "job-restart-policy")
 
 
-def _check_indexed(spec: Object, path: Path) -> Iterator[Cause]:
-    parallelism = spec.get("parallelism")
-    completions = spec.get("completions")
-    failed = spec.get("maxFailedIndexes")
-    rule = "job-completion-mode"
-    if completions is None:
-        yield required((*path, "completions"), rule, "when completion mode is Indexed")
-    if parallelism is not None and parallelism > 100000:
-        detail = "must be less than or equal to 100000 when completion mode is Indexed"
-        yield invalid((*path, "parallelism"), rule, parallelism, detail)
-    if failed is not None:
-        if completions is not None and failed > completions:
-            yield invalid((*path, "maxFailedIndexes"), rule, failed, "must be less than or equal to completions")
-        if failed > 100000:
-            yield invalid((*path, "maxFailedIndexes"), rule, failed, "must be less than or equal to 100000")
-    if completions is None or completions <= 100000 or "backoffLimitPerIndex" not in spec:
-        return
-    detail = (
-        "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
-    )
-    if failed is None:
-        yield required((*path, "maxFailedIndexes"), rule, "must be specified when completions is above 100000")
-    if parallelism is not None and parallelism > 10000:
-        yield invalid((*path, "parallelism"), rule, parallelism, detail)
-    if failed is not None and failed > 10000:
-        yield invalid((*path, "maxFailedIndexes"), rule, failed, detail)
+def check_failed_indexes(kind: Kind, spec: Object, path: Path) -> Iterator[Cause]:
+    failed = spec["maxFailedIndexes"]
+    if failed > spec["completions"]:
+        yield invalid((*path, "maxFailedIndexes"), RULE, failed, "must be less than or equal to completions")
 
 
 def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:

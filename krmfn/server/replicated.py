@@ -13,7 +13,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
-from krmfn.server.plain.values import check_counts, check_share, check_whole, count_share
+from krmfn.server.plain.values import RULE, count_share
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
@@ -91,12 +91,10 @@ def fill_replication_controller(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from check_counts(
-        spec, _SPEC, _COUNT, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"
-    )
+    yield from check_part(kind, "deployment", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
-    yield from _check_deployment_strategy(spec.get("strategy", {}), (*_SPEC, "strategy"))
+    yield from check_part(kind, "deploymentStrategy", spec.get("strategy", {}), (*_SPEC, "strategy"), _STRATEGY)
     deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds", 0)
     if deadline is not None and deadline <= ready:
         detail = "must be greater than minReadySeconds"
@@ -106,7 +104,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any)
 
 def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from check_counts(spec, _SPEC, _COUNT, "replicas", "minReadySeconds")
+    yield from check_part(kind, "replicaSet", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
     yield from check_kept(kind, spec, before, "selector")
@@ -114,7 +112,7 @@ def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any
 
 def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from check_counts(spec, _SPEC, _COUNT, "minReadySeconds", "revisionHistoryLimit")
+    yield from check_part(kind, "daemonSet", spec, _SPEC)
     selector = spec.get("selector")
     yield from check_label_selector(kind, selector, (*_SPEC, "selector"), rule=_SELECTOR)
     if not is_wrong_selector(selector) and not match_labels(selector, _labels(spec)):
@@ -123,7 +121,8 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any)
         yield invalid_text((*_SPEC, "selector"), _SELECTOR, "{…}", "empty selector is invalid for daemonset")
     yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
     yield from _check_running(spec, "DaemonSet")
-    yield from _check_daemon_strategy(spec.get("updateStrategy", {}), (*_SPEC, "updateStrategy"))
+    strategy = spec.get("updateStrategy", {})
+    yield from check_part(kind, "daemonSetStrategy", strategy, (*_SPEC, "updateStrategy"), _STRATEGY)
     yield from check_kept(kind, spec, before, "selector")
 
 
@@ -153,27 +152,13 @@ _CHANGING = (
 
 def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iterator[Cause]:
     spec = new["spec"]
-    policy = spec.get("podManagementPolicy", "")
-    if policy not in ("OrderedReady", "Parallel"):
-        detail = "must be 'OrderedReady' or 'Parallel'"
-        yield invalid_text((*_SPEC, "podManagementPolicy"), _STRATEGY, write_json(policy), detail)
-    yield from _check_stateful_strategy(kind, spec.get("updateStrategy", {}), (*_SPEC, "updateStrategy"))
-    retention = spec.get("persistentVolumeClaimRetentionPolicy", {})
-    for name in ("whenDeleted", "whenScaled"):
-        value = retention.get(name, "")
-        if value not in ("Retain", "Delete"):
-            path = (*_SPEC, "persistentVolumeClaimRetentionPolicy", name)
-            yield not_supported(path, _STRATEGY, write_json(value), ("Retain", "Delete"))
+    yield from check_part(kind, "statefulSet", spec, _SPEC)
     skip_template = False
     if before is not None:
         skip_template = any(_check_stateful_template(kind, before, None))
     for index, claim in enumerate(spec.get("volumeClaimTemplates", ()) if before is None else ()):
         at: Path = (*_SPEC, "volumeClaimTemplates", index, "spec")
         yield from check_part(kind, "claimSpec", claim.get("spec", {}), at, "volume-claims")
-    yield from check_counts(spec, _SPEC, _COUNT, "replicas", "minReadySeconds")
-    start = spec.get("ordinals", {}).get("start", 0)
-    if start < 0:
-        yield invalid((*_SPEC, "ordinals.start"), _COUNT, start, "must be greater than or equal to 0")
     name = spec.get("serviceName", "")
     if name and before is None:
         yield from refuse_text((*_SPEC, "serviceName"), "pod-names", name, check_short_name(name))
@@ -205,7 +190,7 @@ def _check_stateful_template(kind: Kind, spec: Object, before: Object | None) ->
 
 def check_replication_controller(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from check_counts(spec, _SPEC, _COUNT, "minReadySeconds", "replicas")
+    yield from check_part(kind, "replicaSet", spec, _SPEC)
     selector = spec.get("selector", {})
     if not selector:
         yield required((*_SPEC, "selector"), _SELECTOR)
@@ -307,67 +292,25 @@ def check_kept(
             yield invalid_text((*_SPEC, name), rule, text, "field is immutable")
 
 
-def _check_deployment_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
-    kind, update = strategy.get("type", ""), strategy.get("rollingUpdate")
-    where = (*path, "rollingUpdate")
-    if kind == "Recreate":
-        if update is not None:
-            yield forbidden(where, _STRATEGY, "may not be specified when strategy `type` is 'Recreate'")
-    elif kind != _ROLLING:
-        yield not_supported(path, _STRATEGY, "{…}", ("Recreate", _ROLLING))
-    elif update is not None:
-        least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
-        yield from check_share(least, (*where, "maxUnavailable"), _STRATEGY)
-        yield from check_share(most, (*where, "maxSurge"), _STRATEGY)
-        if count_share(least) == 0 and count_share(most) == 0:
-            text = _spell_share(least)
-            yield invalid_text((*where, "maxUnavailable"), _STRATEGY, text, "may not be 0 when `maxSurge` is 0")
-        yield from check_whole(least, (*where, "maxUnavailable"), _STRATEGY)
-
-
-def _check_daemon_strategy(strategy: Object, path: Path) -> Iterator[Cause]:
-    kind, update = strategy.get("type", ""), strategy.get("rollingUpdate")
-    where = (*path, "rollingUpdate")
-    if kind == "OnDelete":
-        return
-    if kind != _ROLLING:
-        yield not_supported(path, _STRATEGY, "{…}", (_ROLLING, "OnDelete"))
-        return
-    assert update is not None
+def check_some_update(kind: Kind, update: Object, path: Path) -> Iterator[Cause]:
     least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
-    for value, name in ((least, "maxUnavailable"), (most, "maxSurge")):
-        yield from check_share(value, (*where, name), _STRATEGY)
-        yield from check_whole(value, (*where, name), _STRATEGY)
+    if count_share(least) == 0 and count_share(most) == 0:
+        detail = "may not be 0 when `maxSurge` is 0"
+        yield invalid_text((*path, "maxUnavailable"), RULE, _spell_share(least), detail)
+
+
+def check_one_way_to_update(kind: Kind, update: Object, path: Path) -> Iterator[Cause]:
+    least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
     if count_share(least) and count_share(most):
-        text = _spell_share(most)
-        yield invalid_text((*where, "maxSurge"), _STRATEGY, text, "may not be set when maxUnavailable is non-zero")
+        detail = "may not be set when maxUnavailable is non-zero"
+        yield invalid_text((*path, "maxSurge"), RULE, _spell_share(most), detail)
     elif not count_share(least) and not count_share(most):
-        yield required((*where, "maxUnavailable"), _STRATEGY, "cannot be 0 when maxSurge is 0")
+        yield required((*path, "maxUnavailable"), "required", "cannot be 0 when maxSurge is 0")
 
 
-def _check_stateful_strategy(kind: Kind, strategy: Object, path: Path) -> Iterator[Cause]:
-    name, update = strategy.get("type", ""), strategy.get("rollingUpdate")
-    where = (*path, "rollingUpdate")
-    recreate = kind.is_on("StatefulSetRecreateStrategy")
-    if name == "OnDelete" or (name == "Recreate" and recreate):
-        if update is not None:
-            yield invalid_text(where, _STRATEGY, "{…}", "only allowed for updateStrategy 'RollingUpdate'")
-    elif name != _ROLLING:
-        detail = "must be 'RollingUpdate' or 'OnDelete'"
-        if recreate:
-            detail = "must be 'RollingUpdate', 'OnDelete', or 'Recreate'"
-        yield invalid_text(path, _STRATEGY, "{…}", detail)
-    elif update is not None:
-        partition = update.get("partition", 0)
-        if partition < 0:
-            yield invalid((*where, "partition"), _STRATEGY, partition, "must be greater than or equal to 0")
-        if "maxUnavailable" in update:
-            least = update["maxUnavailable"]
-            at = (*where, "maxUnavailable")
-            yield from check_share(least, at, _STRATEGY)
-            if count_share(least) == 0:
-                yield invalid_text(at, _STRATEGY, _spell_share(least), "cannot be 0")
-            yield from check_whole(least, at, _STRATEGY)
+def check_not_zero(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
+    if count_share(value) == 0:
+        yield invalid_text(path, RULE, _spell_share(value), "cannot be 0")
 
 
 def _spell_share(value: int | str) -> str:

@@ -104,6 +104,13 @@ def note_rule(out: list[Cause], start: int, rule: str) -> None:
         out[start:] = [cause._replace(rule=rule) if cause.rule in _GENERAL else cause for cause in out[start:]]
 
 
+def of_rule(rule: str, causes: Iterable[Cause]) -> list[Cause]:
+    """The causes, of a rule where they are of no narrower one."""
+    out = list(causes)
+    note_rule(out, 0, rule)
+    return out
+
+
 class Verdict(NamedTuple):
     """The answer. `code` is the HTTP status; accepted means below 300.
 

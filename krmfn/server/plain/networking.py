@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.server.cases import check_part
+from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import (
     check_dns_1035,
     check_long_name,
@@ -30,15 +30,13 @@ from krmfn.server.plain.values import (
     spell_empty,
 )
 from krmfn.server.pods.placement import check_label_selector
-from krmfn.server.pods.setting import Object
+from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"
-_NOT_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
-_NOT_AT_END = ("/..", "/.")
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _WILDCARD = rf"\*\.{_LABEL}(\.{_LABEL})*"
 
@@ -49,13 +47,16 @@ def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) ->
     if not spec.get("rules") and "defaultBackend" not in spec:
         detail = "either `defaultBackend` or `rules` must be specified"
         yield invalid_text(_SPEC, RULE, spell_empty(new, "rules"), detail)
-    relaxed = kind.is_on("RelaxedServiceNameValidation") or _has_relaxed_name(before)
+    out: list[Cause] = []
+    relaxed = frozenset(("RelaxedServiceNameValidation",) if _has_relaxed_name(before) else ())
+    setting = Setting({}, kind.gates, out, allowed=relaxed)
     if "defaultBackend" in spec:
-        yield from _check_backend(spec["defaultBackend"], (*_SPEC, "defaultBackend"), relaxed)
+        check_part(setting, "backend", spec["defaultBackend"], (*_SPEC, "defaultBackend"))
     wild = [rule for rule in before.get("rules", ()) if "*" in rule.get("host", "")]
-    any_rule = any(list(_check_paths(rule, (), False)) for rule in wild)
+    any_rule = any(_is_wrong_rule(kind, rule) for rule in wild)
     for index, rule in enumerate(spec.get("rules", ())):
-        yield from _check_rule(rule, (*_SPEC, "rules", index), relaxed, any_rule)
+        _check_rule(setting, rule, (*_SPEC, "rules", index), any_rule)
+    yield from out
     any_secret = any(check_long_name(one["secretName"]) for one in before.get("tls", ()) if one.get("secretName"))
     for index, tls in enumerate(spec.get("tls", ())):
         if not any_secret:
@@ -86,47 +87,20 @@ def _list_faults(host: str) -> tuple[str, ...]:
     return (*wrong, text)
 
 
-def _check_rule(rule: Object, path: Path, relaxed: bool, any_rule: bool) -> Iterator[Cause]:
+def _check_rule(setting: Setting, rule: Object, path: Path, any_rule: bool) -> None:
     host = rule.get("host", "")
     if host:
         if read_address(host) is not None:
-            yield invalid((*path, "host"), RULE, host, "must be a DNS name, not an IP address")
-        yield from refuse((*path, "host"), host, _list_faults(host))
+            setting.invalid((*path, "host"), host, "must be a DNS name, not an IP address")
+        setting.refuse((*path, "host"), host, _list_faults(host))
     if "*" not in host or not any_rule:
-        yield from _check_paths(rule, path, relaxed)
+        check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), (*path, "http", "paths"))
 
 
-def _check_paths(rule: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
-    if "http" not in rule:
-        return
-    where: Path = (*path, "http", "paths")
-    for index, one in enumerate(rule["http"].get("paths", ())):
-        yield from _check_path(one, (*where, index), relaxed)
-
-
-def _check_path(one: Object, at: Path, relaxed: bool) -> Iterator[Cause]:
-    kind, text, path = one.get("pathType"), one.get("path", ""), (*at, "path")
-    if kind is None:
-        yield required((*at, "pathType"), "required", "pathType must be specified")
-        return
-    if kind in ("Exact", "Prefix"):
-        if text[:1] != "/":
-            yield invalid(path, RULE, text, "must be an absolute path")
-        yield from refuse(path, text, [f"must not contain '{part}'" for part in _NOT_IN_PATH if part in text])
-        yield from refuse(path, text, [f"cannot end with '{end}'" for end in _NOT_AT_END if text.endswith(end)])
-    elif kind == "ImplementationSpecific":
-        if text and text[0] != "/":
-            yield invalid(path, RULE, text, "must be an absolute path")
-    else:
-        yield from check_choice(kind, (*at, "pathType"), ("Exact", "ImplementationSpecific", "Prefix"))
-    yield from _check_backend(one.get("backend", {}), (*at, "backend"), relaxed)
-
-
-def _check_backend(backend: Object, path: Path, relaxed: bool) -> Iterator[Cause]:
-    yield from check_part(None, "backend", backend, path)
-    if "resource" not in backend:
-        check = check_short_name if relaxed else check_dns_1035
-        yield from check_text(backend.get("service", {}), "name", (*path, "service"), check)
+def _is_wrong_rule(kind: Kind, rule: Object) -> bool:
+    setting = Setting({}, {**kind.gates, "RelaxedServiceNameValidation": False}, [])
+    check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), ())
+    return bool(setting.out)
 
 
 def _has_relaxed_name(spec: Object) -> bool:
@@ -141,7 +115,7 @@ def _has_relaxed_name(spec: Object) -> bool:
 def check_controller(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if count_bytes(name) > 250:
         yield too_long(path, RULE, 250)
-    yield from check_domain_path(name, path)
+    yield from check_domain_path(kind, name, path)
 
 
 def fill_network_policy(kind: Kind, new: dict[str, Any]) -> None:

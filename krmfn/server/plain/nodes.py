@@ -12,7 +12,7 @@ from krmfn.krm.paths import Path
 from krmfn.server.plain.values import RULE, read_network
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid_text
+from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid_text
 
 _SPEC: Path = ("spec",)
 
@@ -29,10 +29,6 @@ def fill_node(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_node(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec, before = new["spec"], old["spec"] if old else {}
-    taints = spec.get("taints", [])
-    again = find_repeated([(taint.get("key", ""), taint.get("effect", "")) for taint in taints])
-    for index in sorted(again):
-        yield duplicate((*_SPEC, "taints", index), "unique-key", "{…}: taints must be unique by key and effect pair")
     path, networks = (*_SPEC, "podCIDRs"), spec.get("podCIDRs", [])
     families = [network.version for network in map(read_network, networks) if network]
     if find_repeated(families):

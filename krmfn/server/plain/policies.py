@@ -11,14 +11,13 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
-from krmfn.server.plain.values import RULE, check_choice, refuse
-from krmfn.server.plain.webhooks import check_conditions
+from krmfn.server.plain.values import RULE, refuse
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required
 
-_TO_MUTATE = ("*", "CONNECT", "CREATE", "UPDATE")
 _RESERVED = re.compile(
     "true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void"
     "|while"
@@ -30,10 +29,8 @@ def check_policy(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     spec, before = new["spec"], old["spec"] if old else {}
     at: Path = ("spec",)
     if not old or any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
-        yield from check_conditions(spec.get("matchConditions", []), (*at, "matchConditions"))
-    if kind.name.startswith("Mutating"):
-        yield from _check_operations(spec.get("matchConstraints"), (*at, "matchConstraints"))
-    else:
+        yield from check_part(kind, "matchConditions", spec.get("matchConditions", []), (*at, "matchConditions"))
+    if kind.name.startswith("Validating"):
         yield from _check_validations(new, spec, at)
 
 
@@ -53,12 +50,6 @@ def check_group_version(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
 def check_kind_of_param(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if wrong := check_dns_1035(name.lower()):
         yield invalid(path, RULE, name, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
-
-
-def _check_operations(match: Object | None, at: Path) -> Iterator[Cause]:
-    for rule in (match or {}).get("resourceRules", ()):
-        for operation in rule.get("operations", ()):
-            yield from check_choice(operation, (*at, "resourceRules", "operations"), _TO_MUTATE)
 
 
 def check_variable_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
@@ -96,9 +87,7 @@ def check_message(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
 
 def check_policy_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec = new["spec"]
-    if kind.name.startswith("Mutating"):
-        yield from _check_operations(spec.get("matchResources"), ("spec", "matchResources"))
-    elif {"Deny", "Warn"} <= set(spec.get("validationActions", ())):
+    if {"Deny", "Warn"} <= set(spec.get("validationActions", ())):
         detail = (
             "must not contain both Deny and Warn (repeating the same validation failure information in the API response"
             " and headers serves no purpose)"

@@ -11,12 +11,12 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.server.admission import SYSTEM_CLASSES
 from krmfn.server.plain.values import RULE, check_immutable, check_share, check_whole
-from krmfn.server.pods.placement import check_label_selector, check_tolerations
+from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.resources import check_overhead
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text
+from krmfn.server.verdict import Cause, forbidden, invalid
 
 _SPEC = ("spec",)
 _MOST = 1_000_000_000
@@ -24,15 +24,13 @@ _MOST = 1_000_000_000
 
 def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     spec = new.get("spec", {})
-    if "minAvailable" in spec and "maxUnavailable" in spec:
-        yield invalid_text(_SPEC, RULE, "{…}", "minAvailable and maxUnavailable cannot be both set")
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
     yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
 
 
 def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
-    yield from check_share(value, path)
-    yield from check_whole(value, path)
+    yield from check_share(kind, value, path)
+    yield from check_whole(kind, value, path)
 
 
 def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -59,17 +57,9 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: 
 
 
 def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    out: list[Cause] = []
-    pod = Setting({}, kind.gates, out)
-    if "overhead" in new:
-        check_overhead(pod, new["overhead"].get("podFixed", {}), ("overhead",))
-    scheduling = new.get("scheduling", {})
-    tolerations = scheduling.get("tolerations", ())
-    check_tolerations(pod, tolerations, ("scheduling", "tolerations"))
-    yield from out
-    keys = [tuple(one.get(name, "") for name in ("key", "operator", "value", "effect")) for one in tolerations]
-    for index in sorted(find_repeated(keys)):
-        yield duplicate(("scheduling", "tolerations", index), "unique-key", "{…}")
+    pod = Setting({}, kind.gates, [])
+    check_overhead(pod, new.get("overhead", {}).get("podFixed", {}), ("overhead",))
+    yield from pod.out
 
 
 def check_duration(kind: Kind, seconds: int, path: Path) -> Iterator[Cause]:

@@ -11,14 +11,15 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.amounts import BILLION, is_integer, write_amount
+from krmfn.server.cases import check_each
 from krmfn.server.formats import check_label_key
 from krmfn.server.plain.values import RULE, refuse
 from krmfn.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key, write_json
+from krmfn.server.spell import Key
 from krmfn.server.strategy import STORED_UID
-from krmfn.server.verdict import Cause, invalid, invalid_text, required
+from krmfn.server.verdict import Cause, invalid, invalid_text
 
 _SPEC: Path = ("spec",)
 _LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -154,28 +155,9 @@ def _conflict(scopes: list[str]) -> bool:
 def _check_scope_selector(spec: Object, hard: Object) -> Iterator[Cause]:
     path: Path = (*_SPEC, "scopeSelector", "matchExpressions")
     needs = spec["scopeSelector"].get("matchExpressions", [])
-    for need in needs:
-        scope, operator, values = need.get("scopeName", ""), need.get("operator", ""), need.get("values", [])
-        if scope not in _SCOPES:
-            yield invalid((*path, "scopeName"), RULE, scope, "unsupported scope")
+    yield from check_each(None, "scopeNeed", needs, path)
+    for scope in (need.get("scopeName", "") for need in needs):
         if any(_is_counted(name) and not _fits(scope, name) for name in hard):
             yield invalid_text(path, RULE, "{…}", "unsupported scope applied to resource")
-        if scope in _SCOPES and scope not in ("PriorityClass", "VolumeAttributesClass") and operator != "Exists":
-            detail = (
-                "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
-                " ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or"
-                " ResourceQuotaScopeCrossNamespacePodAffinity"
-            )
-            yield invalid((*path, "operator"), RULE, operator, detail)
-        if operator in ("In", "NotIn"):
-            if not values:
-                detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-                yield required((*path, "values"), "required", detail)
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-                yield invalid_text((*path, "values"), RULE, write_json(values), detail)
-        else:
-            yield invalid((*path, "operator"), RULE, operator, "not a valid selector operator")
     if _conflict([need.get("scopeName", "") for need in needs]):
         yield invalid_text(path, RULE, "{…}" if spec.get("scopes") else "null", "conflicting scopes")

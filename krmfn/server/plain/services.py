@@ -14,6 +14,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_long_name
 from krmfn.server.plain.values import (
     RULE,
@@ -206,18 +207,7 @@ def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause
     path = (*_SPEC, "clusterIPs")
     if one and several and several[0] != one:
         yield invalid_text(path, RULE, "{…}", "first value must match `clusterIP`")
-    elif one and not several:
-        yield required(path, "required")
-    elif several and not one:
-        yield invalid_text(path, RULE, "{…}", "must be empty when `clusterIP` is not specified")
-    for index, family in enumerate(families):
-        at = (*_SPEC, "ipFamilies", index)
-        yield from check_choice(family, at, ("IPv4", "IPv6"))
-        if family in families[:index]:
-            yield duplicate(at, "unique-key", quote(family))
-    if "ipFamilyPolicy" in spec:
-        values = ("PreferDualStack", "RequireDualStack", "SingleStack")
-        yield from check_choice(spec["ipFamilyPolicy"], (*_SPEC, "ipFamilyPolicy"), values)
+    yield from check_part(kind, "serviceAddresses", spec, _SPEC)
     wrong: list[Cause] = []
     if several[:1] == ["None"] and len(several) > 1:
         wrong.append(invalid_text(path, RULE, "{…}", "'None' must be the first and only value"))
@@ -225,8 +215,6 @@ def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause
         if (index, text) != (0, "None") and text not in before.get("clusterIPs", ()):
             wrong += check_address(kind, text, (*path, index))
     yield from wrong
-    if len(several) > 2:
-        yield invalid_text(path, RULE, "{…}", "may only hold up to 2 values")
     if wrong or several[:1] == ["None"]:
         return
     versions = [read_address(text).version if read_address(text) else 0 for text in several]

@@ -192,11 +192,7 @@ def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Iterator[Cause
         found: dict[str, frozenset[str]] = {}
         for place, need in enumerate(term.get("matchLabelExpressions", ())):
             key, values = need.get("key", ""), need.get("values", [])
-            if not values:
-                yield required((*at, place, "values"), "required")
-            for number in sorted(find_repeated(values)):
-                yield duplicate((*at, place, "values", number), "unique-key", write_json(values[number]))
-            yield from refuse((*at, place, "key"), key, check_label_key(key))
+            yield from check_part(kind, "topologyNeed", need, (*at, place))
             if key in found:
                 yield duplicate((*at, place, "key"), "unique-key", write_json(key))
             found[key] = frozenset(values)

@@ -43,23 +43,16 @@ def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Ca
         yield not_supported(path, "enum", write_json(value), values)
 
 
-def check_counts(spec: Object, path: Path, rule: str, *names: str) -> Iterator[Cause]:
-    """Fields of a spec that are no less than nothing."""
-    for name in names:
-        if spec.get(name, 0) < 0:
-            yield invalid((*path, name), rule, spec[name], "must be greater than or equal to 0")
-
-
-def check_domain_path(text: str, path: Path, rule: str = RULE) -> Iterator[Cause]:
+def check_domain_path(kind: Any, text: str, path: Path) -> Iterator[Cause]:
     """A path with a domain in front: `acme.io/foo`."""
     domain, _, rest = text.partition("/")
     if not domain or not rest:
-        yield invalid(path, rule, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        yield invalid(path, RULE, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
         return
-    yield from refuse_text(path, rule, domain, check_long_name(domain))
+    yield from refuse(path, domain, check_long_name(domain))
     if not all(letter.isascii() and (letter.isalnum() or letter in "/-._~%!$&'()*+,;=:") for letter in rest):
         pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-        yield invalid(path, rule, rest, f"Invalid path (regex used for validation is '{pattern}')")
+        yield invalid(path, RULE, rest, f"Invalid path (regex used for validation is '{pattern}')")
 
 
 def check_least(value: int | None, least: int, path: Path) -> Iterator[Cause]:
@@ -172,16 +165,16 @@ def count_share(value: int | str) -> int:
     return clamp_int(value.removesuffix("%") if is_percent(value) else value)
 
 
-def check_share(value: int | str, path: Path, rule: str = "") -> Iterator[Cause]:
+def check_share(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
     """A count, or a percentage."""
     if not isinstance(value, int):
         for detail in check_percent(value):
-            yield invalid_text(path, rule or RULE, write_json(value), detail)
-    elif value < 0:
-        yield invalid(path, rule or "minimum", value, "must be greater than or equal to 0")
+            yield invalid_text(path, RULE, write_json(value), detail)
+    else:
+        yield from check_least(value, 0, path)
 
 
-def check_whole(value: int | str, path: Path, rule: str = RULE) -> Iterator[Cause]:
+def check_whole(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
     """A percentage that is no more than all."""
     if isinstance(value, str) and is_percent(value) and count_share(value) > 100:
-        yield invalid_text(path, rule, write_json(value), "must not be greater than 100%")
+        yield invalid_text(path, RULE, write_json(value), "must not be greater than 100%")

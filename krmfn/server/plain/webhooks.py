@@ -11,13 +11,13 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
-from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
+from krmfn.server.formats import check_dns_1035, check_long_name
 from krmfn.server.plain.values import RULE, check_choice, refuse
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required, too_many
+from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required
 
 _REVIEWS = ("v1", "v1beta1")
 _NO_EFFECTS = ("None", "NoneOnDryRun")
@@ -44,7 +44,7 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -
         for name in SELECTORS:
             yield from check_label_selector(kind, hook.get(name), (*at, name), any_value)
         if conditions[0] != conditions[1]:
-            yield from check_conditions(hook.get("matchConditions", ()), (*at, "matchConditions"))
+            yield from check_part(kind, "matchConditions", hook.get("matchConditions", []), (*at, "matchConditions"))
 
 
 def check_webhook_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
@@ -144,20 +144,3 @@ def _check_url(text: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, RULE, url.fragment, "fragments are not permitted in the URL")
     if url.query:
         yield invalid(path, RULE, url.query, "query parameters are not permitted in the URL")
-
-
-def check_conditions(conditions: list[Any], path: Path) -> Iterator[Cause]:
-    if len(conditions) > 64:
-        yield too_many(path, "max-items", len(conditions), 64)
-    names = [condition.get("name", "") for condition in conditions]
-    again = find_repeated(names)
-    for index, condition in enumerate(conditions):
-        at = (*path, index)
-        if not condition.get("expression", "").strip():
-            yield required((*at, "expression"), "required")
-        if not names[index]:
-            yield required((*at, "name"), "required")
-            continue
-        yield from refuse((*at, "name"), names[index], check_label_key(names[index]))
-        if index in again:
-            yield duplicate((*at, "name"), "unique-key", quote(names[index]))

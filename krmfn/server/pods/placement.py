@@ -6,16 +6,16 @@ k8s.io/kubernetes/pkg/apis/core/validation; ValidateLabelSelector of k8s.io/apim
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import check_decimal, check_label_key, check_label_value
-from krmfn.server.plain.values import check_labels
+from krmfn.server.plain.values import RULE, check_labels, refuse
 from krmfn.server.pods.setting import Object, Setting, of_rule
-from krmfn.server.verdict import Cause, note_rule
+from krmfn.server.verdict import Cause, invalid, note_rule
 
 _NO_SELECTOR = "must not be specified when labelSelector is not set"
 _TWICE = "exists in both matchLabelKeys and labelSelector"
@@ -113,13 +113,13 @@ def check_tolerations(pod: Setting, tolerations: Iterable[Any], path: Path) -> N
     check_each(pod, "toleration", tolerations, path, "pod-tolerations")
 
 
-def check_number(pod: Setting, value: str, path: Path) -> None:
-    pod.refuse(path, value, check_decimal(value))
+def check_number(kind: Any, value: str, path: Path) -> Iterator[Cause]:
+    yield from refuse(path, value, check_decimal(value))
     digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit()):
-        pod.invalid(path, value, f"strconv.ParseInt: parsing {quote(value)}: invalid syntax")
+        yield invalid(path, RULE, value, f"strconv.ParseInt: parsing {quote(value)}: invalid syntax")
     elif parse_int(value) is None:
-        pod.invalid(path, value, f"strconv.ParseInt: parsing {quote(value)}: value out of range")
+        yield invalid(path, RULE, value, f"strconv.ParseInt: parsing {quote(value)}: value out of range")
 
 
 def check_spread(pod: Setting, constraints: list[Any], path: Path) -> None:
