@@ -78,7 +78,7 @@ def _check_claim_statuses(new: Object) -> Iterator[Cause]:
         if status.get("name", "") not in claims:
             path = ("status", "resourceClaimStatuses", index, "name")
             detail = "must match the name of an entry in `spec.resourceClaims`"
-            yield invalid(path, "claim-status-name", status.get("name", ""), detail)
+            yield invalid(path, status.get("name", ""), detail, "claim-status-name")
 
 
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
@@ -99,7 +99,7 @@ def _check_conditions(new: Object, place: str) -> Iterator[Cause]:
         path: Path = ("status", "conditions", index)
         if index in again:
             at = path if place == "item" else (*path, "type")
-            yield duplicate(at, "conditions", quote(condition.get("type", "")))
+            yield duplicate(at, quote(condition.get("type", "")), "conditions")
         yield from _check_one(condition, path, place)
 
 
@@ -107,29 +107,29 @@ def _check_one(condition: Object, path: Path, place: str) -> Iterator[Cause]:
     kind = condition.get("type", "")
     status = condition.get("status", "")
     if not kind and place == "item":
-        yield required((*path, "type"), "conditions", "is required")
+        yield required((*path, "type"), "is required", "conditions")
     else:
-        yield from refuse_text((*path, "type"), "conditions", kind, check_label_key(kind))
+        yield from refuse_text((*path, "type"), kind, check_label_key(kind), "conditions")
     if not status and place == "item":
-        yield required((*path, "status"), "conditions")
+        yield required((*path, "status"), rule="conditions")
     elif status not in STATUSES:
-        yield not_supported((*path, "status"), "conditions", write_json(status), STATUSES)
+        yield not_supported((*path, "status"), write_json(status), STATUSES, "conditions")
     generation = condition.get("observedGeneration", 0)
     if generation < 0:
         detail = "must be greater than or equal to zero"
-        yield invalid((*path, "observedGeneration"), "conditions", generation, detail)
+        yield invalid((*path, "observedGeneration"), generation, detail, "conditions")
     if condition.get("lastTransitionTime", "0001-01-01T00:00:00Z") == "0001-01-01T00:00:00Z":
-        yield required((*path, "lastTransitionTime"), "conditions")
+        yield required((*path, "lastTransitionTime"), rule="conditions")
     reason = condition.get("reason", "")
     if not reason:
-        yield required((*path, "reason"), "conditions")
+        yield required((*path, "reason"), rule="conditions")
     else:
         if not _is_reason(reason):
-            yield invalid((*path, "reason"), "conditions", reason, _NO_REASON)
+            yield invalid((*path, "reason"), reason, _NO_REASON, "conditions")
         if count_bytes(reason) > 1024:
-            yield too_long((*path, "reason"), "conditions", 1024)
+            yield too_long((*path, "reason"), 1024, rule="conditions")
     if count_bytes(condition.get("message", "")) > 32768:
-        yield too_long((*path, "message"), "conditions", 32768)
+        yield too_long((*path, "message"), 32768, rule="conditions")
 
 
 def _is_reason(text: str) -> bool:

@@ -216,7 +216,7 @@ def check_version(kind: Kind, where: Address, meta: Mapping[str, Any], held: str
     if not version:
         if kind.unconditional_update:
             return None
-        cause = invalid(_VERSION, "resource-version", 0, "must be specified for an update")
+        cause = invalid(_VERSION, 0, "must be specified for an update", "resource-version")
         return refuse(kind.resource, kind.group, where.name, [cause])
     if version == int(held):
         return None

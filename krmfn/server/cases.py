@@ -14,7 +14,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 from krmfn.releases import schemastore
 from krmfn.server.formats import count_bytes
-from krmfn.server.plain.values import RULE, check_choice, check_least, refuse, spell_any
+from krmfn.server.plain.values import check_choice, check_least, spell_any
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.schema import Kind, find_function
 from krmfn.server.spell import Key, write_json
@@ -27,6 +27,7 @@ from krmfn.server.verdict import (
     invalid_text,
     not_supported,
     note_rule,
+    refuse_text,
     required,
     too_long,
     too_many,
@@ -159,21 +160,19 @@ def _make_enum(values: list[str]) -> Check:
 
 def _make_format(name: str) -> Check:
     find_faults = find_function(f"formats.check_{name}")
-    return lambda kind, value, path: refuse(path, value, wrong) if (wrong := find_faults(value)) else ()
+    return lambda kind, value, path: refuse_text(path, value, wrong) if (wrong := find_faults(value)) else ()
 
 
 def _make_joined(wanted: list[str]) -> Check:
     """As a format, with all that is wrong in one cause."""
     name, comma = wanted
     find_faults = find_function(f"formats.check_{name}")
-    return lambda kind, value, path: (
-        [invalid(path, RULE, value, comma.join(wrong))] if (wrong := find_faults(value)) else ()
-    )
+    return lambda kind, value, path: [invalid(path, value, comma.join(wrong))] if (wrong := find_faults(value)) else ()
 
 
 def _make_limits(limits: list[Any]) -> Check:
     return lambda kind, value, path: [
-        invalid(path, RULE, value, detail)
+        invalid(path, value, detail)
         for least, most, detail in limits
         if (least is not None and value < least) or (most is not None and value > most)
     ]
@@ -181,9 +180,7 @@ def _make_limits(limits: list[Any]) -> Check:
 
 def _make_alone(others: str) -> Check:
     detail = f"if '*' is present, must not specify other {others}"
-    return lambda kind, value, path: (
-        [invalid_text(path, RULE, "{…}", detail)] if "*" in value and len(value) > 1 else ()
-    )
+    return lambda kind, value, path: [invalid_text(path, "{…}", detail)] if "*" in value and len(value) > 1 else ()
 
 
 def _make_unique(wanted: Any) -> Check:
@@ -202,7 +199,7 @@ def _make_unique(wanted: Any) -> Check:
     def check(kind: Kind, values: list[Any], path: Path) -> list[Cause]:
         texts = [read(value) for value in values]
         return [
-            duplicate((*path, index, *below), "unique-key", shown or quote(texts[index]))
+            duplicate((*path, index, *below), shown or quote(texts[index]))
             for index in sorted(find_repeated(texts))
             if not find_faults(texts[index])
         ]
@@ -212,10 +209,10 @@ def _make_unique(wanted: Any) -> Check:
 
 #: What is said of a field as soon as a case is there, with the text of the row.
 _SAYINGS: Mapping[str, Callable[[Path, Any, str], Cause]] = {
-    "required": lambda path, detail, shown: required(path, "required", detail),
-    "forbidden": lambda path, detail, shown: forbidden(path, RULE, detail),
-    "invalid": lambda path, detail, shown: invalid_text(path, RULE, shown, detail),
-    "unsupported": lambda path, values, shown: not_supported(path, "enum", shown, tuple(values)),
+    "required": lambda path, detail, shown: required(path, detail),
+    "forbidden": lambda path, detail, shown: forbidden(path, detail),
+    "invalid": lambda path, detail, shown: invalid_text(path, shown, detail),
+    "unsupported": lambda path, values, shown: not_supported(path, shown, tuple(values)),
 }
 
 #: In the order in which they are looked at.
@@ -225,12 +222,8 @@ _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
     "minimum": lambda least: lambda kind, value, path: check_least(value, least, path),
     "joined": _make_joined,
     "limits": _make_limits,
-    "most": lambda most: (
-        lambda kind, value, path: [too_many(path, "max-items", len(value), most)] if len(value) > most else ()
-    ),
-    "maxBytes": lambda most: (
-        lambda kind, value, path: [too_long(path, RULE, most)] if count_bytes(value) > most else ()
-    ),
+    "most": lambda most: lambda kind, value, path: [too_many(path, len(value), most)] if len(value) > most else (),
+    "maxBytes": lambda most: lambda kind, value, path: [too_long(path, most)] if count_bytes(value) > most else (),
     "alone": _make_alone,
     "unique": _make_unique,
     "check": find_function,

@@ -34,7 +34,7 @@ def check_cron_job(kind: Kind, new: Object, old: Object | None, argument: Any) -
         yield from _check_zone(spec["timeZone"])
     name = new.get("metadata", {}).get("name", "")
     if old is None and count_bytes(name) > 52:
-        yield invalid(("metadata", "name"), "metadata-name", name, "must be no more than 52 characters")
+        yield invalid(("metadata", "name"), name, "must be no more than 52 characters", "metadata-name")
     yield from check_part(kind, "cronJob", spec, ("spec",))
     template = spec.get("jobTemplate", {}).get("spec", {})
     stored = (before or {}).get("jobTemplate", {}).get("spec")
@@ -50,31 +50,31 @@ def _check_schedule(spec: Object, old: Object | None) -> Iterator[Cause]:
     try:
         read_schedule(schedule)
     except BadSchedule as mistake:
-        yield invalid(path, "cronjob-schedule", schedule, str(mistake))
+        yield invalid(path, schedule, str(mistake), "cronjob-schedule")
     if "TZ" not in schedule:
         return
     if old is None or "TZ" not in old.get("schedule", ""):
         detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        yield invalid(path, "cronjob-schedule", schedule, detail)
+        yield invalid(path, schedule, detail, "cronjob-schedule")
     elif "timeZone" in spec:
         detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
-        yield invalid(path, "cronjob-schedule", schedule, detail)
+        yield invalid(path, schedule, detail, "cronjob-schedule")
 
 
 def _check_zone(zone: str) -> Iterator[Cause]:
     path = ("spec", "timeZone")
     if not zone:
-        yield invalid(path, "cronjob-schedule", zone, "timeZone must be nil or non-empty string")
+        yield invalid(path, zone, "timeZone must be nil or non-empty string", "cronjob-schedule")
         return
     for part in zone.split("/"):
         if part in (".", "..") or part.startswith("-") or not _is_zone_part(part):
-            yield invalid(path, "cronjob-schedule", zone, f"unknown time zone {zone}")
+            yield invalid(path, zone, f"unknown time zone {zone}", "cronjob-schedule")
             return
     if zone.lower() == "local":
         detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        yield invalid(path, "cronjob-schedule", zone, detail)
+        yield invalid(path, zone, detail, "cronjob-schedule")
     if problem := check_zone(zone):
-        yield invalid(path, "cronjob-schedule", zone, problem)
+        yield invalid(path, zone, problem, "cronjob-schedule")
 
 
 def _is_zone_part(part: str) -> bool:

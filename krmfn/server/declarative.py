@@ -109,9 +109,9 @@ def _check_union(members: tuple[str, ...], new: Any, old: Any, path: Path, out: 
     names = ", ".join(f"`{member}`" for member in members)
     if present:
         several = "{" + ", ".join(present) + "}"
-        out.append(invalid(path, "union", several, f"must specify exactly one of: {names}"))
+        out.append(invalid(path, several, f"must specify exactly one of: {names}", "union"))
     else:
-        out.append(invalid(path, "union", "", f"must specify one of: {names}"))
+        out.append(invalid(path, "", f"must specify one of: {names}", "union"))
 
 
 def _has_rules(of: Type, update: bool, seen: frozenset[int] = frozenset()) -> bool:
@@ -168,7 +168,7 @@ def _make_field(field: Field, update: bool) -> tuple[Check | None, Check | None]
     def check_simple(value: Any, old: Any, path: Path, out: Out) -> None:
         if value is None:
             if needed:
-                out.append(required((*path, name), "required"))
+                out.append(required((*path, name)))
         elif inner:
             inner(value, old, path, out)
 
@@ -181,21 +181,21 @@ def _make_field(field: Field, update: bool) -> tuple[Check | None, Check | None]
         before = len(out)
         unset = value is None
         if needed and unset:
-            out.append(required((*path, name), "required"))
+            out.append(required((*path, name)))
         if barred and not unset:
-            out.append(forbidden((*path, name), "feature-gate"))
+            out.append(forbidden((*path, name), rule="feature-gate"))
         if immutable:
-            out.append(invalid((*path, name), "immutable", None, "field is immutable"))
+            out.append(invalid((*path, name), None, "field is immutable", "immutable"))
         if no_set and old is None and not unset:
-            out.append(invalid((*path, name), "no-set", None, "field cannot be set once created"))
+            out.append(invalid((*path, name), None, "field cannot be set once created", "no-set"))
         if no_unset and old is not None and unset:
-            out.append(invalid((*path, name), "no-unset", None, "field cannot be cleared once set"))
+            out.append(invalid((*path, name), None, "field cannot be cleared once set", "no-unset"))
         if no_add and value:
             _check_added(value, old or (), keys, (*path, name), out)
         if no_remove and old:
             _check_removed(value or (), old, keys, (*path, name), out)
         if limit is not None and value is not None and len(value) > limit:
-            out.append(too_many((*path, name), "max-items", len(value), limit))
+            out.append(too_many((*path, name), len(value), limit))
         if len(out) == before and not unset and inner:
             inner(value, old, path, out)
 
@@ -210,14 +210,14 @@ def _check_added(value: Any, old: Any, keys: tuple[str, ...], path: Path, out: O
     known = {_key(item, keys) for item in old}
     for index, item in enumerate(value):
         if _key(item, keys) not in known:
-            out.append(forbidden((*path, index), "no-add-item", "item may not be added"))
+            out.append(forbidden((*path, index), "item may not be added", "no-add-item"))
 
 
 def _check_removed(value: Any, old: Any, keys: tuple[str, ...], path: Path, out: Out) -> None:
     kept = {_key(item, keys) for item in value}
     for item in old:
         if _key(item, keys) not in kept:
-            out.append(forbidden(path, "no-remove-item", "item may not be removed"))
+            out.append(forbidden(path, "item may not be removed", "no-remove-item"))
 
 
 def _make_value(field: Field, update: bool) -> Check | None:
@@ -246,14 +246,14 @@ def _make_string(field: Field) -> Check:
 
     def check_string(value: Any, old: Any, path: Path, out: Out) -> None:
         if enum is not None and value not in enum:
-            out.append(not_supported((*path, name), "enum", write_json(value), tuple(sorted(enum))))
+            out.append(not_supported((*path, name), write_json(value), tuple(sorted(enum))))
         if find:
             wrong = find(value)
             if wrong:
-                out.extend(invalid((*path, name), rule, value, message) for message in wrong)
+                out.extend(invalid((*path, name), value, message, rule) for message in wrong)
         for unit, limit in lengths:
             if len(value if unit == "characters" else value.encode()) > limit:
-                out.append(too_long((*path, name), "max-items", limit, unit if limit != 1 else unit[:-1]))
+                out.append(too_long((*path, name), limit, unit if limit != 1 else unit[:-1], "max-items"))
 
     return check_string
 
@@ -263,9 +263,9 @@ def _make_number(field: Field) -> Check:
 
     def check_number(value: Any, old: Any, path: Path, out: Out) -> None:
         if least is not None and value < least:
-            out.append(invalid((*path, name), "minimum", value, f"must be greater than or equal to {least}"))
+            out.append(invalid((*path, name), value, f"must be greater than or equal to {least}", "minimum"))
         if most is not None and value > most:
-            out.append(invalid((*path, name), "maximum", value, f"must be less than or equal to {most}"))
+            out.append(invalid((*path, name), value, f"must be less than or equal to {most}", "maximum"))
 
     return check_number
 
@@ -301,5 +301,5 @@ def _check_unique(item: Type, value: Any, keys: tuple[str, ...], path: Path, out
     for index, entry in enumerate(value):
         key = _key(entry, keys)
         if key in seen:
-            out.append(duplicate((*path, index), "unique-key", write_json(to_api(item, entry))))
+            out.append(duplicate((*path, index), write_json(to_api(item, entry))))
         seen.add(key)

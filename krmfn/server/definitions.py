@@ -13,11 +13,11 @@ from krmfn.model.values import without_nulls
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
 from krmfn.server.formats import check_dns_1035, check_long_name
-from krmfn.server.plain.values import RULE, check_choice, check_immutable
+from krmfn.server.plain.values import check_choice, check_immutable
 from krmfn.server.plain.webhooks import check_versions
 from krmfn.server.spell import Key, spell
 from krmfn.server.structural import check_structural
-from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid, invalid_text, required
+from krmfn.server.verdict import RULE, Cause, find_repeated, forbidden, invalid, invalid_text, required
 
 _SPEC: Path = ("spec",)
 _APPROVED = "api-approved.kubernetes.io"
@@ -50,42 +50,42 @@ def _check_name(value: Mapping[str, Any]) -> Iterator[Cause]:
     spec, name = value.get("spec") or {}, dig(value, "metadata", "name")
     wanted = f"{dig(spec, 'names', 'plural')}.{spec.get('group')}"
     if name and name != wanted:
-        yield invalid(("metadata", "name"), RULE, name, 'must be spec.names.plural+"."+spec.group')
+        yield invalid(("metadata", "name"), name, 'must be spec.names.plural+"."+spec.group')
     group = spec.get("group") or ""
     if group.endswith((".k8s.io", ".kubernetes.io")):
         path: Path = ("metadata", "annotations", Key(_APPROVED))
         text = (dig(value, "metadata", "annotations") or {}).get(_APPROVED) or ""
         detail = f'protected groups must have approval annotation "{_APPROVED}"'
         if not text:
-            yield required(path, "required", detail)
+            yield required(path, detail)
         elif not text.startswith("unapproved") and "://" not in text:
-            yield invalid(path, RULE, text, f'{detail} with either a URL or a reason starting with "unapproved"')
+            yield invalid(path, text, f'{detail} with either a URL or a reason starting with "unapproved"')
 
 
 def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
     spec = value.get("spec") or {}
     group = spec.get("group") or ""
     if group and (wrong := check_long_name(group)):
-        yield invalid((*_SPEC, "group"), RULE, group, ",".join(wrong))
+        yield invalid((*_SPEC, "group"), group, ",".join(wrong))
     elif group and "." not in group:
-        yield invalid((*_SPEC, "group"), RULE, group, "should be a domain with at least one dot")
+        yield invalid((*_SPEC, "group"), group, "should be a domain with at least one dot")
     if spec.get("scope"):
         yield from check_choice(spec["scope"], (*_SPEC, "scope"), ("Cluster", "Namespaced"))
     if spec.get("preserveUnknownFields"):
         detail = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         )
-        yield invalid((*_SPEC, "preserveUnknownFields"), RULE, True, detail)
+        yield invalid((*_SPEC, "preserveUnknownFields"), True, detail)
     yield from _check_names(spec.get("names") or {}, (*_SPEC, "names"))
     versions = [version or {} for version in spec.get("versions") or ()]
     path: Path = (*_SPEC, "versions")
     for index, version in enumerate(versions):
         yield from _check_version(version, (*path, index), integers)
     if find_repeated(version.get("name") for version in versions):
-        yield invalid_text(path, RULE, "{…}", "must contain unique version names")
+        yield invalid_text(path, "{…}", "must contain unique version names")
     if sum(bool(version.get("storage")) for version in versions) != 1:
         shown, rule = ("{…}", RULE) if versions else (spell(spec.get("versions")), "required")
-        yield invalid_text(path, rule, shown, "must have exactly one version marked as storage version")
+        yield invalid_text(path, shown, "must have exactly one version marked as storage version", rule)
     if spec.get("conversion"):
         yield from check_part(None, "conversion", spec["conversion"], (*_SPEC, "conversion"))
 
@@ -93,7 +93,7 @@ def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
 def _check_names(names: Mapping[str, Any], at: Path) -> Iterator[Cause]:
     for name in ("plural", "kind"):
         if not names.get(name):
-            yield required((*at, name), "required")
+            yield required((*at, name))
     single = [(name, names.get(name) or "", (*at, name)) for name in ("plural", "singular", "kind", "listKind")]
     listed = [
         (name, text, (*at, name, index))
@@ -105,36 +105,36 @@ def _check_names(names: Mapping[str, Any], at: Path) -> Iterator[Cause]:
         wrong = check_dns_1035(text.lower() if mixed else text)
         if wrong and (text or len(path) > len(at) + 1):
             prefix = "may have mixed case, but should otherwise match: " if mixed else ""
-            yield invalid(path, RULE, text, prefix + ",".join(wrong))
+            yield invalid(path, text, prefix + ",".join(wrong))
     if names.get("kind") and names.get("kind") == names.get("listKind"):
-        yield invalid((*at, "listKind"), RULE, names["kind"], "kind and listKind may not be the same")
+        yield invalid((*at, "listKind"), names["kind"], "kind and listKind may not be the same")
 
 
 def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iterator[Cause]:
     name, warning = version.get("name") or "", version.get("deprecationWarning")
     if wrong := check_dns_1035(name):
-        yield invalid((*at, "name"), RULE, name, ",".join(wrong))
+        yield invalid((*at, "name"), name, ",".join(wrong))
     if warning is not None and not version.get("deprecated"):
-        yield invalid((*at, "deprecationWarning"), RULE, warning, "can only be set for deprecated versions")
+        yield invalid((*at, "deprecationWarning"), warning, "can only be set for deprecated versions")
     subresources = version.get("subresources") or {}
     schema = _drop_nulls(dig(version, "schema", "openAPIV3Schema"))
     path: Path = (*at, "schema", "openAPIV3Schema")
     unread = find_wrong_keywords(schema) if isinstance(schema, dict) else []
     yield from _tell_wrong_keywords(unread, path)
     if schema is None:
-        yield required(path, "required")
+        yield required(path)
     if isinstance(schema, dict) and not unread:
         yield from check_structural(schema, path, integers)
         if subresources.get("status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):
             detail = f"{', '.join(_NOT_AT_ROOT)} are not allowed at the root if the status subresource is enabled"
-            yield invalid_text(path, RULE, "{…}", detail)
+            yield invalid_text(path, "{…}", detail)
     columns = [column or {} for column in version.get("additionalPrinterColumns") or ()]
     yield from check_each(None, "printerColumn", columns, (*at, "additionalPrinterColumns"))
     scale = subresources.get("scale")
     for field, starts in _PATHS.items() if scale is not None else ():
         text, where = (scale or {}).get(field) or "", (*at, "subresources", "scale", field)
         if text and not text.startswith(starts):
-            yield invalid(where, RULE, text, f"should be a json path under {' or '.join(each[:-1] for each in starts)}")
+            yield invalid(where, text, f"should be a json path under {' or '.join(each[:-1] for each in starts)}")
 
 
 def _drop_nulls(schema: Any) -> Any:
@@ -161,7 +161,7 @@ def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
             keyed = path[-1] == "properties" and (path[-2] == "openAPIV3Schema" or path[-2] != "properties")
             path.append(Key(part) if keyed and isinstance(part, str) else part)
         if path[-1] == "$ref":
-            yield forbidden(tuple(path), RULE, "$ref is not supported")
+            yield forbidden(tuple(path), "$ref is not supported")
         elif cause.type in ("FieldValueTypeInvalid", "Required") and not cause.message.endswith('"null"'):
             yield cause._replace(path=tuple(path))
 
@@ -192,4 +192,4 @@ def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[C
                 f" until a storage migration ensures no data remains persisted in {name} and removes {name} from"
                 " status.storedVersions"
             )
-            yield invalid(("status", "storedVersions", index), RULE, name, detail)
+            yield invalid(("status", "storedVersions", index), name, detail)

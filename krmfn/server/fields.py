@@ -99,11 +99,11 @@ def _check_value(
         return
     if value is None or (of.kind != "struct" and not (value.strip() if row.blank else value)):
         if row.required is not None:
-            out.append(required(path, "required", row.required))
+            out.append(required(path, row.required))
         if row.required is not None or row.optional:
             return
     if row.max_items is not None and len(value) > row.max_items:
-        out.append(too_many(path, "max-items", len(value), row.max_items))
+        out.append(too_many(path, len(value), row.max_items))
         return
     if kind is not None:
         for check in row.checks:

@@ -51,14 +51,14 @@ def check_unique_names(kind: Kind, new: Object, old: Object | None, argument: An
 def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[Cause]:
     for index, composite in enumerate(composites):
         if composite.get("name", "") in seen:
-            yield duplicate((*path, index, "name"), "unique-template-names", quote(composite.get("name", "")))
+            yield duplicate((*path, index, "name"), quote(composite.get("name", "")), "unique-template-names")
     seen.update(composite.get("name", "") for composite in composites)
     for index, composite in enumerate(composites):
         field, leaves = _find(composite, _LEAVES)
         for place, leaf in enumerate(leaves):
             if leaf.get("name", "") in seen:
                 where = (*path, index, field, place, "name")
-                yield duplicate(where, "unique-template-names", quote(leaf.get("name", "")))
+                yield duplicate(where, quote(leaf.get("name", "")), "unique-template-names")
         seen.update(leaf.get("name", "") for leaf in leaves)
         field, below = _find(composite, _COMPOSITES)
         yield from _names_below(below, (*path, index, field), seen)
@@ -73,7 +73,7 @@ def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
             written = read_written(new, "spec", field, index, field)
             text = write_json(to_internal(of, composite.get(field, []), written))
             detail = f"maximum template hierarchy depth is {argument}"
-            yield invalid_text(("spec", field, index), "max-tree-depth", text, detail)
+            yield invalid_text(("spec", field, index), text, detail, "max-tree-depth")
 
 
 def _is_deeper(composite: Object, levels: int) -> bool:
@@ -92,11 +92,11 @@ def check_single_priority(kind: Kind, new: Object, old: Object | None, argument:
     detail = f"all {words} values must be identical, detected multiple values"
     if len(flat) > 1:
         old_words = "detected multiple priority configurations"
-        yield invalid(("spec",), "single-priority", None, old_words if argument is None else detail)
+        yield invalid(("spec",), None, old_words if argument is None else detail, "single-priority")
         return
     _, composites = _find(spec, _COMPOSITES)
     if composites and len(flat.union(*(_read_all(each, fields) for each in composites))) > 1:
-        yield invalid(("spec",), "single-priority", None, detail)
+        yield invalid(("spec",), None, detail, "single-priority")
 
 
 def _find(fields: Object, name: str) -> tuple[str, Any]:
@@ -133,7 +133,7 @@ def _check_composite(composite: Object, path: Path, argument: Any) -> Iterator[C
     lists = [_find(composite, name) for name in (_COMPOSITES, _LEAVES)]
     if not any(below for _, below in lists):
         detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
-        yield invalid(path, "composite-has-children", composite.get("name", ""), detail)
+        yield invalid(path, composite.get("name", ""), detail, "composite-has-children")
     if argument:
         yield from _check_whole(composite, path)
     for (field, children), is_leaf in zip(lists, (False, True), strict=True):
@@ -152,7 +152,7 @@ def _check_child(composite: Object, child: Object, path: Path) -> Iterator[Cause
         if _has_mode(composite, field, mode) and not _has_mode(child, field, mode):
             words = {"schedulingPolicy": "scheduling policy", "disruptionMode": "disruption mode"}[field]
             detail = f'must have "{mode}" {words} when parent compositePodGroupTemplate has "{mode}" {words}'
-            yield invalid_text((*path, find_word(child, field)), "mixed-modes", detail, "")
+            yield invalid_text((*path, find_word(child, field)), detail, "", "mixed-modes")
 
 
 def check_disruption(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -163,7 +163,7 @@ def check_disruption(kind: Kind, new: Object, old: Object | None, argument: Any)
 def _check_whole(group: Object, path: Path) -> Iterator[Cause]:
     if _has_mode(group, "disruptionMode", "all") and not _has_mode(group, "schedulingPolicy", "gang"):
         detail = 'cannot have "all" disruption mode when scheduling policy is other than "gang"'
-        yield invalid_text((*path, find_word(group, "disruptionMode")), "mixed-modes", detail, "")
+        yield invalid_text((*path, find_word(group, "disruptionMode")), detail, "", "mixed-modes")
 
 
 def _has_mode(group: Object, field: str, mode: str) -> bool:
@@ -180,7 +180,7 @@ def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, arg
     reference = next((path[0] for path in reversed(TEMPLATES) if path[0] in known), "")
     if reference and reference not in spec:
         detail = f"must be set when {field} is set"
-        yield required(("spec", reference), "parent-needs-workload-ref", detail)
+        yield required(("spec", reference), detail, "parent-needs-workload-ref")
 
 
 def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -191,14 +191,14 @@ def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argumen
         yield from _check_v1alpha1_controller(controller)
     groups = spec.get("podGroups", ())
     if not groups:
-        yield required(("spec", "podGroups"), "pod-groups", "must have at least one item")
+        yield required(("spec", "podGroups"), "must have at least one item", "pod-groups")
     elif len(groups) > argument:
-        yield too_many(("spec", "podGroups"), "pod-groups", len(groups), argument)
+        yield too_many(("spec", "podGroups"), len(groups), argument, "pod-groups")
     else:
         again = find_repeated(group.get("name", "") for group in groups)
         for index, group in enumerate(groups):
             if index in again:
-                yield duplicate(("spec", "podGroups", index, "name"), "pod-groups", quote(group.get("name", "")))
+                yield duplicate(("spec", "podGroups", index, "name"), quote(group.get("name", "")), "pod-groups")
             yield from _check_v1alpha1_group(group, ("spec", "podGroups", index))
 
 
@@ -206,27 +206,27 @@ def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
     path: Path = ("spec", "controllerRef")
     group = controller.get("apiGroup")
     if group:
-        yield from refuse_text((*path, "apiGroup"), "controller-ref", group, check_long_name(group))
+        yield from refuse_text((*path, "apiGroup"), group, check_long_name(group), "controller-ref")
     for name in ("kind", "name"):
         value = controller.get(name)
         if not value:
-            yield required((*path, name), "controller-ref")
+            yield required((*path, name), rule="controller-ref")
         else:
-            yield from refuse_text((*path, name), "controller-ref", value, check_path_segment(value))
+            yield from refuse_text((*path, name), value, check_path_segment(value), "controller-ref")
 
 
 def _check_v1alpha1_group(group: Object, path: Path) -> Iterator[Cause]:
     name = group.get("name", "")
-    yield from refuse_text((*path, "name"), "pod-groups", name, check_short_name(name))
+    yield from refuse_text((*path, "name"), name, check_short_name(name), "pod-groups")
     policy = group.get("policy", {})
     if len(policy) == 2:
         detail = "exactly one of `basic`, `gang` is required, but multiple fields are set"
-        yield invalid((*path, "policy"), "pod-groups", "{`basic`, `gang`}", detail)
+        yield invalid((*path, "policy"), "{`basic`, `gang`}", detail, "pod-groups")
     elif not policy:
-        yield required((*path, "policy"), "pod-groups", "exactly one of `basic`, `gang` is required")
+        yield required((*path, "policy"), "exactly one of `basic`, `gang` is required", "pod-groups")
     elif "gang" in policy and policy["gang"].get("minCount", 0) <= 0:
         count = policy["gang"].get("minCount", 0)
-        yield invalid((*path, "policy", "gang", "minCount"), "pod-groups", count, "must be greater than zero")
+        yield invalid((*path, "policy", "gang", "minCount"), count, "must be greater than zero", "pod-groups")
 
 
 def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -235,10 +235,10 @@ def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None, argument:
     fields = kind.root.fields["spec"].type.fields
     if "controllerRef" in before and spec.get("controllerRef") != before["controllerRef"]:
         text = _internal(fields["controllerRef"].type, spec.get("controllerRef"), None)
-        yield invalid_text(("controllerRef",), "immutable", text, "field is immutable")
+        yield invalid_text(("controllerRef",), text, "field is immutable", "immutable")
     if spec.get("podGroups") != before.get("podGroups"):
         text = _internal(fields["podGroups"].type, spec.get("podGroups"), read_written(new, "spec", "podGroups"))
-        yield invalid_text(("podGroups",), "immutable", text, "field is immutable")
+        yield invalid_text(("podGroups",), text, "field is immutable", "immutable")
 
 
 def _internal(of: Type, value: Any, written: Any) -> str:

@@ -12,7 +12,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
 from krmfn.server.cases import check_part
 from krmfn.server.formats import count_bytes
-from krmfn.server.plain.values import RULE, check_least
+from krmfn.server.plain.values import check_least
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, write_json
@@ -26,12 +26,12 @@ def check_failure_policy(kind: Kind, new: Object, spec: Object, path: Path) -> I
     names = {one.get("name", "") for field in ("containers", "initContainers") for one in pods.get(field, ())}
     path = (*path, "podFailurePolicy", "rules")
     if len(rules) > 20:
-        yield too_many(path, "max-items", len(rules), 20)
+        yield too_many(path, len(rules), 20)
     for index, rule in enumerate(rules):
         at = (*path, index)
         if rule.get("action") == "FailIndex" and "backoffLimitPerIndex" not in spec:
             detail = "requires the backoffLimitPerIndex to be set"
-            yield invalid((*at, "action"), RULE, rule["action"], detail)
+            yield invalid((*at, "action"), rule["action"], detail)
         yield from check_part(kind, "failureRule", rule, at)
         if "onExitCodes" in rule:
             yield from _check_codes(rule["onExitCodes"], names, new, (*at, "onExitCodes"))
@@ -41,18 +41,18 @@ def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Ite
     name, values, where = codes.get("containerName"), codes.get("values", []), (*path, "values")
     if name is not None and name not in names:
         detail = "must be one of the container or initContainer names in the pod template"
-        yield invalid((*path, "containerName"), RULE, name, detail)
+        yield invalid((*path, "containerName"), name, detail)
     if not values:
         text = "[]" if read_written(new, *where) == [] else "null"
-        yield invalid_text(where, RULE, text, "at least one value is required")
+        yield invalid_text(where, text, "at least one value is required")
     again = find_repeated(values)
     for index, value in enumerate(values):
         if codes.get("operator") == "In" and value == 0:
-            yield invalid((*where, index), RULE, value, "must not be 0 for the In operator")
+            yield invalid((*where, index), value, "must not be 0 for the In operator")
         if index in again:
-            yield duplicate((*where, index), "unique-key", str(value))
+            yield duplicate((*where, index), str(value))
     if values != sorted(values):
-        yield invalid_text(where, RULE, write_json(values), "must be ordered")
+        yield invalid_text(where, write_json(values), "must be ordered")
 
 
 def check_success_policy(kind: Kind, spec: Object, path: Path) -> Iterator[Cause]:
@@ -64,10 +64,10 @@ def check_success_policy(kind: Kind, spec: Object, path: Path) -> Iterator[Cause
         if indexes is not None:
             where = (*at, "succeededIndexes")
             if count_bytes(indexes) > 65536:
-                yield too_long(where, RULE, 65536)
+                yield too_long(where, 65536)
             total, wrong = _count_indexes(indexes, completions)
             if wrong:
-                yield invalid(where, RULE, indexes, f"error parsing succeededIndexes: {wrong}")
+                yield invalid(where, indexes, f"error parsing succeededIndexes: {wrong}")
         if count is not None:
             yield from _check_count(count, completions, total if indexes is not None else None, (*at, "succeededCount"))
 
@@ -76,12 +76,12 @@ def _check_count(count: int, completions: int, total: int | None, path: Path) ->
     yield from check_least(count, 0, path)
     if count > completions:
         detail = f"must be less than or equal to {completions} (the number of specified completions)"
-        yield invalid(path, RULE, count, detail)
+        yield invalid(path, count, detail)
     if total is not None and count > total:
         detail = (
             f"must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
         )
-        yield invalid(path, RULE, count, detail)
+        yield invalid(path, count, detail)
 
 
 def _count_indexes(text: str, completions: int) -> tuple[int, str]:

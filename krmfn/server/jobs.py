@@ -17,7 +17,6 @@ from krmfn.model.selectors import match_labels
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_short_name
 from krmfn.server.jobpolicies import check_failure_policy
-from krmfn.server.plain.values import RULE
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
@@ -84,14 +83,14 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
     selector = spec.get("selector")
     is_wrong = is_wrong_selector(selector)
     if selector is None:
-        yield required((*path, "selector"), "job-selector")
+        yield required((*path, "selector"), rule="job-selector")
     elif is_wrong:
         yield from check_label_selector(kind, selector, (*path, "selector"), rule="job-selector")
     labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
     if not is_wrong and not match_labels(selector, labels):
         where = (*path, "template", "metadata", "labels")
         detail = "`selector` does not match template `labels`"
-        yield invalid_text(where, "job-selector", spell_labels(labels, new, where), detail)
+        yield invalid_text(where, spell_labels(labels, new, where), detail, "job-selector")
     yield from _check_hostname(new, spec)
 
 
@@ -111,7 +110,7 @@ def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None,
 def check_failed_indexes(kind: Kind, spec: Object, path: Path) -> Iterator[Cause]:
     failed = spec["maxFailedIndexes"]
     if failed > spec["completions"]:
-        yield invalid((*path, "maxFailedIndexes"), RULE, failed, "must be less than or equal to completions")
+        yield invalid((*path, "maxFailedIndexes"), failed, "must be less than or equal to completions")
 
 
 def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
@@ -124,11 +123,11 @@ def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
     parallelism = spec.get("parallelism", 1)
     if count is not None and count > parallelism:
         where = (*path, "schedulingPolicy", "gang", "minCount")
-        yield invalid(where, "gang-within-parallelism", count, f"must not be greater than parallelism ({parallelism})")
+        yield invalid(where, count, f"must not be greater than parallelism ({parallelism})", "gang-within-parallelism")
     mode = scheduling.get("disruptionMode", {})
     if "all" in mode and "single" not in mode and ("basic" in policy or "gang" not in policy):
         detail = "the disruptionMode `all` is not supported with the Basic scheduling policy"
-        yield invalid((*path, "disruptionMode"), "all-needs-gang", "", detail)
+        yield invalid((*path, "disruptionMode"), "", detail, "all-needs-gang")
 
 
 def _check_one_way(spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
@@ -136,7 +135,7 @@ def _check_one_way(spec: Object, before: Object | None, path: Path) -> Iterator[
     held = [each for each in (spec, before or {}) if "scheduling" in each and _is_linked(each)]
     if held and held[0] is spec and len(held) == 1:
         yield invalid_text(
-            path, "job-scheduling-linked", "must not be set together with template.spec.schedulingGroup", ""
+            path, "must not be set together with template.spec.schedulingGroup", "", "job-scheduling-linked"
         )
 
 
@@ -148,13 +147,13 @@ def check_delegation(new: Object, old: Object | None, path: Path) -> Iterator[Ca
     found = [key for key in _DELEGATION if key in notes and key not in kept]
     if found and "scheduling" in new.get("spec", {}):
         detail = f"must not be set together with the {found[0]} annotation"
-        yield invalid_text((*path, "spec", "scheduling"), "job-scheduling-linked", detail, "")
+        yield invalid_text((*path, "spec", "scheduling"), detail, "", "job-scheduling-linked")
     changed = old is None or any(notes.get(key) != noted.get(key) for key in _DELEGATION)
     if changed and any(key in notes for key in _DELEGATION):
         detail = f"must be set to a non-empty value when {_DELEGATION[0]} or {_DELEGATION[1]} is set"
         for key in _DELEGATION:
             if not notes.get(key):
-                yield required((*path, "metadata", "annotations", Key(key)), "job-scheduling-linked", detail)
+                yield required((*path, "metadata", "annotations", Key(key)), detail, "job-scheduling-linked")
 
 
 def _is_linked(spec: Object) -> bool:
@@ -169,7 +168,7 @@ def _check_hostname(new: Object, spec: Object) -> Iterator[Cause]:
     host = f"{name}-{completions - 1}"
     if check_short_name(host):
         detail = f"will not able to create pod with invalid DNS label: {host}"
-        yield invalid(("metadata", "name"), "job-hostname", name, detail)
+        yield invalid(("metadata", "name"), name, detail, "job-hostname")
 
 
 def _check_generated(new: Object) -> Iterator[Cause]:
@@ -183,13 +182,13 @@ def _check_generated(new: Object) -> Iterator[Cause]:
             continue
         path = ("spec", "template", "metadata", f"labels[{label}]")
         if label not in labels:
-            yield required(path, "job-selector", f"must be '{value}'")
+            yield required(path, f"must be '{value}'", "job-selector")
         else:
             text = write_json(dict(sorted(labels.items())))
-            yield invalid_text(path, "job-selector", text, f"must be '{value}'")
+            yield invalid_text(path, text, f"must be '{value}'", "job-selector")
     selector = new["spec"].get("selector", {})
     if not is_wrong_selector(selector) and not match_labels(selector, expected):
-        yield invalid_text(("spec", "selector"), "job-selector", write_json(selector), "`selector` not auto-generated")
+        yield invalid_text(("spec", "selector"), write_json(selector), "`selector` not auto-generated", "job-selector")
 
 
 def check_job_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -207,7 +206,7 @@ def check_job_change(kind: Kind, new: Object, old: Object | None, argument: Any)
                 "the basic/gang policy variant is immutable after creation; only schedulingPolicy.gang.minCount may be"
                 " updated"
             )
-            yield invalid(("spec", "scheduling", "schedulingPolicy"), "policy-variant", None, detail)
+            yield invalid(("spec", "scheduling", "schedulingPolicy"), None, detail, "policy-variant")
 
 
 def _check_completions(spec: Object, before: Object) -> Iterator[Cause]:
@@ -215,10 +214,10 @@ def _check_completions(spec: Object, before: Object) -> Iterator[Cause]:
     if completions == was:
         return
     if spec.get("completionMode") != "Indexed":
-        yield invalid(("spec", "completions"), "job-immutable", completions, "field is immutable")
+        yield invalid(("spec", "completions"), completions, "field is immutable", "job-immutable")
     elif completions is not None and completions != spec.get("parallelism"):
         detail = "can only be modified in tandem with spec.parallelism"
-        yield invalid(("spec", "completions"), "job-immutable", completions, detail)
+        yield invalid(("spec", "completions"), completions, detail, "job-immutable")
 
 
 def _check_template_change(kind: Kind, spec: Object, old: Object) -> Iterator[Cause]:
@@ -239,9 +238,9 @@ def _check_template_change(kind: Kind, spec: Object, old: Object) -> Iterator[Ca
         pods_were = _with_directives(pods, pods_were)
     if before.get("suspend", False) and held and kind.is_on("MutablePodResourcesForSuspendedJobs"):
         if pods != _with_resources(pods, pods_were):
-            yield invalid_text(("spec", "template.spec"), "job-immutable", "{…}", "field is immutable")
+            yield invalid_text(("spec", "template.spec"), "{…}", "field is immutable", "job-immutable")
     elif meta != meta_was or pods != pods_were:
-        yield invalid_text(("spec", "template"), "job-immutable", "{…}", "field is immutable")
+        yield invalid_text(("spec", "template"), "{…}", "field is immutable", "job-immutable")
 
 
 def _is_suspended(status: Object) -> bool:

@@ -52,7 +52,7 @@ def check_new_metadata(
 def check_shared_metadata(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
     """What a create of any kind refuses. Kinds differ in what names they take and whether they have a namespace."""
     if not meta.get("name") and not meta.get("generateName"):
-        yield required(("metadata", "name"), "metadata-name", "name or generateName is required")
+        yield required(("metadata", "name"), "name or generateName is required", "metadata-name")
     yield from _check_common(of, meta)
 
 
@@ -70,11 +70,11 @@ def check_changed_metadata(
         if added:
             listed = ", ".join(quote(name) for name in added)
             detail = "no new finalizers can be added if the object is being deleted, found new finalizers"
-            yield forbidden(_FINALIZERS, "metadata-finalizer", f"{detail} []string{{{listed}}}")
+            yield forbidden(_FINALIZERS, f"{detail} []string{{{listed}}}", "metadata-finalizer")
     for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(name) != old.get(name):
             text = write_json(meta.get(name))
-            yield invalid_text(("metadata", name), "metadata-immutable", text, "field is immutable")
+            yield invalid_text(("metadata", name), text, "field is immutable", "metadata-immutable")
     yield from _check_kube_finalizers(meta, kind)
 
 
@@ -82,19 +82,19 @@ def _check_names(meta: Mapping[str, Any], check: Check, kind: Kind | None, chang
     prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
     if prefix:
         wrong = check(prefix if check is check_path_segment else _mask_dash(prefix))
-        yield from refuse_text(("metadata", "generateName"), "metadata-name", prefix, wrong)
+        yield from refuse_text(("metadata", "generateName"), prefix, wrong, "metadata-name")
     name = meta.get("name")
     if not name:
-        yield required(("metadata", "name"), "metadata-name", "name or generateName is required")
+        yield required(("metadata", "name"), "name or generateName is required", "metadata-name")
     elif wrong := check(name):
-        yield from refuse_text(("metadata", "name"), "metadata-name", name, wrong)
+        yield from refuse_text(("metadata", "name"), name, wrong, "metadata-name")
     namespace = meta.get("namespace")
     if kind is not None and kind.cluster:
         return
     if not namespace:
-        yield required(("metadata", "namespace"), "metadata-namespace")
+        yield required(("metadata", "namespace"), rule="metadata-namespace")
     elif wrong := check_short_name(namespace):
-        yield from refuse_text(("metadata", "namespace"), "metadata-namespace", namespace, wrong)
+        yield from refuse_text(("metadata", "namespace"), namespace, wrong, "metadata-namespace")
 
 
 def _mask_dash(prefix: str) -> str:
@@ -107,7 +107,7 @@ def _check_common(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
     generation = meta.get("generation", 0)
     if generation < 0:
         yield invalid(
-            ("metadata", "generation"), "metadata-generation", generation, "must be greater than or equal to 0"
+            ("metadata", "generation"), generation, "must be greater than or equal to 0", "metadata-generation"
         )
     if "labels" in meta or "annotations" in meta:
         yield from check_template_metadata(meta, ("metadata",))
@@ -124,14 +124,14 @@ def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cau
     labels, annotations, size = (*path, "labels"), (*path, "annotations"), 0
     for key, value in meta.get("labels", _NOTHING).items():
         if wrong := check_label_key(key):
-            yield from refuse_text(labels, "metadata-label", key, wrong)
+            yield from refuse_text(labels, key, wrong, "metadata-label")
         if wrong := check_label_value(value):
-            yield from refuse_text(labels, "metadata-label", value, wrong)
+            yield from refuse_text(labels, value, wrong, "metadata-label")
     for key, value in meta.get("annotations", _NOTHING).items():
-        yield from refuse_text(annotations, "metadata-annotation", key, check_label_key(key.lower()))
+        yield from refuse_text(annotations, key, check_label_key(key.lower()), "metadata-annotation")
         size += count_bytes(key) + count_bytes(value)
     if size > _ANNOTATIONS:
-        yield too_long(annotations, "metadata-annotation", _ANNOTATIONS)
+        yield too_long(annotations, _ANNOTATIONS, rule="metadata-annotation")
 
 
 def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
@@ -148,13 +148,13 @@ def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
             where = (*_OWNERS, index) if indexed else _OWNERS
             item = of.fields["ownerReferences"].type.item
             text = write_json(to_api(item, owner)) if item else ""
-            yield invalid_text(where, "metadata-owner", text, "/v1, Kind=Event is disallowed from being an owner")
+            yield invalid_text(where, text, "/v1, Kind=Event is disallowed from being an owner", "metadata-owner")
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 whole = whole or write_json(to_api(of.fields["ownerReferences"].type, owners))
                 why = 'Only one reference can have Controller set to true. Found "true" in references for'
-                yield invalid_text(_OWNERS, "metadata-owner", whole, f"{why} {controller} and {name}")
+                yield invalid_text(_OWNERS, whole, f"{why} {controller} and {name}", "metadata-owner")
             else:
                 controller = name
 
@@ -162,37 +162,37 @@ def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
 def _check_owner(owner: Mapping[str, Any], path: tuple[str | int, ...], detail: str) -> Iterator[Cause]:
     api_version = owner.get("apiVersion", "")
     if not api_version:
-        yield required((*path, "apiVersion"), "metadata-owner", detail)
+        yield required((*path, "apiVersion"), detail, "metadata-owner")
     elif api_version.count("/") > 1 or api_version.endswith("/"):
-        yield invalid((*path, "apiVersion"), "metadata-owner", api_version, "must be <group>/<version> or <version>")
+        yield invalid((*path, "apiVersion"), api_version, "must be <group>/<version> or <version>", "metadata-owner")
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
-            yield required((*path, name), "metadata-owner", detail)
+            yield required((*path, name), detail, "metadata-owner")
 
 
 def _check_owner_plainly(owner: Mapping[str, Any]) -> Iterator[Cause]:
     """The spelling of 1.35 and 1.36: no index, Invalid instead of Required."""
     api_version = owner.get("apiVersion", "")
     if not api_version or api_version == "/" or api_version.count("/") > 1 or api_version.endswith("/"):
-        yield invalid((*_OWNERS, "apiVersion"), "metadata-owner", api_version, "version must not be empty")
+        yield invalid((*_OWNERS, "apiVersion"), api_version, "version must not be empty", "metadata-owner")
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
-            yield invalid((*_OWNERS, name), "metadata-owner", "", "must not be empty")
+            yield invalid((*_OWNERS, name), "", "must not be empty", "metadata-owner")
 
 
 def _check_finalizers(finalizers: list[str]) -> Iterator[Cause]:
     for name in finalizers:
-        yield from refuse_text(_FINALIZERS, "metadata-finalizer", name, check_label_key(name))
+        yield from refuse_text(_FINALIZERS, name, check_label_key(name), "metadata-finalizer")
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
-        yield invalid_text(_FINALIZERS, "metadata-finalizer", write_json(finalizers), detail)
+        yield invalid_text(_FINALIZERS, write_json(finalizers), detail, "metadata-finalizer")
 
 
 def _check_kube_finalizers(meta: Mapping[str, Any], kind: Kind | None) -> Iterator[Cause]:
     for index, name in enumerate(meta.get("finalizers", ())):
         if "/" not in name and name not in _STANDARD_FINALIZERS and not (kind is not None and kind.any_finalizer):
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            yield invalid((*_FINALIZERS, index), "metadata-finalizer", name, detail)
+            yield invalid((*_FINALIZERS, index), name, detail, "metadata-finalizer")
 
 
 def _check_managed_fields(entries: list[Any]) -> Iterator[Cause]:
@@ -200,4 +200,4 @@ def _check_managed_fields(entries: list[Any]) -> Iterator[Cause]:
     for index, entry in enumerate(entries):
         for name, limit in (("manager", 128), ("subresource", 256)):
             if count_bytes(entry.get(name, "")) > limit:
-                yield too_long((*_MANAGED, index, name), "metadata-managed-fields", limit)
+                yield too_long((*_MANAGED, index, name), limit, rule="metadata-managed-fields")

@@ -85,7 +85,7 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
     causes = list(check_shared_metadata(root.fields["metadata"].type, given))
     if given.get("name") and value["kind"] in schemastore.load(_NAMED)["subdomains"]:
         wrong = check_long_name(given["name"])
-        causes += (invalid(("metadata", "name"), "metadata-name", given["name"], text) for text in wrong)
+        causes += (invalid(("metadata", "name"), given["name"], text, "metadata-name") for text in wrong)
     if f"{api_version.rpartition('/')[0]}/{value['kind']}" not in schemastore.load("kubernetes/plain.json"):
         causes += find_missing(root, read)  # of those, more is known
     return tuple(causes)

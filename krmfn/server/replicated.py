@@ -13,7 +13,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
-from krmfn.server.plain.values import RULE, count_share
+from krmfn.server.plain.values import count_share
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
@@ -98,7 +98,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any)
     deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds", 0)
     if deadline is not None and deadline <= ready:
         detail = "must be greater than minReadySeconds"
-        yield invalid((*_SPEC, "progressDeadlineSeconds"), _COUNT, deadline, detail)
+        yield invalid((*_SPEC, "progressDeadlineSeconds"), deadline, detail, _COUNT)
     yield from check_kept(kind, spec, before, "selector")
 
 
@@ -118,7 +118,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any)
     if not is_wrong_selector(selector) and not match_labels(selector, _labels(spec)):
         yield _mismatch(new)
     if selector is not None and not _needs(selector):
-        yield invalid_text((*_SPEC, "selector"), _SELECTOR, "{…}", "empty selector is invalid for daemonset")
+        yield invalid_text((*_SPEC, "selector"), "{…}", "empty selector is invalid for daemonset", _SELECTOR)
     yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
     yield from _check_running(spec, "DaemonSet")
     strategy = spec.get("updateStrategy", {})
@@ -138,7 +138,7 @@ def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: An
             {key: value for key, value in one.items() if key not in _CHANGING} for one in (spec, before)
         )
         if rest != rest_before:
-            yield forbidden(_SPEC, "immutable", argument)
+            yield forbidden(_SPEC, argument, "immutable")
     else:
         fields = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
         yield from check_kept(kind, spec, before, *fields)
@@ -161,7 +161,7 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iter
         yield from check_part(kind, "claimSpec", claim.get("spec", {}), at, "volume-claims")
     name = spec.get("serviceName", "")
     if name and before is None:
-        yield from refuse_text((*_SPEC, "serviceName"), "pod-names", name, check_short_name(name))
+        yield from refuse_text((*_SPEC, "serviceName"), name, check_short_name(name), "pod-names")
     yield from _check_selector(kind, spec, "statefulset", "")
     selector = spec.get("selector")
     if not is_wrong_selector(selector):
@@ -193,11 +193,11 @@ def check_replication_controller(kind: Kind, new: Object, old: Object | None, ar
     yield from check_part(kind, "replicaSet", spec, _SPEC)
     selector = spec.get("selector", {})
     if not selector:
-        yield required((*_SPEC, "selector"), _SELECTOR)
+        yield required((*_SPEC, "selector"), rule=_SELECTOR)
     template = spec.get("template")
     path = (*_SPEC, "template")
     if template is None:
-        yield required(path, _SELECTOR)
+        yield required(path, rule=_SELECTOR)
         return
     labels = _labels(spec)
     if any(labels.get(key) != value for key, value in selector.items()):
@@ -214,7 +214,7 @@ def _labels(spec: Object) -> Object:
 def _mismatch(new: Object) -> Cause:
     path = (*_SPEC, "template", "metadata", "labels")
     text = spell_labels(_labels(new["spec"]), new, path)
-    return invalid_text(path, _SELECTOR, text, "`selector` does not match template `labels`")
+    return invalid_text(path, text, "`selector` does not match template `labels`", _SELECTOR)
 
 
 def spell_labels(labels: Object, new: Object, path: Path) -> str:
@@ -248,13 +248,13 @@ def _check_selector(kind: Kind, spec: Object, noun: str, wrong: str = "invalid l
     selector = spec.get("selector")
     path = (*_SPEC, "selector")
     if selector is None:
-        yield required(path, _SELECTOR)
+        yield required(path, rule=_SELECTOR)
         return
     yield from check_label_selector(kind, selector, path, rule=_SELECTOR)
     if not _needs(selector):
-        yield invalid_text(path, _SELECTOR, "{…}", f"empty selector is invalid for {noun}")
+        yield invalid_text(path, "{…}", f"empty selector is invalid for {noun}", _SELECTOR)
     if is_wrong_selector(selector):
-        yield invalid_text(path, _SELECTOR, "{…}", wrong)
+        yield invalid_text(path, "{…}", wrong, _SELECTOR)
 
 
 def _check_template(kind: Kind, new: Object, before: Object | None) -> Iterator[Cause]:
@@ -274,10 +274,10 @@ def _check_running(spec: Object, noun: str) -> Iterator[Cause]:
     path = (*_SPEC, "template", "spec")
     restart = pods.get("restartPolicy", "")
     if restart != "Always":
-        yield not_supported((*path, "restartPolicy"), "pod-restart", write_json(restart), ("Always",))
+        yield not_supported((*path, "restartPolicy"), write_json(restart), ("Always",), "pod-restart")
     if "activeDeadlineSeconds" in pods:
         detail = f"activeDeadlineSeconds in {noun} is not Supported"
-        yield forbidden((*path, "activeDeadlineSeconds"), "pod-deadline", detail)
+        yield forbidden((*path, "activeDeadlineSeconds"), detail, "pod-deadline")
 
 
 def check_kept(
@@ -289,28 +289,28 @@ def check_kept(
             field = kind.root.fields["spec"].type.fields[name]
             unset = '""' if field.type.kind == "string" and not field.pointer else "null"
             text = write_json(to_api(field.type, spec[name])) if name in spec else unset
-            yield invalid_text((*_SPEC, name), rule, text, "field is immutable")
+            yield invalid_text((*_SPEC, name), text, "field is immutable", rule)
 
 
 def check_some_update(kind: Kind, update: Object, path: Path) -> Iterator[Cause]:
     least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
     if count_share(least) == 0 and count_share(most) == 0:
         detail = "may not be 0 when `maxSurge` is 0"
-        yield invalid_text((*path, "maxUnavailable"), RULE, _spell_share(least), detail)
+        yield invalid_text((*path, "maxUnavailable"), _spell_share(least), detail)
 
 
 def check_one_way_to_update(kind: Kind, update: Object, path: Path) -> Iterator[Cause]:
     least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
     if count_share(least) and count_share(most):
         detail = "may not be set when maxUnavailable is non-zero"
-        yield invalid_text((*path, "maxSurge"), RULE, _spell_share(most), detail)
+        yield invalid_text((*path, "maxSurge"), _spell_share(most), detail)
     elif not count_share(least) and not count_share(most):
-        yield required((*path, "maxUnavailable"), "required", "cannot be 0 when maxSurge is 0")
+        yield required((*path, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
 
 
 def check_not_zero(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
     if count_share(value) == 0:
-        yield invalid_text(path, RULE, _spell_share(value), "cannot be 0")
+        yield invalid_text(path, _spell_share(value), "cannot be 0")
 
 
 def _spell_share(value: int | str) -> str:

@@ -15,7 +15,16 @@ from krmfn.krm.item import HEAD
 from krmfn.krm.paths import Path
 from krmfn.server.spell import Key, write_json
 from krmfn.server.structure import Endless, Structure
-from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid, invalid_text, not_supported, required
+from krmfn.server.verdict import (
+    Cause,
+    find_repeated,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_supported,
+    of_rule,
+    required,
+)
 
 Schema: TypeAlias = "Mapping[str, Any]"
 _RULE = "custom-schema"
@@ -48,8 +57,8 @@ _ANY: Schema = {}
 def check_structural(root: Schema, at: Path, integers: bool) -> Iterator[Cause]:
     """What is wrong about the schema of a version. `integers`: see Structure."""
     if root.get("nullable"):
-        yield forbidden((*at, "nullable"), _RULE, "nullable cannot be true at the root")
-    found = list(_check(root, at, "root"))
+        yield forbidden((*at, "nullable"), "nullable cannot be true at the root", _RULE)
+    found = of_rule(_RULE, _check(root, at, "root"))
     yield from found or _check_defaults(root, at, integers)
 
 
@@ -60,21 +69,21 @@ def _check(schema: Schema, at: Path, level: str) -> Iterator[Cause]:
     if embedded and kind != "object":
         yield _must(kind, (*at, "type"), f"must be object if {_EMBEDDED} is true")
     elif not kind and not either and not keeps:
-        yield required((*at, "type"), _RULE, f"must not be empty {_UNTYPED[level]}")
+        yield required((*at, "type"), f"must not be empty {_UNTYPED[level]}")
     elif level == "root" and kind not in ("", "object"):
-        yield invalid((*at, "type"), _RULE, kind, "must be object at the root")
+        yield invalid((*at, "type"), kind, "must be object at the root")
     if kind == "array" and "items" not in schema:
-        yield required((*at, "items"), _RULE, "must be specified")
+        yield required((*at, "items"), "must be specified")
     if others is not None and level == "root":
-        yield forbidden((*at, "additionalProperties"), _RULE, "must not be used at the root")
+        yield forbidden((*at, "additionalProperties"), "must not be used at the root")
     if embedded and others is not None:
-        yield forbidden((*at, "additionalProperties"), _RULE, f"must not be used if {_EMBEDDED} is set")
+        yield forbidden((*at, "additionalProperties"), f"must not be used if {_EMBEDDED} is set")
     if embedded and not keeps and not fields:
         detail = f"must not be empty if {_EMBEDDED} is true without {_KEEPS}"
-        yield required((*at, "properties"), _RULE, detail)
+        yield required((*at, "properties"), detail)
     for name, given in ((_KEEPS, keeps), (_EMBEDDED, embedded)) if either else ():
         if given:
-            yield invalid((*at, name), _RULE, given, f"must be false if {_EITHER} is true")
+            yield invalid((*at, name), given, f"must be false if {_EITHER} is true")
     if level == "root" or embedded:
         yield from _check_head(fields, (*at, "properties"), level)
     yield from _check_list(schema, at)
@@ -93,21 +102,21 @@ def _check_keywords(schema: Schema, at: Path) -> Iterator[Cause]:
     """What holds for the schema of a value and for one under anyOf, allOf, oneOf or not."""
     kind = schema.get("type", "")
     if kind and kind not in _TYPES:
-        yield not_supported((*at, "type"), _RULE, write_json(kind), _TYPES)
+        yield not_supported((*at, "type"), write_json(kind), _TYPES)
     for name in _UNSUPPORTED:
         if schema.get(name) not in (None, "", {}):
-            yield forbidden((*at, name), _RULE, f"{name} is not supported")
+            yield forbidden((*at, name), f"{name} is not supported")
     if schema.get("uniqueItems"):
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield forbidden((*at, "uniqueItems"), _RULE, detail)
+        yield forbidden((*at, "uniqueItems"), detail)
     if schema.get("properties") and schema.get("additionalProperties", True) is not True:
         detail = "additionalProperties and properties are mutual exclusive"
-        yield forbidden((*at, "additionalProperties"), _RULE, detail)
+        yield forbidden((*at, "additionalProperties"), detail)
     if schema.get(_KEEPS) is False:
-        yield invalid((*at, _KEEPS), _RULE, False, "must be true or undefined")
+        yield invalid((*at, _KEEPS), False, "must be true or undefined")
     if wrong := _find_fault(schema.get("pattern", "")):
         detail = f"must be a valid regular expression, but isn't: {wrong}"
-        yield invalid((*at, "pattern"), _RULE, schema["pattern"], detail)
+        yield invalid((*at, "pattern"), schema["pattern"], detail)
 
 
 def _find_fault(pattern: str) -> str:
@@ -122,7 +131,7 @@ def _find_fault(pattern: str) -> str:
 
 
 def _must(kind: str, path: Path, detail: str) -> Cause:
-    return invalid(path, _RULE, kind, detail) if kind else required(path, _RULE, detail)
+    return invalid(path, kind, detail) if kind else required(path, detail)
 
 
 def _check_head(fields: Mapping[str, Schema], at: Path, level: str) -> Iterator[Cause]:
@@ -133,14 +142,14 @@ def _check_head(fields: Mapping[str, Schema], at: Path, level: str) -> Iterator[
         if field is None:
             continue
         if field.get("type") != wanted:
-            yield invalid((*path, "type"), _RULE, field.get("type", ""), f"must be {wanted}")
+            yield invalid((*path, "type"), field.get("type", ""), f"must be {wanted}")
         if level == "root" and field.get("default") is not None:
-            yield forbidden((*path, "default"), _RULE, f"must not be set in top-level {name}")
+            yield forbidden((*path, "default"), f"must not be set in top-level {name}")
         kept = {key for key, value in field.items() if value not in (None, {}, [], "", False)}
         others = set(field.get("properties", ())) - {"name", "generateName"}
         if name == "metadata" and level == "root" and (others or kept - {"type", "default", "properties"}):
             detail = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-            yield forbidden(path, _RULE, detail)
+            yield forbidden(path, detail)
 
 
 def _check_list(schema: Schema, at: Path) -> Iterator[Cause]:
@@ -154,27 +163,27 @@ def _check_list(schema: Schema, at: Path) -> Iterator[Cause]:
         if value is not None and kind != wanted:
             yield _must(kind, (*at, "type"), f"must be {wanted} if {name} is specified")
         if value is not None and value not in values:
-            yield not_supported((*at, name), _RULE, write_json(value), values)
+            yield not_supported((*at, name), write_json(value), values)
     if keys and list_type != "map":
         yield _must(list_type or "", (*at, _LIST), f"must be map if {_KEYS} is non-empty")
     item: Schema = items if isinstance(items, dict) else {}
     if list_type in ("set", "map") and item.get("nullable"):
         detail = f"cannot be nullable when {_LIST} is {list_type}"
-        yield forbidden((*at, "items", "nullable"), _RULE, detail)
+        yield forbidden((*at, "items", "nullable"), detail)
     if list_type == "set":
         inner = {"array": _LIST, "object": _MAP}.get(item.get("type", ""))
         if inner and item.get(inner, "atomic" if inner == _LIST else "granular") != "atomic":
             detail = f"must be atomic as item of a list with {_LIST}=set"
-            yield invalid_text((*at, "items", inner), _RULE, "null", detail)
+            yield invalid_text((*at, "items", inner), "null", detail)
     if list_type != "map":
         return
     if not keys:
-        yield required((*at, _KEYS), _RULE, f"must not be empty if {_LIST} is map")
+        yield required((*at, _KEYS), f"must not be empty if {_LIST} is map")
     if items is None:
-        yield required((*at, "items"), _RULE, f"must have a schema if {_LIST} is map")
+        yield required((*at, "items"), f"must have a schema if {_LIST} is map")
     elif item.get("type") != "object":
         detail = f"must be object if parent array's {_LIST} is map"
-        yield invalid((*at, "items", "type"), _RULE, item.get("type", ""), detail)
+        yield invalid((*at, "items", "type"), item.get("type", ""), detail)
     else:
         yield from _check_list_keys(keys, item, at)
 
@@ -185,17 +194,17 @@ def _check_list_keys(keys: list[str], item: Schema, at: Path) -> Iterator[Cause]
     for key in keys:
         field, path = fields.get(key), (*at, "items", "properties", Key(key))
         if field is None:
-            yield invalid_text((*at, _KEYS), _RULE, "{…}", "entries must all be names of item properties")
+            yield invalid_text((*at, _KEYS), "{…}", "entries must all be names of item properties")
             continue
         if field.get("type") in ("array", "object"):
             detail = f"must be a scalar type if parent array's {_LIST} is map"
-            yield invalid((*path, "type"), _RULE, "object", detail)
+            yield invalid((*path, "type"), "object", detail)
         if key not in item.get("required", ()) and field.get("default") is None:
-            yield required((*path, "default"), _RULE, f"{told} must have a default or be a required property")
+            yield required((*path, "default"), f"{told} must have a default or be a required property")
         if field.get("nullable"):
-            yield forbidden((*path, "nullable"), _RULE, f"{told} cannot be nullable")
+            yield forbidden((*path, "nullable"), f"{told} cannot be nullable")
     if find_repeated(keys):
-        yield invalid_text((*at, _KEYS), _RULE, "{…}", "must not contain duplicate entries")
+        yield invalid_text((*at, _KEYS), "{…}", "must not contain duplicate entries")
 
 
 def _check_validations(rules: Iterable[Schema], at: Path) -> Iterator[Cause]:
@@ -203,19 +212,19 @@ def _check_validations(rules: Iterable[Schema], at: Path) -> Iterator[Cause]:
         path = (*at, index)
         text, message = rule.get("rule", "").strip(), rule.get("message", "")
         if not text:
-            yield required((*path, "rule"), _RULE, "rule is not specified")
+            yield required((*path, "rule"), "rule is not specified")
         elif message and not message.strip():
-            yield invalid((*path, "message"), _RULE, message, "must be non-empty if specified")
+            yield invalid((*path, "message"), message, "must be non-empty if specified")
         elif "\n" in message.strip():
-            yield invalid((*path, "message"), _RULE, message, "must not contain line breaks")
+            yield invalid((*path, "message"), message, "must not contain line breaks")
         elif "\n" in text and not message:
             detail = "message must be specified if rule contains line breaks"
-            yield required((*path, "message"), _RULE, detail)
+            yield required((*path, "message"), detail)
         if rule.get("messageExpression") and not rule["messageExpression"].strip():
             detail = "messageExpression must be non-empty if specified"
-            yield required((*path, "messageExpression"), _RULE, detail)
+            yield required((*path, "messageExpression"), detail)
         if rule.get("reason") is not None and rule["reason"] not in _REASONS:
-            yield not_supported((*path, "reason"), _RULE, write_json(rule["reason"]), _REASONS)
+            yield not_supported((*path, "reason"), write_json(rule["reason"]), _REASONS)
 
 
 def _list_nested(schema: Schema, at: Path) -> Iterator[tuple[Schema, Path, bool]]:
@@ -234,16 +243,16 @@ def _list_nested(schema: Schema, at: Path) -> Iterator[tuple[Schema, Path, bool]
 def _check_nested(inner: Schema, of: Schema | None, at: Path, place: Path, skip: bool) -> Iterator[Cause]:
     """A schema that limits the values at `place`, whose own schema is `of`: what the root limits has to have one."""
     if of is None:
-        yield required(place, _RULE, "because it is defined in anyOf, allOf, oneOf or not")
+        yield required(place, "because it is defined in anyOf, allOf, oneOf or not")
         return
     yield from _check_keywords(inner, at)
     for name, wanted in _NOT_NESTED.items():
         empty: tuple[Any, ...] = (None,) if wanted == "undefined" else (None, "", [], False)
         if inner.get(name) not in empty and not (name == "additionalProperties" and inner[name] is False):
-            yield forbidden((*at, name), _RULE, f"must be {wanted} to be structural")
+            yield forbidden((*at, name), f"must be {wanted} to be structural")
     if "metadata" in inner.get("properties", {}):
         path = (*at, "properties", Key("metadata"))
-        yield forbidden(path, _RULE, "must not be specified in a nested context")
+        yield forbidden(path, "must not be specified in a nested context")
     for name, field in inner.get("properties", {}).items():
         step: Path = ("properties", Key(name))
         schema = _ANY if of is _ANY else of.get("properties", {}).get(name)
@@ -265,7 +274,7 @@ def _check_defaults(schema: Schema, at: Path, integers: bool) -> Iterator[Cause]
         except Endless:
             return
         if unknown:
-            yield invalid_text((*at, "default"), _RULE, "{…}", "must not have unknown fields")
+            yield invalid_text((*at, "default"), "{…}", "must not have unknown fields", _RULE)
         yield from (cause._replace(path=(*at, "default", *cause.path)) for cause in causes)
     if isinstance(schema.get("items"), dict):
         yield from _check_defaults(schema["items"], (*at, "items"), integers)

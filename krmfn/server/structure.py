@@ -171,11 +171,11 @@ class Structure:
                 self._check_several(schema[keyword], keyword, one, value, path, out)
         unread = len(self.unread)
         if "not" in schema and not self._try(schema["not"], value, path) and unread == len(self.unread):
-            out.append(invalid(path, "custom-schema", "", f'"{format_path(path)}" must not validate the schema (not)'))
+            out.append(invalid(path, "", f'"{format_path(path)}" must not validate the schema (not)', "custom-schema"))
         if "enum" in schema and value not in schema["enum"] and value is not None:
             texts = tuple(text if isinstance(text, str) else write_json(text) for text in schema["enum"])
             shown = spell(value) if isinstance(value, (str, int, float, bool)) else write_json(value)
-            out.append(not_supported(path, "enum", shown, texts))
+            out.append(not_supported(path, shown, texts))
         if isinstance(value, str) and "pattern" in schema and not self._reads(schema["pattern"], value):
             self.unread.append((path, schema["pattern"]))
             schema = _without(schema, "pattern")
@@ -197,7 +197,7 @@ class Structure:
         if schema.get("x-kubernetes-int-or-string"):
             if kind not in ("string", "integer") and not (kind == "null" and schema.get("nullable")):
                 text = f'"{format_path(path)}" must validate at least one schema (anyOf)'
-                out.append(invalid(path, "wrong-type", "", text))
+                out.append(invalid(path, "", text, "wrong-type"))
                 wanted = "integer"
             else:
                 return
@@ -223,7 +223,7 @@ class Structure:
         one = fitting == 1 or (fitting > 1 and unread < len(self.unread))
         right = {"allOf": fitting == len(schemas), "anyOf": fitting > 0, "oneOf": one}[keyword]
         if not right:
-            out.append(invalid(path, "custom-schema", "", f'"{format_path(path)}" must validate {words}'))
+            out.append(invalid(path, "", f'"{format_path(path)}" must validate {words}', "custom-schema"))
             if keyword == "allOf":
                 out.extend(cause for schema in schemas for cause in self._try(schema, value, path))
 
@@ -235,7 +235,7 @@ class Structure:
     def _check_object(self, schema: Schema, value: dict[str, Any], path: Path, out: list[Cause]) -> None:
         for name in schema.get("required", ()):
             if name not in value:
-                out.append(required((*path, name), "required"))
+                out.append(required((*path, name)))
         fields = schema.get("properties", {})
         others = schema.get("additionalProperties")
         for name, item in value.items():
@@ -245,7 +245,7 @@ class Structure:
                 self._check(others, item, (*path, name), out)
         most, least = schema.get("maxProperties"), schema.get("minProperties")
         if most is not None and len(value) > most:
-            out.append(too_many(path, "max-items", len(value), most))
+            out.append(too_many(path, len(value), most))
         if least is not None and len(value) < least:
             out.append(_should(path, len(value), f"have at least {least} properties"))
 
@@ -256,7 +256,7 @@ def _count(value: Any) -> int:
 
 
 def _should(path: Path, value: Any, words: str, rule: str = "custom-schema") -> Cause:
-    return invalid(path, rule, value, f"{format_path(path)} in body should {words}")
+    return invalid(path, value, f"{format_path(path)} in body should {words}", rule)
 
 
 def _kind_of(value: Any) -> str:
@@ -282,7 +282,7 @@ def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
     pattern = schema.get("pattern")
     # One of the three is told.
     if most is not None and len(value) > most:
-        yield too_long(path, "custom-schema", most)
+        yield too_long(path, most, rule="custom-schema")
     elif least is not None and len(value) < least:
         yield _should(path, value, f"be at least {least} chars long")
     elif pattern and not _matches(pattern, value):
@@ -290,7 +290,7 @@ def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
     form = schema.get("format", "")
     if form == "date-time" and not _is_date_time(value):
         text = f'{format_path(path)} in body must be of type {form}: "{value}"'
-        yield invalid(path, "custom-schema", value, text)
+        yield invalid(path, value, text, "custom-schema")
 
 
 def _matches(pattern: str, value: str) -> bool:
@@ -307,7 +307,7 @@ def _check_number(schema: Schema, value: float, path: Path) -> Iterator[Cause]:
     limit = _LIMITS.get(schema.get("format", "")) if schema.get("type") == "integer" else None
     if limit and not (-limit <= value < limit and float(value).is_integer()):
         text = f"Checked value must be of type integer with format {schema['format']} in {format_path(path)}"
-        yield invalid(path, "wrong-type", "", text)
+        yield invalid(path, "", text, "wrong-type")
     most, least = schema.get("maximum"), schema.get("minimum")
     if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
         word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
@@ -325,7 +325,7 @@ def _check_list(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]
     if least is not None and len(value) < least:
         yield _should(path, len(value), f"have at least {least} items")
     if most is not None and len(value) > most:
-        yield too_many(path, "max-items", len(value), most)
+        yield too_many(path, len(value), most)
 
 
 def _check_keys(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]:
@@ -342,7 +342,7 @@ def _check_keys(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]
             shown = {name: item[name] for name in schema.get("x-kubernetes-list-map-keys", ()) if name in item}
         text = json.dumps(shown, sort_keys=True)
         if text in seen:
-            yield duplicate((*path, index), "unique-key", write_json(shown))
+            yield duplicate((*path, index), write_json(shown))
         seen.add(text)
 
 

@@ -19,6 +19,10 @@ _MOST_CHARACTERS = 40_000
 _OF_NOTHING = ("Invalid value: null", 'Invalid value: "":')
 
 
+#: The rule of what is wrong by no other.
+RULE = "invalid-value"
+
+
 class Cause(NamedTuple):
     """`type` is Required, Invalid, …; `message` starts with the type's text; `rule` is the id of the rule's row."""
 
@@ -32,29 +36,29 @@ def _limit(text: str) -> str:
     return text if len(text) <= _MOST_CHARACTERS else cut(text, _MOST_CHARACTERS)
 
 
-def required(path: Path, rule: str, detail: str = "") -> Cause:
+def required(path: Path, detail: str = "", rule: str = "required") -> Cause:
     return Cause("Required", path, "Required value" + (f": {detail}" if detail else ""), rule)
 
 
-def forbidden(path: Path, rule: str, detail: str = "") -> Cause:
+def forbidden(path: Path, detail: str = "", rule: str = RULE) -> Cause:
     return Cause("Forbidden", path, "Forbidden" + (f": {detail}" if detail else ""), rule)
 
 
-def invalid(path: Path, rule: str, value: Any, detail: str) -> Cause:
+def invalid(path: Path, value: Any, detail: str, rule: str = RULE) -> Cause:
     """`value` is a plain value; objects are passed to invalid_text() already spelled."""
     return Cause("Invalid", path, _limit(f"Invalid value: {spell(value)}: {detail}"), rule)
 
 
-def refuse_text(path: Path, rule: str, text: str, messages: Collection[str]) -> Collection[Cause]:
+def refuse_text(path: Path, text: Any, messages: Collection[str], rule: str = RULE) -> Collection[Cause]:
     """A text that is wrong in each of these ways."""
-    return [invalid(path, rule, text, message) for message in messages] if messages else ()
+    return [invalid(path, text, message, rule) for message in messages] if messages else ()
 
 
-def invalid_text(path: Path, rule: str, text: str, detail: str) -> Cause:
+def invalid_text(path: Path, text: str, detail: str, rule: str = RULE) -> Cause:
     return Cause("Invalid", path, _limit(f"Invalid value: {text}" + (f": {detail}" if detail else "")), rule)
 
 
-def not_supported(path: Path, rule: str, text: str, values: tuple[str, ...]) -> Cause:
+def not_supported(path: Path, text: str, values: tuple[str, ...], rule: str = "enum") -> Cause:
     left, listed = _MOST_CHARACTERS, []
     for value in values:
         listed.append(spell(value))
@@ -77,25 +81,25 @@ def find_repeated(values: Iterable[Any]) -> set[int]:
     return {index for index, value in enumerate(values) if seen.setdefault(value, index) != index}
 
 
-def duplicate(path: Path, rule: str, text: str) -> Cause:
+def duplicate(path: Path, text: str, rule: str = "unique-key") -> Cause:
     return Cause("Duplicate", path, _limit(f"Duplicate value: {text}"), rule)
 
 
-def not_found(path: Path, rule: str, text: str, detail: str = "") -> Cause:
+def not_found(path: Path, text: str, detail: str = "", rule: str = RULE) -> Cause:
     return Cause("NotFound", path, f"Not found: {text}" + (f": {detail}" if detail else ""), rule)
 
 
-def too_many(path: Path, rule: str, count: int, limit: int) -> Cause:
+def too_many(path: Path, count: int, limit: int, rule: str = "max-items") -> Cause:
     items = "item" if limit == 1 else "items"
     return Cause("TooMany", path, f"Too many: {count}: must have at most {limit} {items}", rule)
 
 
-def too_long(path: Path, rule: str, limit: int, unit: str = "bytes") -> Cause:
+def too_long(path: Path, limit: int, unit: str = "bytes", rule: str = RULE) -> Cause:
     return Cause("TooLong", path, f"Too long: may not be more than {limit} {unit}", rule)
 
 
 #: Rules that any field may break.
-_GENERAL = frozenset(("invalid-value", "required", "enum", "minimum", "unique-key", "max-items"))
+_GENERAL = frozenset((RULE, "required", "enum", "minimum", "unique-key", "max-items"))
 
 
 def note_rule(out: list[Cause], start: int, rule: str) -> None:

@@ -148,11 +148,11 @@ def test_no_message_is_endless() -> None:
     assert cut("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
     value = "x" * 10**6
     for cause in (
-        invalid_text(("a",), "minimum", value, "why"),
-        invalid(("a",), "minimum", value, "why"),
-        duplicate(("a",), "minimum", value),
-        not_supported(("a",), "minimum", "y", ("abc",) * 10**5),
-        not_supported(("a",), "minimum", value, ("abc",)),
+        invalid_text(("a",), value, "why", "minimum"),
+        invalid(("a",), value, "why", "minimum"),
+        duplicate(("a",), value, "minimum"),
+        not_supported(("a",), "y", ("abc",) * 10**5, "minimum"),
+        not_supported(("a",), value, ("abc",), "minimum"),
     ):
         assert len(cause.message) < 41_000
         result = to_result(Finding(Item.new({"kind": "A"}), (), cause.message), RULES["minimum"])

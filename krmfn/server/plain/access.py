@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.server.plain.values import RULE
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector
@@ -23,7 +22,7 @@ _REF: Path = ("roleRef",)
 def check_role_selector(kind: Kind, selector: Object, path: Path) -> Iterator[Cause]:
     yield from check_label_selector(kind, selector, path)
     if is_wrong_selector(selector):
-        yield invalid_text(path, RULE, "null", "invalid label selector.")
+        yield invalid_text(path, "null", "invalid label selector.")
 
 
 def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
@@ -35,4 +34,4 @@ def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
 def check_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     if old and new.get("roleRef") != old.get("roleRef"):
         older = kind.is_on("older-texts")
-        yield invalid_text(_REF, "immutable", "{…}", "cannot change roleRef" if older else "field is immutable")
+        yield invalid_text(_REF, "{…}", "cannot change roleRef" if older else "field is immutable", "immutable")

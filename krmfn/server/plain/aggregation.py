@@ -10,7 +10,6 @@ from typing import Any
 
 from krmfn.model.gotext import quote
 from krmfn.server.plain.config import read_bytes
-from krmfn.server.plain.values import RULE
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, invalid
@@ -21,8 +20,8 @@ def check_api_service(kind: Kind, new: Object, old: Object | None, argument: Any
     group, version, name = spec.get("group", ""), spec.get("version", ""), new["metadata"].get("name", "")
     whole = f"{version}.{group}"
     if name != whole and "/" not in name and "%" not in name:
-        yield invalid(("metadata", "name"), RULE, name, f'must be `spec.version+"."+spec.group`: {quote(whole)}')
+        yield invalid(("metadata", "name"), name, f'must be `spec.version+"."+spec.group`: {quote(whole)}')
     bundle = read_bytes(spec.get("caBundle", ""))
     if bundle and "service" not in spec:
         detail = "local APIServices may not have a caBundle"
-        yield invalid(("spec", "caBundle"), RULE, f"{len(bundle)} bytes", detail)
+        yield invalid(("spec", "caBundle"), f"{len(bundle)} bytes", detail)

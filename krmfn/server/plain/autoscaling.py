@@ -11,13 +11,13 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.amounts import Amount, write_amount
-from krmfn.server.plain.values import RULE, check_least, refuse
+from krmfn.server.plain.values import check_least
 from krmfn.server.pods.resources import list_container_misnomers
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written
 from krmfn.server.strategy import first_generation
-from krmfn.server.verdict import Cause, forbidden, invalid
+from krmfn.server.verdict import RULE, Cause, forbidden, invalid, refuse_text
 
 _SPEC: Path = ("spec",)
 _FIFTEEN = {"periodSeconds": 15}
@@ -54,7 +54,7 @@ def check_older_autoscaler(kind: Kind, new: Object, old: Object | None, argument
     share = new["spec"].get("targetCPUUtilizationPercentage")
     if share is not None and share < 1:
         path = (*_SPEC, "metrics", 0, "resource", "target", "averageUtilization")
-        yield invalid(path, RULE, share, "must be greater than 0")
+        yield invalid(path, share, "must be greater than 0")
 
 
 def _read_older(value: Object) -> Object:
@@ -76,7 +76,7 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
     to_zero = kind.is_on("HPAScaleToZero") or before.get("minReplicas") == 0
     yield from check_least(least, 0 if to_zero else 1, (*_SPEC, "minReplicas"))
     if most < least:
-        yield invalid((*_SPEC, "maxReplicas"), RULE, most, "must be greater than or equal to `minReplicas`")
+        yield invalid((*_SPEC, "maxReplicas"), most, "must be greater than or equal to `minReplicas`")
     target, was = spec.get("scaleTargetRef", {}), before.get("scaleTargetRef", {})
     same = bool(was) and all(target.get(name) == was.get(name) for name in ("apiVersion", "kind"))
     core = target.get("kind") == "ReplicationController"
@@ -93,14 +93,14 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any)
         yield from _check_version(described, (*_SPEC, "metrics", index, "object", "describedObject"), any_version, True)
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         detail = "must specify at least one Object or External metric to support scaling to zero replicas"
-        yield forbidden((*_SPEC, "metrics"), RULE, detail)
+        yield forbidden((*_SPEC, "metrics"), detail)
 
 
 def _check_version(ref: Object, path: Path, any_version: bool, core: bool) -> Iterator[Cause]:
     version = ref.get("apiVersion", "")
     wrong = "" if any_version else _misread(version, core)
     if wrong:
-        yield invalid((*path, "apiVersion"), RULE, version, wrong)
+        yield invalid((*path, "apiVersion"), version, wrong)
 
 
 def _misread(version: str, core: bool) -> str:
@@ -112,12 +112,12 @@ def _misread(version: str, core: bool) -> str:
 
 
 def check_container_resource(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
-    yield from refuse(path, name, list_container_misnomers(name))
+    yield from refuse_text(path, name, list_container_misnomers(name))
 
 
 def check_positive(kind: Kind, amount: Amount, path: Path) -> Iterator[Cause]:
     if amount <= 0:
-        yield invalid(path, RULE, write_amount(amount), "must be positive")
+        yield invalid(path, write_amount(amount), "must be positive")
 
 
 def check_tolerance(kind: Kind, amount: Amount, path: Path) -> Iterator[Cause]:

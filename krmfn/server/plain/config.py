@@ -13,11 +13,10 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.placeholders import has_placeholder
 from krmfn.server.formats import check_config_key, check_label_key, count_bytes
-from krmfn.server.plain.values import RULE, refuse
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key
-from krmfn.server.verdict import Cause, forbidden, invalid, required, too_long
+from krmfn.server.verdict import Cause, forbidden, invalid, refuse_text, required, too_long
 
 _MOST = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
@@ -33,24 +32,24 @@ def check_config_map(kind: Kind, new: Object, old: Object | None, argument: Any)
     yield from _check_frozen(new, old, "data", "binaryData")
     for key in texts:
         if key in binary:
-            yield invalid(("data", Key(key)), RULE, key, "duplicate of key present in binaryData")
+            yield invalid(("data", Key(key)), key, "duplicate of key present in binaryData")
     if sum(map(count_bytes, texts.values())) + sum(len(read_bytes(value)) for value in binary.values()) > _MOST:
-        yield too_long(("",), RULE, _MOST)
+        yield too_long(("",), _MOST)
 
 
 def _check_frozen(new: Object, old: Object | None, *names: str) -> Iterator[Cause]:
     if not old or not old.get("immutable"):
         return
     if not new.get("immutable"):
-        yield forbidden(("immutable",), "immutable", _FROZEN)
+        yield forbidden(("immutable",), _FROZEN, "immutable")
     for name in names:
         if new.get(name) != old.get(name):
-            yield forbidden((name,), "immutable", _FROZEN)
+            yield forbidden((name,), _FROZEN, "immutable")
 
 
 def check_keys(kind: Kind, values: Object, path: Path) -> Iterator[Cause]:
     for key in values:
-        yield from refuse((*path, Key(key)), key, check_config_key(key))
+        yield from refuse_text((*path, Key(key)), key, check_config_key(key))
 
 
 def read_bytes(value: str | list[int]) -> bytes:
@@ -70,16 +69,16 @@ def check_secret(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     data, name = new.get("data", {}), new.get("type", "")
     yield from _check_frozen(new, old, "data")
     if sum(len(read_bytes(value)) for value in data.values()) > _MOST:
-        yield too_long(("data",), RULE, _MOST)
+        yield too_long(("data",), _MOST)
     missing = [key for key in _NEEDS_ALL.get(name, ()) if key not in data]
     if all(key not in data for key in _NEEDS_ONE.get(name, ())):
         missing += _NEEDS_ONE.get(name, ())
     for key in missing:
-        yield required(("data", Key(key)), "required")
+        yield required(("data", Key(key)))
     if name == "kubernetes.io/service-account-token" and not new["metadata"].get("annotations", {}).get(_ACCOUNT):
-        yield required(("metadata", "annotations", Key(_ACCOUNT)), "required")
+        yield required(("metadata", "annotations", Key(_ACCOUNT)))
     if name == "kubernetes.io/ssh-auth" and not read_bytes(data.get("ssh-privatekey", "")):
-        yield required(("data", Key("ssh-privatekey")), "required")
+        yield required(("data", Key("ssh-privatekey")))
     if name in _DOCKER:
         yield from _check_docker(data, _DOCKER[name])
 
@@ -89,7 +88,7 @@ def _check_docker(data: Object, key: str) -> Iterator[Cause]:
 
     path = ("data", Key(key))
     if key not in data:
-        yield required(path, "required")
+        yield required(path)
         return
     text = read_bytes(data[key]).decode("utf-8", "replace")
     if has_placeholder(text):
@@ -97,10 +96,10 @@ def _check_docker(data: Object, key: str) -> Iterator[Cause]:
     try:
         found = load_json(text)
     except (ValueError, RecursionError):
-        yield invalid(path, RULE, "<secret contents redacted>", "is not JSON")
+        yield invalid(path, "<secret contents redacted>", "is not JSON")
         return
     if found is not None and not isinstance(found, dict):
-        yield invalid(path, RULE, "<secret contents redacted>", "is not a JSON object")
+        yield invalid(path, "<secret contents redacted>", "is not a JSON object")
 
 
 def fill_namespace(kind: Kind, new: dict[str, Any]) -> None:
@@ -126,7 +125,7 @@ def check_namespace(kind: Kind, new: Object, old: Object | None, argument: Any) 
         return
     path = ("spec", "finalizers")
     for name in new.get("spec", {}).get("finalizers", ()):
-        yield from refuse(path, name, check_label_key(name))
+        yield from refuse_text(path, name, check_label_key(name))
         if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            yield invalid(path, RULE, name, detail)
+            yield invalid(path, name, detail)

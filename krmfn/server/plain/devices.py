@@ -16,7 +16,6 @@ from krmfn.server.formats import (
     check_long_name,
     check_short_name,
 )
-from krmfn.server.plain.values import RULE, refuse
 from krmfn.server.pods.claims import check_metadata_of_claims
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
@@ -27,6 +26,7 @@ from krmfn.server.verdict import (
     find_repeated,
     invalid,
     invalid_text,
+    refuse_text,
     required,
     too_long,
     too_many,
@@ -76,7 +76,7 @@ def check_device_class(kind: Kind, new: Object, old: Object | None, argument: An
     wrong = [] if name is None else list(_list_extended_misnomers(name))
     if wrong and kind.is_on("older-texts"):
         wrong = ["must be a valid extended resource name"]
-    yield from refuse(("spec", "extendedResourceName"), name, wrong)
+    yield from refuse_text(("spec", "extendedResourceName"), name, wrong)
 
 
 def _list_extended_misnomers(name: str) -> Iterator[str]:
@@ -115,15 +115,15 @@ def check_names(kind: Kind, items: list[Any], path: Path) -> Iterator[Cause]:
     names = [item.get("name", "") for item in items]
     for index in sorted(find_repeated(names)):
         shown = write_json(names[index]) if kind.is_on("oldest-texts") else "{…}"
-        yield duplicate((*path, index), "unique-key", shown)
+        yield duplicate((*path, index), shown)
 
 
 def check_expression(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     if not text.strip():
         detail = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>'"
-        yield invalid(path, RULE, text, detail)
+        yield invalid(path, text, detail)
     elif len(text.encode()) > _LONGEST:
-        yield too_long(path, RULE, _LONGEST)
+        yield too_long(path, _LONGEST)
 
 
 def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path) -> Iterator[Cause]:
@@ -134,9 +134,9 @@ def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path)
             return
     if kind.is_on("DRAConsumableCapacity"):
         detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
-        yield required(at, "required", detail)
+        yield required(at, detail)
     else:
-        yield required((*at, "matchAttribute"), "required")
+        yield required((*at, "matchAttribute"))
 
 
 def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
@@ -145,14 +145,14 @@ def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     if not slash:
         yield from _check_identifier(text, path)
         detail = "a fully qualified name must be a domain and a name separated by a slash"
-        yield invalid(path, RULE, text, detail)
+        yield invalid(path, text, detail)
     elif "/" not in name:  # with several, the server says nothing
         if not domain:
-            yield invalid(path, RULE, "", f"{words[0]} must not be empty")
+            yield invalid(path, "", f"{words[0]} must not be empty")
         else:
             yield from check_driver(kind, domain, path)
         if not name:
-            yield invalid(path, RULE, "", f"{words[1]} must not be empty")
+            yield invalid(path, "", f"{words[1]} must not be empty")
         else:
             yield from _check_identifier(name, path)
 
@@ -161,35 +161,35 @@ def _check_identifier(text: str, path: Path) -> Iterator[Cause]:
     import re
 
     if len(text) > 32:
-        yield too_long(path, RULE, 32)
+        yield too_long(path, 32)
     if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text, re.ASCII):
         detail = (
             "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
             "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is "
             "'[A-Za-z_][A-Za-z0-9_]*')"
         )
-        yield invalid(path, RULE, text, detail)
+        yield invalid(path, text, detail)
 
 
 def check_driver(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if len(name) > 63:
-        yield too_long(path, RULE, 63, "characters")
+        yield too_long(path, 63, "characters")
     if check_long_name(name.lower()):
-        yield invalid(path, RULE, name, NO_SUBDOMAIN if kind.is_on("older-texts") else NO_CASELESS_SUBDOMAIN)
+        yield invalid(path, name, NO_SUBDOMAIN if kind.is_on("older-texts") else NO_CASELESS_SUBDOMAIN)
 
 
 def _check_references(references: list[str], names: set[str], path: Path) -> Iterator[Cause]:
     if len(references) > _MOST:
-        yield too_many(path, "max-items", len(references), _MOST)
+        yield too_many(path, len(references), _MOST)
         return
     for index, text in enumerate(references):
         at, parts = (*path, index), text.split("/")
         for part in parts if len(parts) <= 2 else ():
-            yield from refuse(at, part, check_short_name(part))
+            yield from refuse_text(at, part, check_short_name(part))
         if text not in names:
-            yield invalid(at, RULE, text, _REFERENCE)
+            yield invalid(at, text, _REFERENCE)
         if text in references[:index]:
-            yield duplicate(at, "unique-key", write_json(text))
+            yield duplicate(at, write_json(text))
 
 
 def _check_config(new: Object, config: Object, at: Path) -> Iterator[Cause]:
@@ -198,8 +198,8 @@ def _check_config(new: Object, config: Object, at: Path) -> Iterator[Cause]:
     if "opaque" not in config:
         return
     if parameters is None:
-        yield required(path, "required")
+        yield required(path)
     elif not isinstance(parameters, dict):
-        yield invalid_text(path, RULE, '"<value omitted>"', "must be a valid JSON object")
+        yield invalid_text(path, '"<value omitted>"', "must be a valid JSON object")
     elif len(write_json(parameters).encode()) > _LONGEST:
-        yield too_long(path, RULE, _LONGEST)
+        yield too_long(path, _LONGEST)

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 
 from krmfn.krm.paths import Path
 from krmfn.server.formats import check_short_name
-from krmfn.server.plain.values import RULE, refuse
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, invalid, not_supported
+from krmfn.server.verdict import Cause, invalid, not_supported, refuse_text
 
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 _MOST_BITS = 60
@@ -24,17 +23,17 @@ def check_namespaces(kind: Kind, names: list[str], path: Path) -> Iterator[Cause
     for index, name in enumerate(names if "*" not in names else ()):
         wrong = check_short_name(name)
         prefix = "each member of this list must be '*' or a DNS-1123 label; "
-        yield from refuse((*path, index), name, [prefix + message for message in wrong])
+        yield from refuse_text((*path, index), name, [prefix + message for message in wrong])
 
 
 def check_verbs(kind: Kind, verbs: list[str], path: Path) -> Iterator[Cause]:
     if "*" not in verbs and not set(verbs) <= set(_VERBS):
-        yield not_supported(path, "enum", "{…}", _VERBS)
+        yield not_supported(path, "{…}", _VERBS)
 
 
 def check_urls(kind: Kind, urls: list[str], path: Path) -> Iterator[Cause]:
     for index, url in enumerate(urls if "*" not in urls else ()):
-        yield from refuse((*path, index), url, _find_fault(url))
+        yield from refuse_text((*path, index), url, _find_fault(url))
 
 
 def _find_fault(url: str) -> tuple[str, ...]:
@@ -55,9 +54,9 @@ def _find_fault(url: str) -> tuple[str, ...]:
 def check_queues(kind: Kind, queuing: Object, at: Path) -> Iterator[Cause]:
     queues, hand = queuing["queues"], queuing["handSize"]
     if hand > queues:
-        yield invalid((*at, "handSize"), RULE, hand, f"should not be greater than queues ({queues})")
+        yield invalid((*at, "handSize"), hand, f"should not be greater than queues ({queues})")
     elif hand > 0 and math.ceil(math.log2(queues) * hand) > _MOST_BITS:
         detail = (
             f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_MOST_BITS}"
         )
-        yield invalid((*at, "handSize"), RULE, hand, detail)
+        yield invalid((*at, "handSize"), hand, detail)

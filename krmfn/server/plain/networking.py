@@ -18,7 +18,6 @@ from krmfn.server.formats import (
     count_bytes,
 )
 from krmfn.server.plain.values import (
-    RULE,
     check_choice,
     check_domain_path,
     check_network,
@@ -26,14 +25,13 @@ from krmfn.server.plain.values import (
     check_text,
     read_address,
     read_network,
-    refuse,
     spell_empty,
 )
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, required, too_long
+from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required, too_long
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"
@@ -46,7 +44,7 @@ def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) ->
     before = old.get("spec", {}) if old else {}
     if not spec.get("rules") and "defaultBackend" not in spec:
         detail = "either `defaultBackend` or `rules` must be specified"
-        yield invalid_text(_SPEC, RULE, spell_empty(new, "rules"), detail)
+        yield invalid_text(_SPEC, spell_empty(new, "rules"), detail)
     out: list[Cause] = []
     relaxed = frozenset(("RelaxedServiceNameValidation",) if _has_relaxed_name(before) else ())
     setting = Setting({}, kind.gates, out, allowed=relaxed)
@@ -66,11 +64,11 @@ def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) ->
         noted = new["metadata"].get("annotations", {}).get(_CLASS)
         if not old and noted is not None and noted != name:
             detail = "must match `ingressClassName` when both are specified"
-            yield invalid(("annotations", _CLASS), RULE, noted, detail)
+            yield invalid(("annotations", _CLASS), noted, detail)
 
 
 def check_host(kind: Kind, host: str, path: Path) -> Iterator[Cause]:
-    yield from refuse(path, host, _list_faults(host))
+    yield from refuse_text(path, host, _list_faults(host))
 
 
 def _list_faults(host: str) -> tuple[str, ...]:
@@ -114,7 +112,7 @@ def _has_relaxed_name(spec: Object) -> bool:
 
 def check_controller(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if count_bytes(name) > 250:
-        yield too_long(path, RULE, 250)
+        yield too_long(path, 250)
     yield from check_domain_path(kind, name, path)
 
 
@@ -137,7 +135,7 @@ def check_network_policy(kind: Kind, new: Object, old: Object | None, argument: 
                 yield from _check_peer(kind, peer, (*at, side, place), any_value, known)
     types = spec.get("policyTypes", ())
     if len(types) > 2:
-        yield invalid_text((*_SPEC, "policyTypes"), RULE, "{…}", "may not specify more than two policyTypes")
+        yield invalid_text((*_SPEC, "policyTypes"), "{…}", "may not specify more than two policyTypes")
         return
     for index, name in enumerate(types):
         yield from check_choice(name, (*_SPEC, "policyTypes", index), ("Ingress", "Egress"))
@@ -155,13 +153,13 @@ def check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
         return
     path = (*at, "endPort")
     if port is None:
-        yield invalid(path, RULE, end, "may not be specified when `port` is not specified")
+        yield invalid(path, end, "may not be specified when `port` is not specified")
     elif isinstance(port, str):
-        yield invalid(path, RULE, end, "may not be specified when `port` is non-numeric")
+        yield invalid(path, end, "may not be specified when `port` is non-numeric")
     else:
         if end < port:
             shown = port if kind.is_on("older-texts") else end
-            yield invalid(path, RULE, shown, "must be greater than or equal to `port`")
+            yield invalid(path, shown, "must be greater than or equal to `port`")
         yield from check_port(end, path)
 
 
@@ -172,15 +170,15 @@ def _check_peer(kind: Kind, peer: Object, at: Path, any_value: bool, known: set[
     if block is not None:
         yield from _check_block(kind, block, (*at, "ipBlock"), known)
     if not any(name in peer for name in ("podSelector", "namespaceSelector", "ipBlock")):
-        yield required(at, "required", "must specify a peer")
+        yield required(at, "must specify a peer")
     elif block is not None and len(peer) > 1:
-        yield forbidden(at, RULE, "may not specify both ipBlock and another peer")
+        yield forbidden(at, "may not specify both ipBlock and another peer")
 
 
 def _check_block(kind: Kind, block: Object, path: Path, known: set[str]) -> Iterator[Cause]:
     text = block.get("cidr", "")
     if not text:
-        yield required((*path, "cidr"), "required")
+        yield required((*path, "cidr"))
         return
     if text not in known:
         yield from check_network(kind, text, (*path, "cidr"))
@@ -194,4 +192,4 @@ def _check_block(kind: Kind, block: Object, path: Path, known: set[str]) -> Iter
             continue
         inside = inner.version == network.version and inner.network_address in network
         if not inside or network.prefixlen >= inner.prefixlen:
-            yield invalid(at, RULE, part, "must be a strict subset of `cidr`")
+            yield invalid(at, part, "must be a strict subset of `cidr`")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.server.plain.values import RULE, read_network
+from krmfn.server.plain.values import read_network
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid_text
@@ -32,13 +32,13 @@ def check_node(kind: Kind, new: Object, old: Object | None, argument: Any) -> It
     path, networks = (*_SPEC, "podCIDRs"), spec.get("podCIDRs", [])
     families = [network.version for network in map(read_network, networks) if network]
     if find_repeated(families):
-        yield invalid_text(path, RULE, "{…}", "may specify no more than one CIDR for each IP family")
+        yield invalid_text(path, "{…}", "may specify no more than one CIDR for each IP family")
     if not old:
         return
     if before.get("podCIDRs", networks) != networks:
-        yield forbidden(path, RULE, 'node updates may not change podCIDR except from "" to valid')
+        yield forbidden(path, 'node updates may not change podCIDR except from "" to valid')
     if before.get("providerID", spec.get("providerID")) != spec.get("providerID"):
         what = "modified" if spec.get("providerID") else "cleared"
-        yield invalid_text((*_SPEC, "providerID"), "immutable", "null", f"field cannot be {what} once set")
+        yield invalid_text((*_SPEC, "providerID"), "null", f"field cannot be {what} once set", "immutable")
     if before.get("externalID", "") != spec.get("externalID", ""):
-        yield forbidden((*_SPEC, "externalID"), RULE, "may not be updated")
+        yield forbidden((*_SPEC, "externalID"), "may not be updated")

@@ -13,10 +13,9 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
-from krmfn.server.plain.values import RULE, refuse
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required
+from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, refuse_text, required
 
 _RESERVED = re.compile(
     "true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void"
@@ -37,52 +36,52 @@ def check_policy(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
 def check_group_version(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     group, _, version = text.rpartition("/")
     if text.count("/") > 1:
-        yield invalid(path, RULE, text, f"unexpected GroupVersion string: {text}")
+        yield invalid(path, text, f"unexpected GroupVersion string: {text}")
     else:
         if group and (wrong := check_long_name(group)):
-            yield invalid(path, RULE, group, ",".join(wrong))
+            yield invalid(path, group, ",".join(wrong))
         if not version:
-            yield invalid(path, RULE, text, "version must be specified")
+            yield invalid(path, text, "version must be specified")
         elif wrong := check_dns_1035(version):
-            yield invalid(path, RULE, version, ",".join(wrong))
+            yield invalid(path, version, ",".join(wrong))
 
 
 def check_kind_of_param(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if wrong := check_dns_1035(name.lower()):
-        yield invalid(path, RULE, name, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
+        yield invalid(path, name, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
 
 
 def check_variable_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     if not re.fullmatch("[_a-zA-Z][_a-zA-Z0-9]*", name) or _RESERVED.fullmatch(name):
-        yield invalid(path, RULE, name, "must be a valid CEL identifier")
+        yield invalid(path, name, "must be a valid CEL identifier")
 
 
 def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
     annotations = spec.get("auditAnnotations", [])
     if len(annotations) > _MOST_ANNOTATIONS:
         detail = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
-        yield invalid_text((*at, "auditAnnotations"), RULE, "{…}", detail)
+        yield invalid_text((*at, "auditAnnotations"), "{…}", detail)
     again = find_repeated([each.get("key", "") for each in annotations])
     for index, each in enumerate(annotations):
         place: Path = (*at, "auditAnnotations", index)
         key, text = each.get("key", ""), each.get("valueExpression", "").strip()
         name = f"{new['metadata'].get('name', '')}/{key}"
-        yield from refuse((*place, "key"), name, check_label_key(name))
+        yield from refuse_text((*place, "key"), name, check_label_key(name))
         if not text:
-            yield required((*place, "valueExpression"), "required", "valueExpression is not specified")
+            yield required((*place, "valueExpression"), "valueExpression is not specified")
         elif len(text.encode()) > _LONGEST_EXPRESSION:
             detail = f"must not exceed {_LONGEST_EXPRESSION} bytes in length"
-            yield required((*place, "valueExpression"), "required", detail)
+            yield required((*place, "valueExpression"), detail)
         if index in again:
-            yield duplicate((*place, "key"), "unique-key", quote(key))
+            yield duplicate((*place, "key"), quote(key))
 
 
 def check_message(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     """What a validation says of an object that it refuses, itself or as an expression."""
     if text and not text.strip():
-        yield invalid(path, RULE, text, "must be non-empty if specified")
+        yield invalid(path, text, "must be non-empty if specified")
     elif path[-1] == "message" and re.search("[\n\r]", text.strip()):
-        yield invalid(path, RULE, text, "must not contain line breaks")
+        yield invalid(path, text, "must not contain line breaks")
 
 
 def check_policy_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -92,4 +91,4 @@ def check_policy_binding(kind: Kind, new: Object, old: Object | None, argument: 
             "must not contain both Deny and Warn (repeating the same validation failure information in the API response"
             " and headers serves no purpose)"
         )
-        yield invalid_text(("spec", "validationActions"), RULE, "{…}", detail)
+        yield invalid_text(("spec", "validationActions"), "{…}", detail)

@@ -10,7 +10,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.server.admission import SYSTEM_CLASSES
-from krmfn.server.plain.values import RULE, check_immutable, check_share, check_whole
+from krmfn.server.plain.values import check_immutable, check_share, check_whole
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.resources import check_overhead
 from krmfn.server.pods.setting import Object, Setting
@@ -39,7 +39,7 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: 
         if kind.is_on("newest-texts"):
             yield from check_immutable(new, old, "value", ())
         elif value != old.get("value", 0):
-            yield forbidden(("value",), "immutable", "may not be changed in an update.")
+            yield forbidden(("value",), "may not be changed in an update.", "immutable")
         return
     if name.startswith("system-"):
         why = ""
@@ -51,9 +51,9 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: 
             why = f"globalDefault of {name} PriorityClass must be false"
         if why:
             detail = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
-            yield forbidden(("metadata", "name"), RULE, detail)
+            yield forbidden(("metadata", "name"), detail)
     elif value > _MOST:
-        yield forbidden(("value",), "maximum", f"maximum allowed value of a user defined priority is {_MOST}")
+        yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_MOST}", "maximum")
 
 
 def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -64,4 +64,4 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: A
 
 def check_duration(kind: Kind, seconds: int, path: Path) -> Iterator[Cause]:
     if seconds <= 0:
-        yield invalid(path, "minimum", seconds, "must be greater than 0")
+        yield invalid(path, seconds, "must be greater than 0", "minimum")

@@ -13,13 +13,12 @@ from krmfn.model.gotext import quote
 from krmfn.server.amounts import BILLION, is_integer, write_amount
 from krmfn.server.cases import check_each
 from krmfn.server.formats import check_label_key
-from krmfn.server.plain.values import RULE, refuse
 from krmfn.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key
 from krmfn.server.strategy import STORED_UID
-from krmfn.server.verdict import Cause, invalid, invalid_text
+from krmfn.server.verdict import Cause, invalid, invalid_text, refuse_text
 
 _SPEC: Path = ("spec",)
 _LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -61,7 +60,7 @@ def check_limit_type(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     wrong = check_label_key(name)
     if not wrong and "/" not in name and name not in _TYPES:
         wrong = ("must be a standard limit type or fully qualified",)
-    yield from refuse(path, name, wrong)
+    yield from refuse_text(path, name, wrong)
 
 
 def _check_limit(limit: Object, kind: str, at: Path) -> Iterator[Cause]:
@@ -70,7 +69,7 @@ def _check_limit(limit: Object, kind: str, at: Path) -> Iterator[Cause]:
         for name in () if kind == "Pod" and field.startswith("default") else limit.get(field, {}):
             names[name] = None
             wrong = list_container_misnomers(name) if kind in ("Pod", "Container") else list_misnomers(name)
-            yield from refuse((*at, field, Key(name)), name, wrong)
+            yield from refuse_text((*at, field, Key(name)), name, wrong)
     for name in names:
         yield from _compare(limit, name, at, kind == "Pod")
 
@@ -83,7 +82,7 @@ def _compare(limit: Object, name: str, at: Path, of_pod: bool) -> Iterator[Cause
     def exceeds(low: Any, high: Any, lower: str, higher: str, field: str, shown: Any) -> Iterator[Cause]:
         if low is not None and high is not None and low > high:
             detail = f"{lower} value {write_amount(low)} is greater than {higher} value {write_amount(high)}"
-            yield invalid((*at, field, Key(name)), RULE, write_amount(shown), detail)
+            yield invalid((*at, field, Key(name)), write_amount(shown), detail)
 
     yield from exceeds(least, most, "min", "max", "min", least)
     yield from exceeds(least, request, "min", words["defaultRequest"], "defaultRequest", request)
@@ -94,12 +93,12 @@ def _compare(limit: Object, name: str, at: Path, of_pod: bool) -> Iterator[Cause
     if ratio is not None:
         path = (*at, "maxLimitRequestRatio", Key(name))
         if ratio < BILLION:
-            yield invalid(path, RULE, write_amount(ratio), f"ratio {write_amount(ratio)} is less than 1")
+            yield invalid(path, write_amount(ratio), f"ratio {write_amount(ratio)} is less than 1")
         if least is not None and most is not None:
             yield from _check_ratio(ratio, most, least, path)
     if not may_overcommit(name) and default is not None and request is not None and default != request:
         detail = f"default value {write_amount(default)} must equal to defaultRequest value {write_amount(request)}"
-        yield invalid((*at, "defaultRequest", Key(name)), RULE, write_amount(request), f"{detail} in {name}")
+        yield invalid((*at, "defaultRequest", Key(name)), write_amount(request), f"{detail} in {name}")
 
 
 def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Iterator[Cause]:
@@ -109,7 +108,7 @@ def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Iterator[Caus
     limit = high / low if low else (float("inf") if high > 0 else float("nan"))
     if found > limit:
         detail = f"ratio {write_amount(ratio)} is greater than max/min = {limit:f}"
-        yield invalid(path, RULE, write_amount(ratio), detail)
+        yield invalid(path, write_amount(ratio), detail)
 
 
 def check_quota(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -117,25 +116,25 @@ def check_quota(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
     hard, scopes = spec.get("hard", {}), spec.get("scopes", [])
     for name, amount in hard.items():
         at = (*_SPEC, "hard", Key(name))
-        yield from refuse(at, name, list_misnomers(name))
+        yield from refuse_text(at, name, list_misnomers(name))
         if "/" not in name and not _is_counted(name):
-            yield invalid(at, RULE, name, "must be a standard resource for quota")
+            yield invalid(at, name, "must be a standard resource for quota")
         if amount < 0:
-            yield invalid(at, RULE, write_amount(amount), "must be greater than or equal to 0")
+            yield invalid(at, write_amount(amount), "must be greater than or equal to 0")
         if is_whole(name) and not is_integer(amount):
-            yield invalid_text(at, RULE, quote(write_amount(amount)), "must be an integer")
+            yield invalid_text(at, quote(write_amount(amount)), "must be an integer")
     path: Path = (*_SPEC, "scopes")
     for scope in scopes:
         if scope not in _SCOPES:
-            yield invalid_text(path, RULE, "{…}", "unsupported scope")
+            yield invalid_text(path, "{…}", "unsupported scope")
         if any(_is_counted(name) and not _fits(scope, name) for name in hard):
-            yield invalid_text(path, RULE, "{…}", "unsupported scope applied to resource")
+            yield invalid_text(path, "{…}", "unsupported scope applied to resource")
     if _conflict(scopes):
-        yield invalid_text(path, RULE, "{…}", "conflicting scopes")
+        yield invalid_text(path, "{…}", "conflicting scopes")
     if "scopeSelector" in spec:
         yield from _check_scope_selector(spec, hard)
     if old and set(scopes) != set(old.get("spec", {}).get("scopes", ())):
-        yield invalid_text(path, "immutable", "{…}" if scopes else "null", "field is immutable")
+        yield invalid_text(path, "{…}" if scopes else "null", "field is immutable", "immutable")
 
 
 def _is_counted(name: str) -> bool:
@@ -158,6 +157,6 @@ def _check_scope_selector(spec: Object, hard: Object) -> Iterator[Cause]:
     yield from check_each(None, "scopeNeed", needs, path)
     for scope in (need.get("scopeName", "") for need in needs):
         if any(_is_counted(name) and not _fits(scope, name) for name in hard):
-            yield invalid_text(path, RULE, "{…}", "unsupported scope applied to resource")
+            yield invalid_text(path, "{…}", "unsupported scope applied to resource")
     if _conflict([need.get("scopeName", "") for need in needs]):
-        yield invalid_text(path, RULE, "{…}" if spec.get("scopes") else "null", "conflicting scopes")
+        yield invalid_text(path, "{…}" if spec.get("scopes") else "null", "conflicting scopes")

@@ -17,18 +17,25 @@ from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_long_name
 from krmfn.server.plain.values import (
-    RULE,
     check_address,
     check_choice,
     check_endpoint_address,
     check_network,
     read_address,
-    refuse,
 )
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, write_json
-from krmfn.server.verdict import Cause, duplicate, find_repeated, forbidden, invalid, invalid_text, required
+from krmfn.server.verdict import (
+    Cause,
+    duplicate,
+    find_repeated,
+    forbidden,
+    invalid,
+    invalid_text,
+    refuse_text,
+    required,
+)
 
 _SPEC: Path = ("spec",)
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
@@ -147,7 +154,7 @@ def check_first(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
         added = len(spec.get(name, ())) == 2 and spec[name] != before.get(name)
         if added and not wrong and policy == "SingleStack":
             detail = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {word} specified"
-            yield invalid((*_SPEC, "ipFamilyPolicy"), RULE, policy, detail)
+            yield invalid((*_SPEC, "ipFamilyPolicy"), policy, detail)
 
 
 def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -157,7 +164,7 @@ def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) ->
         yield from _check_changed(spec, before)
     if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
         detail = f"must match annotations[{_HINTS}] when both are specified"
-        yield invalid(("metadata", "annotations", Key(_MODE)), RULE, notes[_MODE], detail)
+        yield invalid(("metadata", "annotations", Key(_MODE)), notes[_MODE], detail)
     yield from _check_type(spec)
     yield from _check_ports(spec)
     for index, text in enumerate(spec.get("externalIPs", ())):
@@ -171,15 +178,15 @@ def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) ->
 def _check_type(spec: Object) -> Iterator[Cause]:
     kind = spec["type"]
     if kind in ("LoadBalancer", "NodePort") and _is_headless(spec):
-        yield invalid((*_SPEC, "clusterIPs", 0), RULE, "None", f"may not be set to 'None' for {kind} services")
+        yield invalid((*_SPEC, "clusterIPs", 0), "None", f"may not be set to 'None' for {kind} services")
     if kind != "ExternalName":
         return
     host = spec.get("externalName", "").removesuffix(".")
     path = (*_SPEC, "externalName")
     if not host:
-        yield required(path, "required")
+        yield required(path)
     else:
-        yield from refuse(path, host, check_long_name(host))
+        yield from refuse_text(path, host, check_long_name(host))
 
 
 def _check_ports(spec: Object) -> Iterator[Cause]:
@@ -191,26 +198,26 @@ def _check_ports(spec: Object) -> Iterator[Cause]:
         name, protocol, on_node = port.get("name", ""), port.get("protocol", ""), port.get("nodePort", 0)
         if name:
             if name in names:
-                yield duplicate((*at, "name"), "unique-key", quote(name))
+                yield duplicate((*at, "name"), quote(name))
             names.add(name)
         if on_node and spec["type"] == "ClusterIP":
-            yield forbidden((*at, "nodePort"), RULE, "may not be used when `type` is 'ClusterIP'")
+            yield forbidden((*at, "nodePort"), "may not be used when `type` is 'ClusterIP'")
         if on_node and (protocol, on_node) in on_nodes:
-            yield duplicate((*at, "nodePort"), "unique-key", str(on_node))
+            yield duplicate((*at, "nodePort"), str(on_node))
         on_nodes.add((protocol, on_node))
         if index in again:
-            yield duplicate(at, "unique-key", "{…}")
+            yield duplicate(at, "{…}")
 
 
 def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
     one, several, families = spec.get("clusterIP", ""), spec.get("clusterIPs", []), spec.get("ipFamilies", [])
     path = (*_SPEC, "clusterIPs")
     if one and several and several[0] != one:
-        yield invalid_text(path, RULE, "{…}", "first value must match `clusterIP`")
+        yield invalid_text(path, "{…}", "first value must match `clusterIP`")
     yield from check_part(kind, "serviceAddresses", spec, _SPEC)
     wrong: list[Cause] = []
     if several[:1] == ["None"] and len(several) > 1:
-        wrong.append(invalid_text(path, RULE, "{…}", "'None' must be the first and only value"))
+        wrong.append(invalid_text(path, "{…}", "'None' must be the first and only value"))
     for index, text in enumerate(several):
         if (index, text) != (0, "None") and text not in before.get("clusterIPs", ()):
             wrong += check_address(kind, text, (*path, index))
@@ -219,11 +226,11 @@ def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause
         return
     versions = [read_address(text).version if read_address(text) else 0 for text in several]
     if len(several) > 1 and sorted(versions) != [4, 6]:
-        yield invalid_text(path, RULE, "{…}", "may specify no more than one IP for each IP family")
+        yield invalid_text(path, "{…}", "may specify no more than one IP for each IP family")
     for index, (text, family) in enumerate(zip(several, families, strict=False)):
         if family in ("IPv4", "IPv6") and (":" in text) != (family == "IPv6") and text != _CHOSEN:
             detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            yield invalid((*path, index), RULE, text, detail)
+            yield invalid((*path, index), text, detail)
 
 
 def _check_balancing(kind: Kind, spec: Object, notes: Object, before: Object, noted: Object) -> Iterator[Cause]:
@@ -232,7 +239,7 @@ def _check_balancing(kind: Kind, spec: Object, notes: Object, before: Object, no
     if not ranges and _RANGES in notes:
         path = ("metadata", "annotations", Key(_RANGES))
     if (ranges or _RANGES in notes) and spec["type"] != "LoadBalancer":
-        yield forbidden(path, RULE, "may only be used when `type` is 'LoadBalancer'")
+        yield forbidden(path, "may only be used when `type` is 'LoadBalancer'")
     if ranges:
         known = [text.strip() for text in before.get("loadBalancerSourceRanges", ())]
         for index, text in enumerate(ranges):
@@ -248,7 +255,7 @@ def _check_traffic(spec: Object) -> Iterator[Cause]:
     if _is_external(spec):
         yield from check_choice(policy, path, ("Cluster", "Local"))
     elif policy:
-        yield invalid(path, RULE, policy, "may only be set for externally-accessible services")
+        yield invalid(path, policy, "may only be set for externally-accessible services")
 
 
 def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:
@@ -256,10 +263,10 @@ def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:
         yield from _check_kept(before.get("clusterIPs", []), spec.get("clusterIPs", []), spec)
     name = spec.get("loadBalancerClass")
     if spec["type"] == before["type"] == "LoadBalancer" and name != before.get("loadBalancerClass"):
-        yield invalid_text((*_SPEC, "loadBalancerClass"), "immutable", write_json(name), _ONCE)
+        yield invalid_text((*_SPEC, "loadBalancerClass"), write_json(name), _ONCE, "immutable")
     health = [each.get("healthCheckNodePort", 0) for each in (before, spec)]
     if _needs_health_port(before) and _needs_health_port(spec) and health[0] and health[0] != health[1]:
-        yield forbidden((*_SPEC, "healthCheckNodePort"), "immutable", "field is immutable")
+        yield forbidden((*_SPEC, "healthCheckNodePort"), "field is immutable", "immutable")
 
 
 def _check_kept(were: list[str], now: list[str], spec: Object) -> Iterator[Cause]:
@@ -267,12 +274,12 @@ def _check_kept(were: list[str], now: list[str], spec: Object) -> Iterator[Cause
     if len(were) == len(now):
         for index, text in enumerate(were):
             if text != now[index]:
-                yield invalid_text((*path, index), "immutable", "{…}", _ONCE)
+                yield invalid_text((*path, index), "{…}", _ONCE, "immutable")
         return
     if not now:
-        yield invalid_text((*path, 0), "immutable", "null", "primary clusterIP can not be unset")
+        yield invalid_text((*path, 0), "null", "primary clusterIP can not be unset", "immutable")
     elif were and now[0] != were[0]:
-        yield invalid_text((*path, 0), "immutable", "{…}", _ONCE)
+        yield invalid_text((*path, 0), "{…}", _ONCE, "immutable")
     if len(were) > len(now) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
         detail = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        yield invalid_text((*_SPEC, "ipFamilyPolicy"), RULE, write_json(spec.get("ipFamilyPolicy")), detail)
+        yield invalid_text((*_SPEC, "ipFamilyPolicy"), write_json(spec.get("ipFamilyPolicy")), detail)

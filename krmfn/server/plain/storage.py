@@ -14,7 +14,7 @@ from krmfn.krm.paths import Path
 from krmfn.server.amounts import write_amount
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, count_bytes
-from krmfn.server.plain.values import RULE, check_choice, check_immutable, refuse, spell_empty
+from krmfn.server.plain.values import check_choice, check_immutable, spell_empty
 from krmfn.server.pods.placement import check_node_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.pods.volumes import check_kind
@@ -28,6 +28,7 @@ from krmfn.server.verdict import (
     invalid,
     invalid_text,
     not_supported,
+    refuse_text,
     required,
     too_long,
 )
@@ -96,7 +97,7 @@ def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
         spec.pop("storageClassName", None)
     else:
         if notes.get(_BETA, "") != noted.get(_BETA, ""):
-            yield invalid(("metadata", "annotations", _BETA), "immutable", notes.get(_BETA, ""), "field is immutable")
+            yield invalid(("metadata", "annotations", _BETA), notes.get(_BETA, ""), "field is immutable", "immutable")
         if name is not None and was is None and noted.get(_BETA, name) == name:
             before["storageClassName"] = name
     size, least = (each.get("resources", {}).get("requests", {}).get("storage", 0) for each in (spec, before))
@@ -108,10 +109,10 @@ def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
     if {key: value for key, value in spec.items() if value is not None} != {
         key: value for key, value in before.items() if value is not None
     }:
-        yield forbidden(_SPEC, "immutable", _FIXED)
+        yield forbidden(_SPEC, _FIXED, "immutable")
     if size < least and size <= status.get("capacity", {}).get("storage", 0):
         path = (*_SPEC, "resources", "requests", "storage")
-        yield forbidden(path, "immutable", "field can not be less than status.capacity")
+        yield forbidden(path, "field can not be less than status.capacity", "immutable")
     if new["spec"].get("volumeMode") != old["spec"].get("volumeMode"):
         yield from check_immutable(new["spec"], old["spec"], "volumeMode", ())
     current = status.get("currentVolumeAttributesClassName")
@@ -119,7 +120,7 @@ def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
     if current is not None and not name and name != old["spec"].get("volumeAttributesClassName"):
         word = "nil" if name is None else "empty string"
         detail = f"update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil"
-        yield forbidden((*_SPEC, "volumeAttributesClassName"), "immutable", detail)
+        yield forbidden((*_SPEC, "volumeAttributesClassName"), detail, "immutable")
 
 
 def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -128,13 +129,13 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
     yield from _check_capacity(new, spec.get("capacity", {}))
     name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
     if spec[name] == "Recycle" and normpath(host) in ("/", "//"):
-        yield forbidden((*_SPEC, name), RULE, "may not be 'recycle' for a hostPath mount of '/'")
+        yield forbidden((*_SPEC, name), "may not be 'recycle' for a hostPath mount of '/'")
     affinity = spec.get("nodeAffinity")
     if affinity is not None and "required" in affinity:
         check_node_selector(pod, affinity["required"], (*_SPEC, "nodeAffinity", "required"), False)
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
     if "volumeAttributesClassName" in spec and "csi" not in spec and kind.is_on("VolumeAttributesClass"):
-        yield required((*_SPEC, "csi"), "required", "has to be specified when using volumeAttributesClassName")
+        yield required((*_SPEC, "csi"), "has to be specified when using volumeAttributesClassName")
     yield from out
     if old:
         yield from _check_changed_volume(kind, spec, old["spec"])
@@ -143,15 +144,15 @@ def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
 def _check_capacity(new: Object, capacity: Object) -> Iterator[Cause]:
     path = (*_SPEC, "capacity")
     if not capacity:
-        yield required(path, "required")
+        yield required(path)
     if "storage" not in capacity or len(capacity) > 1:
-        yield not_supported(path, "enum", "{…}" if capacity else spell_empty(new, "capacity"), ("storage",))
+        yield not_supported(path, "{…}" if capacity else spell_empty(new, "capacity"), ("storage",))
     for name, amount in capacity.items():
         at = (*path, Key(name))
         if amount < 0:
-            yield invalid(at, RULE, amount // 10**9, "must be a valid resource quantity")
+            yield invalid(at, amount // 10**9, "must be a valid resource quantity")
         if amount <= 0:
-            yield invalid(at, RULE, write_amount(amount), "must be greater than zero")
+            yield invalid(at, write_amount(amount), "must be greater than zero")
 
 
 def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
@@ -161,18 +162,18 @@ def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[
         mine["csi"] = {key: value for key, value in spec["csi"].items() if key != secret}
     if mine != {name: before.get(name) for name in _SOURCES}:
         yield forbidden(
-            (*_SPEC, "persistentvolumesource"), "immutable", "spec.persistentvolumesource is immutable after creation"
+            (*_SPEC, "persistentvolumesource"), "spec.persistentvolumesource is immutable after creation", "immutable"
         )
     yield from check_immutable(spec, before, "volumeMode", ())
     fixed = not kind.is_on("MutablePVNodeAffinity") and "nodeAffinity" in before
     if fixed and spec.get("nodeAffinity") != before["nodeAffinity"]:
         text = "{…}" if "nodeAffinity" in spec else "null"
         yield invalid_text(
-            ("nodeAffinity",), "immutable", text, "field is immutable, except for updating from beta label to GA"
+            ("nodeAffinity",), text, "field is immutable, except for updating from beta label to GA", "immutable"
         )
     if "volumeAttributesClassName" in before and "volumeAttributesClassName" not in spec:
         detail = "update from non-nil value to nil is forbidden"
-        yield forbidden((*_SPEC, "volumeAttributesClassName"), "immutable", detail)
+        yield forbidden((*_SPEC, "volumeAttributesClassName"), detail, "immutable")
 
 
 def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
@@ -182,7 +183,7 @@ def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> I
             continue
         emptied = read_written(new, name) == {}  # which is not the same as none
         if emptied or new.get(name) != (old or {}).get(name):
-            yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
+            yield forbidden((name,), f"updates to {name} are forbidden.", "immutable")
 
 
 def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Iterator[Cause]:
@@ -194,32 +195,32 @@ def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Iterator[Cause
             key, values = need.get("key", ""), need.get("values", [])
             yield from check_part(kind, "topologyNeed", need, (*at, place))
             if key in found:
-                yield duplicate((*at, place, "key"), "unique-key", write_json(key))
+                yield duplicate((*at, place, "key"), write_json(key))
             found[key] = frozenset(values)
         whole = frozenset(found.items())
         for _ in range(min(alike[whole], _MOST_ALIKE)):
-            yield duplicate(at, "unique-key", '""')
+            yield duplicate(at, '""')
         alike[whole] += 1
 
 
 def check_provisioner(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
-    yield from refuse(path, name.lower(), check_label_key(name.lower()))
+    yield from refuse_text(path, name.lower(), check_label_key(name.lower()))
 
 
 def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cause]:
     if len(parameters) > 512:
-        yield too_long(path, RULE, 512)
+        yield too_long(path, 512)
         return
     if "" in parameters:
-        yield invalid(path, RULE, "", "field can not be empty.")
+        yield invalid(path, "", "field can not be empty.")
     if sum(count_bytes(key) + count_bytes(value) for key, value in parameters.items()) > 256 * 1024:
-        yield too_long(path, RULE, 256 * 1024)
+        yield too_long(path, 256 * 1024)
 
 
 def check_attributes_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
     for name in ("driverName", "parameters") if old else ():
         if new.get(name) != (old or {}).get(name):
-            yield forbidden((name,), "immutable", f"updates to {name} are forbidden.")
+            yield forbidden((name,), f"updates to {name} are forbidden.", "immutable")
 
 
 def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:
@@ -247,13 +248,11 @@ def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> 
         path = (*_SPEC, "tokenRequests", index)
         seconds = each.get("expirationSeconds", 600)
         if index in again:
-            yield duplicate((*path, "audience"), "unique-key", write_json(each.get("audience", "")))
+            yield duplicate((*path, "audience"), write_json(each.get("audience", "")))
         elif seconds < 600:
-            yield invalid(
-                (*path, "expirationSeconds"), RULE, seconds, "may not specify a duration less than 10 minutes"
-            )
+            yield invalid((*path, "expirationSeconds"), seconds, "may not specify a duration less than 10 minutes")
         elif seconds > 1 << 32:
             detail = "may not specify a duration larger than 2^32 seconds"
-            yield invalid((*path, "expirationSeconds"), RULE, seconds, detail)
+            yield invalid((*path, "expirationSeconds"), seconds, detail)
     for mode in spec["volumeLifecycleModes"]:
         yield from check_choice(mode, (*_SPEC, "volumeLifecycleModes"), ("Persistent", "Ephemeral"))

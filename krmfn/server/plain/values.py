@@ -5,7 +5,7 @@ Source: k8s.io/apimachinery/pkg/util/validation, k8s.io/kubernetes/pkg/apis/{cor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
@@ -25,66 +25,60 @@ from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, write_json
 from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
 
-RULE = "invalid-value"
-
-
-def refuse(path: Path, value: Any, messages: Collection[str]) -> Collection[Cause]:
-    return refuse_text(path, RULE, value, messages)
-
 
 def check_text(holder: Object, field: str, at: Path, check: Form) -> Iterator[Cause]:
     """A field of the object at a path is a text of a form, where it is not empty."""
     if text := holder.get(field):
-        yield from refuse((*at, field), text, check(text))
+        yield from refuse_text((*at, field), text, check(text))
 
 
 def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Cause]:
     if value not in values:
-        yield not_supported(path, "enum", write_json(value), values)
+        yield not_supported(path, write_json(value), values)
 
 
 def check_domain_path(kind: Any, text: str, path: Path) -> Iterator[Cause]:
     """A path with a domain in front: `acme.io/foo`."""
     domain, _, rest = text.partition("/")
     if not domain or not rest:
-        yield invalid(path, RULE, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        yield invalid(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
         return
-    yield from refuse(path, domain, check_long_name(domain))
+    yield from refuse_text(path, domain, check_long_name(domain))
     if not all(letter.isascii() and (letter.isalnum() or letter in "/-._~%!$&'()*+,;=:") for letter in rest):
         pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-        yield invalid(path, RULE, rest, f"Invalid path (regex used for validation is '{pattern}')")
+        yield invalid(path, rest, f"Invalid path (regex used for validation is '{pattern}')")
 
 
 def check_least(value: int | None, least: int, path: Path) -> Iterator[Cause]:
     if value is not None and value < least:
-        yield invalid(path, "minimum", value, f"must be greater than or equal to {least}")
+        yield invalid(path, value, f"must be greater than or equal to {least}", "minimum")
 
 
 def check_port(number: int, path: Path) -> Iterator[Cause]:
     if not 1 <= number <= 65535:
-        yield invalid(path, RULE, number, "must be between 1 and 65535, inclusive")
+        yield invalid(path, number, "must be between 1 and 65535, inclusive")
 
 
 def check_port_or_name(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
-    yield from check_port(value, path) if isinstance(value, int) else refuse(path, value, check_port_name(value))
+    yield from check_port(value, path) if isinstance(value, int) else refuse_text(path, value, check_port_name(value))
 
 
 def check_labels(kind: Any, labels: Object, path: Path) -> Iterator[Cause]:
     for key, value in labels.items():
-        yield from refuse(path, key, check_label_key(key))
-        yield from refuse(path, value, check_label_value(value))
+        yield from refuse_text(path, key, check_label_key(key))
+        yield from refuse_text(path, value, check_label_value(value))
 
 
 def check_named_ports(kind: Kind, ports: list[Object], path: Path) -> Iterator[Cause]:
     """Each of several ports has a name."""
     for index, port in enumerate(ports if len(ports) > 1 else ()):
         if not port.get("name"):
-            yield required((*path, index, "name"), "required")
+            yield required((*path, index, "name"))
 
 
 def check_address(kind: Any, text: str, path: Path) -> Iterator[Cause]:
     """An IP address in a field that is older than strict rules."""
-    yield from refuse(path, text, check_ip(text, kind.is_on("StrictIPCIDRValidation")))
+    yield from refuse_text(path, text, check_ip(text, kind.is_on("StrictIPCIDRValidation")))
 
 
 def check_endpoint_address(text: str, path: Path) -> Iterator[Cause]:
@@ -93,14 +87,14 @@ def check_endpoint_address(text: str, path: Path) -> Iterator[Cause]:
     if address is None:
         return
     if address.is_unspecified:
-        yield invalid(path, RULE, text, f"may not be unspecified ({text})")
+        yield invalid(path, text, f"may not be unspecified ({text})")
     if address.is_loopback:
-        yield invalid(path, RULE, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+        yield invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
     if address.is_link_local:
-        yield invalid(path, RULE, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+        yield invalid(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
     if address.is_multicast and (address.packed[:3] == b"\xe0\0\0" or address.packed[:2] == b"\xff\x02"):
         detail = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
-        yield invalid(path, RULE, text, detail)
+        yield invalid(path, text, detail)
 
 
 def read_address(text: str) -> Any:
@@ -132,20 +126,20 @@ def check_network(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     """A CIDR in a field that is older than strict rules."""
     network = read_network(text)
     if network is None:
-        yield invalid(path, RULE, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+        yield invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
     elif kind.is_on("StrictIPCIDRValidation"):
         host, _, bits = text.partition("/")
         if "must not have leading 0s" in check_ip(host, strict=True) or (bits[0] == "0" and bits != "0"):
-            yield invalid(path, RULE, text, "must not have leading 0s in IP or prefix length")
+            yield invalid(path, text, "must not have leading 0s in IP or prefix length")
         elif check_ip(host, strict=True):
-            yield invalid(path, RULE, text, "must not have an IPv4-mapped IPv6 address")
+            yield invalid(path, text, "must not have an IPv4-mapped IPv6 address")
         elif read_address(host) != network.network_address:
-            yield invalid(path, RULE, text, "must not have bits set beyond the prefix length")
+            yield invalid(path, text, "must not have bits set beyond the prefix length")
 
 
 def check_immutable(new: Object, old: Object, name: str, path: Path) -> Iterator[Cause]:
     if new.get(name) != old.get(name):
-        yield invalid_text((*path, name), "immutable", spell_any(new.get(name)), "field is immutable")
+        yield invalid_text((*path, name), spell_any(new.get(name)), "field is immutable", "immutable")
 
 
 def spell_any(value: Any) -> str:
@@ -169,7 +163,7 @@ def check_share(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
     """A count, or a percentage."""
     if not isinstance(value, int):
         for detail in check_percent(value):
-            yield invalid_text(path, RULE, write_json(value), detail)
+            yield invalid_text(path, write_json(value), detail)
     else:
         yield from check_least(value, 0, path)
 
@@ -177,4 +171,4 @@ def check_share(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
 def check_whole(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
     """A percentage that is no more than all."""
     if isinstance(value, str) and is_percent(value) and count_share(value) > 100:
-        yield invalid_text(path, RULE, write_json(value), "must not be greater than 100%")
+        yield invalid_text(path, write_json(value), "must not be greater than 100%")

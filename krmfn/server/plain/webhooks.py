@@ -12,12 +12,12 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_dns_1035, check_long_name
-from krmfn.server.plain.values import RULE, check_choice, refuse
+from krmfn.server.plain.values import check_choice
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, required
+from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, refuse_text, required
 
 _REVIEWS = ("v1", "v1beta1")
 _NO_EFFECTS = ("None", "NoneOnDryRun")
@@ -38,7 +38,7 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -
     for index, hook in enumerate(hooks):
         at: Path = ("webhooks", index)
         if unique and names[index] and index in again:
-            yield duplicate((*at, "name"), "unique-key", quote(names[index]))
+            yield duplicate((*at, "name"), quote(names[index]))
         yield from _check_effects(hook, (*at, "sideEffects"), strict)
         yield from check_versions(hook.get("admissionReviewVersions", []), (*at, "admissionReviewVersions"), reviewed)
         for name in SELECTORS:
@@ -50,9 +50,9 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -
 def check_webhook_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     wrong = check_long_name(name)
     if wrong:
-        yield invalid(path, RULE, name, ",".join(wrong))
+        yield invalid(path, name, ",".join(wrong))
     elif name.count(".") < 2:
-        yield invalid(path, RULE, name, "should be a domain with at least three segments separated by dots")
+        yield invalid(path, name, "should be a domain with at least three segments separated by dots")
 
 
 def check_resources(kind: Kind, resources: list[str], path: Path) -> Iterator[Cause]:
@@ -65,39 +65,39 @@ def check_resources(kind: Kind, resources: list[str], path: Path) -> Iterator[Ca
         for known, part, shown in ((whole, resource, f"{resource}/*"), (every, inner, f"*/{inner}")):
             if part in known:
                 detail = f"if '{shown}' is present, must not specify {text}"
-                yield invalid((*path, index), RULE, text, detail)
+                yield invalid((*path, index), text, detail)
         if inner == "*":
             whole.add(resource)
         if resource == "*":
             every.add(inner)
     if len(resources) > 1 and "*/*" in resources:
-        yield invalid_text(path, RULE, "{…}", "if '*/*' is present, must not specify other resources")
+        yield invalid_text(path, "{…}", "if '*/*' is present, must not specify other resources")
     alone = [text for text in resources if text and "/" not in text]
     if "*" in alone and alone[-1] != "*":
         detail = "if '*' is present, must not specify other resources without subresources"
-        yield invalid_text(path, RULE, "{…}", detail)
+        yield invalid_text(path, "{…}", detail)
 
 
 def _check_effects(hook: Object, path: Path, strict: bool) -> Iterator[Cause]:
     allowed = _NO_EFFECTS if strict else ("None", "NoneOnDryRun", "Some", "Unknown")
     if "sideEffects" not in hook:
-        yield required(path, "required", f"must specify one of {', '.join(allowed)}")
+        yield required(path, f"must specify one of {', '.join(allowed)}")
     else:
         yield from check_choice(hook["sideEffects"], path, allowed)
 
 
 def check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[Cause]:
     if not versions:
-        yield required(path, "required", "must specify one of v1, v1beta1")
+        yield required(path, "must specify one of v1, v1beta1")
         return
     again = find_repeated(versions)
     for index, version in enumerate(versions):
         if index in again:
-            yield invalid((*path, index), RULE, version, "duplicate version")
+            yield invalid((*path, index), version, "duplicate version")
         else:
-            yield from refuse((*path, index), version, check_dns_1035(version))
+            yield from refuse_text((*path, index), version, check_dns_1035(version))
     if reviewed and not set(_REVIEWS) & set(versions):
-        yield invalid_text(path, RULE, "{…}", "must include at least one of v1, v1beta1")
+        yield invalid_text(path, "{…}", "must include at least one of v1, v1beta1")
 
 
 def check_client(kind: Kind | None, client: Object, path: Path) -> Iterator[Cause]:
@@ -113,16 +113,16 @@ def _check_path(text: str, path: Path) -> Iterator[Cause]:
     if text in ("", "/"):
         return
     if text == "//":
-        yield invalid(path, RULE, text, "segment[0] may not be empty")
+        yield invalid(path, text, "segment[0] may not be empty")
         return
     if text[0] != "/":
-        yield invalid(path, RULE, text, "must start with a '/'")
+        yield invalid(path, text, "must start with a '/'")
     for index, step in enumerate(text[1:].removesuffix("/").split("/")):
         wrong = check_long_name(step)
         if not step:
-            yield invalid(path, RULE, text, f"segment[{index}] may not be empty")
+            yield invalid(path, text, f"segment[{index}] may not be empty")
         else:
-            yield from refuse(path, text, [f"segment[{index}]: {message}" for message in wrong])
+            yield from refuse_text(path, text, [f"segment[{index}]: {message}" for message in wrong])
 
 
 def _check_url(text: str, path: Path) -> Iterator[Cause]:
@@ -131,16 +131,16 @@ def _check_url(text: str, path: Path) -> Iterator[Cause]:
     try:
         url = urlsplit(text)
     except ValueError:
-        yield required(path, "required", f"url must be a valid URL{_FORM}")
+        yield required(path, f"url must be a valid URL{_FORM}")
         return
     user, _, host = url.netloc.rpartition("@")
     if url.scheme != "https":
-        yield invalid(path, RULE, url.scheme, f"'https' is the only allowed URL scheme{_FORM}")
+        yield invalid(path, url.scheme, f"'https' is the only allowed URL scheme{_FORM}")
     if not host:
-        yield invalid(path, RULE, host, f"host must be specified{_FORM}")
+        yield invalid(path, host, f"host must be specified{_FORM}")
     if user:
-        yield invalid(path, RULE, user, "user information is not permitted in the URL")
+        yield invalid(path, user, "user information is not permitted in the URL")
     if url.fragment:
-        yield invalid(path, RULE, url.fragment, "fragments are not permitted in the URL")
+        yield invalid(path, url.fragment, "fragments are not permitted in the URL")
     if url.query:
-        yield invalid(path, RULE, url.query, "query parameters are not permitted in the URL")
+        yield invalid(path, url.query, "query parameters are not permitted in the URL")

@@ -102,7 +102,7 @@ def _check_annotations(new: Object, old: Object, out: list[Cause]) -> None:
             continue
         what = "mirror pod annotation" if key == MIRROR else "AppArmor annotations"
         verb = "remove or update" if key in old else "add"
-        out.append(forbidden((*path, Key(key)), "pod-annotations", f"may not {verb} {what}"))
+        out.append(forbidden((*path, Key(key)), f"may not {verb} {what}", "pod-annotations"))
 
 
 @of_rule(_RULE)
@@ -153,13 +153,13 @@ def _check_deadline(spec: Object, before: Object, out: list[Cause]) -> bool:
     deadline, was = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
     if deadline is None:
         if was is not None:
-            out.append(invalid(path, _RULE, None, "must not update from a positive integer to nil value"))
+            out.append(invalid(path, None, "must not update from a positive integer to nil value", _RULE))
         return True
     if not 0 <= deadline < 2**31:
-        out.append(invalid(path, _RULE, deadline, "must be between 0 and 2147483647, inclusive"))
+        out.append(invalid(path, deadline, "must be between 0 and 2147483647, inclusive", _RULE))
         return False
     if was is not None and was < deadline:
-        out.append(invalid(path, _RULE, deadline, "must be less than or equal to previous value"))
+        out.append(invalid(path, deadline, "must be less than or equal to previous value", _RULE))
         return False
     return True
 
@@ -180,7 +180,7 @@ def _check_gates(new: Any, old: Any, out: list[Cause]) -> None:
     for name, index in {gate.get("name", ""): index for index, gate in enumerate(new)}.items():
         if name not in known:
             detail = f"only deletion is allowed, but found new scheduling gate '{name}'"
-            out.append(forbidden(("spec", "schedulingGates", index, "name"), _RULE, detail))
+            out.append(forbidden(("spec", "schedulingGates", index, "name"), detail, _RULE))
 
 
 def _check_gated_placement(rest: dict[str, Any], before: Object, out: list[Cause]) -> None:
@@ -189,7 +189,7 @@ def _check_gated_placement(rest: dict[str, Any], before: Object, out: list[Cause
     if any(mine.get(key) != value for key, value in theirs.items()):
         detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         text = write_json(dict(sorted(mine.items()))) if mine else "null"
-        out.append(invalid_text(("spec", "nodeSelector"), _RULE, text, detail))
+        out.append(invalid_text(("spec", "nodeSelector"), text, detail, _RULE))
     _take(rest, before, "nodeSelector")
     affinity, was = rest.get("affinity"), before.get("affinity")
     nodes = (affinity or {}).get("nodeAffinity")
@@ -212,12 +212,12 @@ def _check_node_affinity(new: Object | None, old: Object | None, out: list[Cause
     path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
     if terms_were and len(terms) != len(terms_were):
         detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        out.append(invalid_text(path, _RULE, "{…}", detail))
+        out.append(invalid_text(path, "{…}", detail, _RULE))
         return
     for index, was in enumerate(terms_were):
         if not _only_adds(terms[index], was):
             detail = "only additions are allowed (no mutations or deletions)"
-            out.append(invalid_text((*path, index), _RULE, "{…}", detail))
+            out.append(invalid_text((*path, index), "{…}", detail, _RULE))
 
 
 def _only_adds(new: Object, old: Object) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.server.amounts import Amount, write_amount
 from krmfn.server.metadata import check_template_metadata
-from krmfn.server.plain.values import RULE
 from krmfn.server.pods.setting import Object
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text
 
@@ -26,20 +25,20 @@ def check_metadata_of_claims(kind: Any, meta: Object, path: Path) -> Iterator[Ca
     for field in meta:
         if field not in _TEMPLATE_META:
             # The Go field in lower camel case, as the server spells it here.
-            yield forbidden((*path, "uID" if field == "uid" else field), "volume-claims", "cannot be set")
+            yield forbidden((*path, "uID" if field == "uid" else field), "cannot be set", "volume-claims")
 
 
 def check_modes(kind: Any, modes: list[str], path: Path) -> Iterator[Cause]:
     if "ReadWriteOncePod" in modes and not set(modes).isdisjoint(_MODES):
-        yield forbidden(path, RULE, "may not use ReadWriteOncePod with other access modes")
+        yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
 def check_size(kind: Any, amount: Amount, path: Path) -> Iterator[Cause]:
     if amount <= 0:
-        yield invalid(path, RULE, write_amount(amount), "must be greater than zero")
+        yield invalid(path, write_amount(amount), "must be greater than zero")
 
 
 def check_same_source(kind: Any, spec: Object, path: Path) -> Iterator[Cause]:
     source, reference = spec["dataSource"], spec["dataSourceRef"]
     if any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
-        yield invalid_text(path, RULE, "{…}", "must match dataSourceRef")
+        yield invalid_text(path, "{…}", "must match dataSourceRef")

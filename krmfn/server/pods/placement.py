@@ -13,9 +13,9 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import check_decimal, check_label_key, check_label_value
-from krmfn.server.plain.values import RULE, check_labels, refuse
+from krmfn.server.plain.values import check_labels
 from krmfn.server.pods.setting import Object, Setting, of_rule
-from krmfn.server.verdict import Cause, invalid, note_rule
+from krmfn.server.verdict import Cause, invalid, note_rule, refuse_text
 
 _NO_SELECTOR = "must not be specified when labelSelector is not set"
 _TWICE = "exists in both matchLabelKeys and labelSelector"
@@ -114,12 +114,12 @@ def check_tolerations(pod: Setting, tolerations: Iterable[Any], path: Path) -> N
 
 
 def check_number(kind: Any, value: str, path: Path) -> Iterator[Cause]:
-    yield from refuse(path, value, check_decimal(value))
+    yield from refuse_text(path, value, check_decimal(value))
     digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit()):
-        yield invalid(path, RULE, value, f"strconv.ParseInt: parsing {quote(value)}: invalid syntax")
+        yield invalid(path, value, f"strconv.ParseInt: parsing {quote(value)}: invalid syntax")
     elif parse_int(value) is None:
-        yield invalid(path, RULE, value, f"strconv.ParseInt: parsing {quote(value)}: value out of range")
+        yield invalid(path, value, f"strconv.ParseInt: parsing {quote(value)}: value out of range")
 
 
 def check_spread(pod: Setting, constraints: list[Any], path: Path) -> None:

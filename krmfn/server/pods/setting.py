@@ -62,32 +62,32 @@ class Setting:
     # What is wrong: each reports what the function of verdict with its name makes. Of which rule it is, says who asks.
 
     def required(self, path: Path, detail: str = "") -> None:
-        self.out.append(verdict.required(path, "required", detail))
+        self.out.append(verdict.required(path, detail))
 
     def forbidden(self, path: Path, detail: str = "") -> None:
-        self.out.append(verdict.forbidden(path, _ANY, detail))
+        self.out.append(verdict.forbidden(path, detail))
 
     def invalid(self, path: Path, value: Any, detail: str) -> None:
-        self.out.append(verdict.invalid(path, _ANY, value, detail))
+        self.out.append(verdict.invalid(path, value, detail))
 
     def invalid_text(self, path: Path, text: str, detail: str) -> None:
-        self.out.append(verdict.invalid_text(path, _ANY, text, detail))
+        self.out.append(verdict.invalid_text(path, text, detail))
 
     def not_supported(self, path: Path, text: str, values: tuple[str, ...]) -> None:
-        self.out.append(verdict.not_supported(path, "enum", text, values))
+        self.out.append(verdict.not_supported(path, text, values))
 
     def duplicate(self, path: Path, text: str) -> None:
-        self.out.append(verdict.duplicate(path, "unique-key", text))
+        self.out.append(verdict.duplicate(path, text))
 
     def not_found(self, path: Path, text: str, detail: str = "") -> None:
-        self.out.append(verdict.not_found(path, _ANY, text, detail))
+        self.out.append(verdict.not_found(path, text, detail))
 
     def too_long(self, path: Path, limit: int) -> None:
-        self.out.append(verdict.too_long(path, _ANY, limit))
+        self.out.append(verdict.too_long(path, limit))
 
     def refuse(self, path: Path, value: Any, messages: Collection[str]) -> None:
         """A value that is wrong in each of these ways."""
-        self.out.extend(verdict.refuse_text(path, _ANY, value, messages))
+        self.out.extend(verdict.refuse_text(path, value, messages))
 
     def check_choice(self, path: Path, value: str, values: tuple[str, ...]) -> None:
         """The value is one of those."""

@@ -36,7 +36,7 @@ def check_template(
         check_profiles(pod, annotations, spec, (*path, "spec"))
     if "ephemeralContainers" in spec:
         detail = "ephemeral containers not allowed in pod template"
-        out.append(forbidden((*path, "spec", "ephemeralContainers"), "pod-containers", detail))
+        out.append(forbidden((*path, "spec", "ephemeralContainers"), detail, "pod-containers"))
 
 
 def check_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: list[Cause], allowed: frozenset[str]) -> None:
@@ -52,10 +52,10 @@ def check_new_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: li
     """A pod when it is made."""
     check_pod(meta, spec, gates, out, frozenset())
     if "ephemeralContainers" in spec:
-        out.append(forbidden(("spec", "ephemeralContainers"), "pod-containers", "cannot be set on create"))
+        out.append(forbidden(("spec", "ephemeralContainers"), "cannot be set on create", "pod-containers"))
     if spec.get("nodeName") and spec.get("schedulingGates"):
         detail = "cannot be set until all schedulingGates have been cleared"
-        out.append(forbidden(("spec", "nodeName"), "pod-gates", detail))
+        out.append(forbidden(("spec", "nodeName"), detail, "pod-gates"))
     check_profiles(Setting(spec, gates, out, meta), meta.get("annotations", {}), spec, ("spec",))
 
 
