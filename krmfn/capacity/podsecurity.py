@@ -17,7 +17,7 @@ _LEVELS: Final = ("privileged", "baseline", "restricted")
 Spec = Mapping[str, Any]
 
 
-class _Check(NamedTuple):
+class _Standard(NamedTuple):
     """What a level refuses: in `place`s a value, or an item of a list, that is among `values` or, where `only` they are
     right, is not. `least`: the minor version from which it does; `word`: the server's; not of pods of `others`."""
 
@@ -41,13 +41,13 @@ def find_violation(spec: Spec, labels: Mapping[str, Any]) -> str:
     minor = _NEWEST if minor is None else minor
     reasons = [
         check.word
-        for check in _CHECKS
+        for check in _STANDARDS
         if check.level <= strictness and check.least <= minor and _is_refused(spec, check)
     ]
     return f'violates PodSecurity "{level}:{version}": {", ".join(dict.fromkeys(reasons))}' if reasons else ""
 
 
-def _is_refused(spec: Spec, check: _Check) -> bool:
+def _is_refused(spec: Spec, check: _Standard) -> bool:
     if check.others == "windows" and dig(spec, "os", "name") == "windows":
         return False
     if check.others == "users" and spec.get("hostUsers") is False:
@@ -100,32 +100,32 @@ _VOLUMES: Final = (
 
 
 _UNSET: Final = (None, "")
-_CHECKS: Final = (
-    _Check(1, "non-default capabilities", "boxes", "capabilities.add", _BASIC, only=True),
-    _Check(1, "host namespaces", "pod", "hostNetwork", (True,)),
-    _Check(1, "host namespaces", "pod", "hostPID", (True,)),
-    _Check(1, "host namespaces", "pod", "hostIPC", (True,)),
-    _Check(1, "hostPath volumes", "volumes", "kinds", ("hostPath",)),
-    _Check(1, "hostPort", "ports", "hostPort", (None, 0), only=True),
-    _Check(1, "privileged", "contexts", "privileged", (True,)),
-    _Check(1, "procMount", "contexts", "procMount", ("Unmasked",), others="users"),
-    _Check(1, "seLinuxOptions", "contexts", "seLinuxOptions.user", _UNSET, only=True),
-    _Check(1, "seLinuxOptions", "contexts", "seLinuxOptions.role", _UNSET, only=True),
-    _Check(1, "seLinuxOptions", "contexts", "seLinuxOptions.type", _SELINUX, only=True),
-    _Check(1, "seccompProfile", "contexts", "seccompProfile.type", ("Unconfined",), least=19),
-    _Check(1, "forbidden AppArmor profile", "contexts", "appArmorProfile.type", ("Unconfined",)),
-    _Check(1, "forbidden sysctls", "sysctls", "name", _SYSCTLS, only=True),
-    _Check(1, "hostProcess", "contexts", "windowsOptions.hostProcess", (True,)),
-    _Check(
+_STANDARDS: Final = (
+    _Standard(1, "non-default capabilities", "boxes", "capabilities.add", _BASIC, only=True),
+    _Standard(1, "host namespaces", "pod", "hostNetwork", (True,)),
+    _Standard(1, "host namespaces", "pod", "hostPID", (True,)),
+    _Standard(1, "host namespaces", "pod", "hostIPC", (True,)),
+    _Standard(1, "hostPath volumes", "volumes", "kinds", ("hostPath",)),
+    _Standard(1, "hostPort", "ports", "hostPort", (None, 0), only=True),
+    _Standard(1, "privileged", "contexts", "privileged", (True,)),
+    _Standard(1, "procMount", "contexts", "procMount", ("Unmasked",), others="users"),
+    _Standard(1, "seLinuxOptions", "contexts", "seLinuxOptions.user", _UNSET, only=True),
+    _Standard(1, "seLinuxOptions", "contexts", "seLinuxOptions.role", _UNSET, only=True),
+    _Standard(1, "seLinuxOptions", "contexts", "seLinuxOptions.type", _SELINUX, only=True),
+    _Standard(1, "seccompProfile", "contexts", "seccompProfile.type", ("Unconfined",), least=19),
+    _Standard(1, "forbidden AppArmor profile", "contexts", "appArmorProfile.type", ("Unconfined",)),
+    _Standard(1, "forbidden sysctls", "sysctls", "name", _SYSCTLS, only=True),
+    _Standard(1, "hostProcess", "contexts", "windowsOptions.hostProcess", (True,)),
+    _Standard(
         *(2, "allowPrivilegeEscalation != false", "boxes", "allowPrivilegeEscalation"),
         *((False,), True, 8, "windows"),
     ),
-    _Check(2, "unrestricted capabilities", "boxes", "capabilities.drop", (), least=22, others="windows"),
-    _Check(2, "unrestricted capabilities", "boxes", "capabilities.add", ("NET_BIND_SERVICE",), True, 22, "windows"),
-    _Check(2, "restricted volume types", "volumes", "kinds", _VOLUMES),
-    _Check(2, "runAsNonRoot != true", "inherited", "runAsNonRoot", (True,), only=True, others="users"),
-    _Check(2, "runAsUser=0", "contexts", "runAsUser", (0,), least=23, others="users"),
-    _Check(
+    _Standard(2, "unrestricted capabilities", "boxes", "capabilities.drop", (), least=22, others="windows"),
+    _Standard(2, "unrestricted capabilities", "boxes", "capabilities.add", ("NET_BIND_SERVICE",), True, 22, "windows"),
+    _Standard(2, "restricted volume types", "volumes", "kinds", _VOLUMES),
+    _Standard(2, "runAsNonRoot != true", "inherited", "runAsNonRoot", (True,), only=True, others="users"),
+    _Standard(2, "runAsUser=0", "contexts", "runAsUser", (0,), least=23, others="users"),
+    _Standard(
         2, "seccompProfile", "inherited", "seccompProfile.type", ("RuntimeDefault", "Localhost"), True, 19, "windows"
     ),
 )

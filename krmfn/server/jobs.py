@@ -97,8 +97,8 @@ def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Ite
 def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
     """The spec of a Job at `path` of a new object, also the one in a CronJob."""
     yield from check_part(kind, "job", spec, path)
-    yield from check_part(kind, "jobPolicies", spec, path)
     yield from of_rule("job-failure-policy", check_failure_policy(kind, new, spec, path))
+    yield from check_part(kind, "jobPolicies", spec, path)
     yield from _check_scheduling(spec, (*path, "scheduling"))
     if kind.is_on("newest-texts"):
         yield from _check_one_way(spec, before, (*path, "scheduling"))

@@ -23,7 +23,6 @@ LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 #: The annotation that names a container's AppArmor profile, up to the container's name.
 ARMOR = "container.apparmor.security.beta.kubernetes.io/"
-_ANY = "invalid-value"
 
 
 class Setting:
