@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from krmfn.config.karta import translate
 from krmfn.config.problems import ConfigError, Mistake, suggest
@@ -65,9 +65,8 @@ def _find_in_role(role: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[
         message = f"{role['name']} is the name of an earlier role, too: their groups could not be told apart"
         yield Mistake(("name",), message, "Give each role its own name.")
     for key in ("count", "minimum", "podSpec"):
-        written = role.get(key)
-        for factor in written if isinstance(written, list) else [written]:
-            naming = as_text(as_mapping(factor).get("naming"))
+        for factor in _list_factors(role.get(key)):
+            naming = factor.get("naming", "")
             for path in _list_fields(factor, "default"):
                 stars = path[: path.rfind("*") + 1]
                 if naming and (not stars or stars != naming[: naming.rfind("*") + 1] or "*" in stars[:-1]):
@@ -79,120 +78,116 @@ def _find_in_role(role: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[
                     yield Mistake((key,), message, "Write the path up to its last * as the template has it.")
 
 
-def _list_fields(written: Any, *more: str) -> Iterator[str]:
-    """The paths in a product, a condition or several."""
-    for each in written if isinstance(written, list) else [written]:
-        if isinstance(each, str):
-            yield each
-        elif isinstance(each, Mapping):
-            yield from (each[key] for key in (*_FIELDS, *more) if isinstance(each.get(key), str))
+def _list_factors(written: Any) -> list[Mapping[str, Any]]:
+    """A product, a condition or several: each as a mapping."""
+    every = written if isinstance(written, list) else [written]
+    return [{"field": each} if isinstance(each, str) else each for each in every if isinstance(each, str | Mapping)]
 
 
-def _list_places(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Every path of a field in the `spec` of a WorkloadKind, and where it is."""
+def _list_fields(factor: Mapping[str, Any], *more: str) -> list[str]:
+    """The paths in a factor or a condition."""
+    return [factor[key] for key in (*_FIELDS, *more) if isinstance(factor.get(key), str)]
+
+
+class _Named(NamedTuple):
+    """The path of a field in a file, where it is, and the factor or the condition that has it."""
+
+    place: Path
+    path: str
+    factor: Mapping[str, Any] = {}
+
+
+def _list_places(spec: Mapping[str, Any]) -> Iterator[_Named]:
+    """Every path of a field in the `spec` of a WorkloadKind."""
     for number, role in enumerate(spec.get("roles", ())):
         for key in ("template", "podSpec", "count", "minimum", "late"):
-            for path in _list_fields(role.get(key), *(("default",) if key in ("count", "minimum") else ())):
-                yield ("spec", "roles", number, key), path
+            for factor in _list_factors(role.get(key)):
+                for path in _list_fields(factor, *(("default",) if key in ("count", "minimum") else ())):
+                    yield _Named(("spec", "roles", number, key), path, factor)
     for key in ("order", "except", "managedBy", "rival", "ownScheduling"):
-        yield from ((("spec", key), path) for path in _list_fields(spec.get(key)))
+        for factor in _list_factors(spec.get(key)):
+            yield from (_Named(("spec", key), path) for path in _list_fields(factor))
     if spec.get("link", {}).get("kept") == "Always":
-        yield from ((("spec", "link", "kept"), f"{role['template']}.spec.{LINK}") for role in spec.get("roles", ()))
+        for role in spec.get("roles", ()):
+            yield _Named(("spec", "link", "kept"), f"{role['template']}.spec.{LINK}")
     for key in ("immutable", "immutableRunning"):
-        yield from ((("spec", key), f"spec.{name}") for name in spec.get(key, ()))
+        yield from (_Named(("spec", key), f"spec.{name}") for name in spec.get(key, ()))
 
 
 def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
-    """The paths that no version of the kind's CustomResourceDefinition has; where that is not at hand, those that lead
-    neither to the spec nor to the metadata."""
-    said = [item for item in definitions if _names_kind(item, "group", spec) and _names_kind(item, "kind", spec)]
-    if not said:
-        yield from _find_misspelled(spec, definitions)
+    """The paths that no version of the kind's CustomResourceDefinition has, or has as something else; where that is not
+    at hand, those that lead neither to the spec nor to the metadata."""
+    said = [item for item in definitions if _identify(item) == (spec["group"], spec["kind"])]
     schemas = [
         as_mapping(dig(version, "schema", "openAPIV3Schema"))
         for definition in said
         for version in as_list(dig(definition.value, "spec", "versions"))
     ]
-    absent = set[Path]()
-    for place, path in _list_places(spec):
+    if not said:
+        yield from _find_misspelled(spec, definitions)
+    wrong = False
+    for named in _list_places(spec):
+        place, path, factor = named
         first, *_ = steps = path.split(".")
-        if path in ("", "Unknown", "Optional") or first == "metadata":
+        if path in ("", "Unknown", "Optional") or first == "metadata" or (wrong and place[-1] == "kept"):
             continue
-        if place[-1] == "kept" and absent:
-            continue  # which says it already
         found = [each for schema in schemas if (each := _follow(schema, steps)) is not None]
-        number = found[0].get("default") if place[-1] == "count" and found else None
-        if isinstance(number, int) and _find_default(dig(spec, *place[1:]), path) not in (number, ""):
-            message = f"{path} is {number} where it is absent, by the CustomResourceDefinition {said[0].name}"
-            yield Mistake(place, message, f"Write {{field: {path}, default: {number}}}.")
-        elif found and (what := _find_wrong_type(found, place, spec, path)):
-            absent.add(place)
-            message = f"{path} is {what} in the CustomResourceDefinition {said[0].name}"
-            yield Mistake(place, message, "krmfn kinds --from lists the pod templates, and what counts their pods.")
-        elif said and not found:
-            absent.add(place)
-            message = f"{path} is not in the CustomResourceDefinition {said[0].name}"
-            bridge = "Write link: {kept: Never}; krmfn bridge links the pods."
-            yield Mistake(place, message, bridge if place[-1] == "kept" else _suggest_field(schemas, steps))
-        elif not said and first != "spec":
+        number = found[0].get("default") if found and (place[-1], path) == ("count", factor.get("field")) else None
+        where, hint = "in", "krmfn kinds --from lists the pod templates, and what counts their pods."
+        if isinstance(number, int) and factor.get("default", 1) not in (number, str(factor.get("default"))):
+            what, where, hint = f"{number} where it is absent,", "by", f"Write {{field: {path}, default: {number}}}."
+        elif found:
+            what = _find_wrong_type(found, named, "podSpec" in dig(spec, *place[1:-1]))
+        elif said and place[-1] == "kept":
+            what, hint = "not", "Write link: {kept: Never}; krmfn bridge links the pods."
+        elif said:
+            what, hint = "not", _suggest_field(schemas, steps) or hint
+        elif first != "spec":
             yield Mistake(place, f"{path} does not begin at the object", f"Write spec.{path}.")
+            continue
+        else:
+            continue
+        if what:
+            wrong = True
+            yield Mistake(place, f"{path} is {what} {where} the CustomResourceDefinition {said[0].name}", hint)
 
 
-def _names_kind(definition: Item, word: str, spec: Mapping[str, Any]) -> bool:
-    """Whether a CustomResourceDefinition has the group, or the kind, of a WorkloadKind."""
-    path = ("spec", "group") if word == "group" else ("spec", "names", "kind")
-    return bool(dig(definition.value, *path) == spec[word])
+def _identify(definition: Item) -> tuple[str, str]:
+    """The group and the kind of a CustomResourceDefinition."""
+    return as_text(dig(definition.value, "spec", "group")), as_text(dig(definition.value, "spec", "names", "kind"))
 
 
 def _find_misspelled(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
     """The group, or the kind, where a CustomResourceDefinition has the other one and a similar word."""
     for item in definitions:
-        for word, other, path in (("group", "kind", ("group",)), ("kind", "group", ("names", "kind"))):
-            its = as_text(dig(item.value, "spec", *path))
-            if _names_kind(item, other, spec) and find_nearest(spec[word], [its]):
-                message = f"no CustomResourceDefinition of the input has the {word} {spec[word]}"
-                yield Mistake(("spec", word), message, f"Did you mean {its}?")
+        wrong = [(word, its) for word, its in zip(("group", "kind"), _identify(item), strict=True) if its != spec[word]]
+        word, its = wrong[0]
+        if len(wrong) == 1 and find_nearest(spec[word], [its]):
+            message = f"no CustomResourceDefinition of the input has the {word} {spec[word]}"
+            yield Mistake(("spec", word), message, f"Did you mean {its}?")
 
 
 def _suggest_field(schemas: Iterable[Mapping[str, Any]], steps: list[str]) -> str:
     """A field that is meant instead of one that no schema has."""
     for schema in schemas:
         for number, step in enumerate(steps):
-            above = as_mapping(_follow(schema, steps[:number]))
-            known = as_mapping(above.get("properties"))
+            known = as_mapping(as_mapping(_follow(schema, steps[:number])).get("properties"))
             if step not in known and (nearest := find_nearest(step, known)):
                 return f"Did you mean {'.'.join((*steps[:number], nearest))}?"
-    return "krmfn kinds --from lists the pod templates that it has, and what counts their pods."
+    return ""
 
 
-def _find_default(product: Any, path: str) -> Any:
-    """The number that a product takes for a field that is absent; "" where another field says it, or none is asked."""
-    factors = product if isinstance(product, list) else [product]
-    if path in factors:
-        return 1
-    factor = next((each for each in factors if isinstance(each, Mapping) and each["field"] == path), {"default": ""})
-    default = factor.get("default", 1)
-    return "" if isinstance(default, str) else default
-
-
-def _find_wrong_type(found: Sequence[Mapping[str, Any]], place: Path, spec: Mapping[str, Any], path: str) -> str:
-    """What the field for a number or for a pod template is instead, in every version that has it."""
+def _find_wrong_type(found: Sequence[Mapping[str, Any]], named: _Named, apart: bool) -> str:
+    """What the field for a number or for a pod template is instead, in every version that has it. A template may be
+    `apart` from its spec."""
     types = {as_text(schema.get("type")) for schema in found}
-    key, role = place[-1], as_mapping(dig(spec, *place[1:-1]))
-    if key == "template":
-        if types <= {"string", "boolean", "array", "integer"}:
-            return f"of the type {min(types)}"
-        apart = "podSpec" in role or not all(as_mapping(schema.get("properties")) for schema in found)
-        lacks = not apart and not any("spec" in schema["properties"] for schema in found)
-        return "no pod template, because it has no spec," if lacks else ""
-    if key not in ("count", "minimum"):
-        return ""
-    factors = [each for each in as_list(role[key]) or [role[key]] if isinstance(each, Mapping)]
-    if path in [each.get("naming") for each in factors]:
-        return ""
-    lists = path in [each["field"] for each in factors if each.get("entries")]
-    wrong = types <= {"string", "boolean", *(("integer", "number") if lists else ("array", "object"))}
-    return f"of the type {min(types)}" if wrong else ""
+    key, factor = named.place[-1], named.factor
+    others = {"template": ("array", "integer"), "count": ("array", "object"), "minimum": ("array", "object")}
+    wrong = ("integer", "number") if factor.get("entries") else others.get(str(key), ())
+    if wrong and named.path != factor.get("naming") and types <= {"string", "boolean", *wrong}:
+        return f"of the type {min(types)}"
+    lacking = not apart and all(schema.get("properties") and "spec" not in schema["properties"] for schema in found)
+    return "no pod template, because it has no spec," if lacking and key == "template" else ""
 
 
 def _follow(schema: Mapping[str, Any], path: list[str]) -> Mapping[str, Any] | None:
