@@ -11,6 +11,7 @@ from conformance.bridge import changes, slicing
 from conformance.bridge.live import GATES, REPORT, SCENARIOS, is_whole, run_release, write_report
 from conformance.bridge.record import DATA, FILES, path_of, record
 from conformance.ending import end
+from conformance.scheduler.made.scenario import PROFILES
 from conformance.storage import write_records
 
 
@@ -27,11 +28,12 @@ def main(words: Sequence[str]) -> int:
     two = commands.add_parser("changes", help="change resources under real schedulers, and write that report")
     two.add_argument("releases", nargs="*", choices=[*GATES, []], metavar="RELEASE")
     three = commands.add_parser("slices", help="random slices and minima of roles under a real scheduler")
+    three.add_argument("release", nargs="?", choices=list(PROFILES), default=next(iter(PROFILES)))
     three.add_argument("--count", type=int, default=200)
     three.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(words)
     if given.command == "slices":
-        wrong = slicing.run(given.count, given.seed)
+        wrong = slicing.run(given.release, given.count, given.seed)
         print(*wrong, sep="\n")
         return 1 if wrong else 0
     if given.command == "live":

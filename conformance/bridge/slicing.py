@@ -13,16 +13,15 @@ from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
-from conformance.bridge.live import GATES, generate, post, remove, settle, wait_for_kinds
+from conformance.bridge.live import generate, post, remove, settle, wait_for_kinds
 from conformance.bridge.operators import list_pods
 from conformance.bridge.record import install, print_policies
 from conformance.bridge.webhook import serve_webhook
 from conformance.scheduler.plane import Plane, control
-from conformance.versions import read_profiles
+from conformance.versions import read_profiles, read_releases
 
 Value = dict[str, Any]
 
-RELEASE = "1.37"
 BATCH = 20
 #: Labels of nodes, from the largest domain to the smallest.
 KEYS = ("example.com/zone", "example.com/block", "example.com/rack")
@@ -160,27 +159,27 @@ def _node(name: str, case: str, labels: dict[str, str], room: int) -> Value:
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
 
 
-def run(count: int, seed: int) -> list[str]:
+def run(release: str, count: int, seed: int) -> list[str]:
     """What was not placed as asked, of `count` random slices and as many minima."""
     chance = Random(seed)
     cases = [make(chance, number) for make in (make_slices, make_minima) for number in range(count)]
-    profile, gates = GATES[RELEASE][0], (*GATES[RELEASE][1], "TopologyAwareWorkloadScheduling", "CompositePodGroup")
+    gates = read_releases(previews=True)[release].clusters[0].gates
     wrong: list[str] = []
     outcomes: Counter[str] = Counter()
-    with control(RELEASE, dict.fromkeys(gates, True)) as plane, serve_webhook(plane.folder) as webhook:
+    with control(release, dict.fromkeys(gates, True)) as plane, serve_webhook(plane.folder) as webhook:
         post(plane, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": {"gangs": "on"}}})
-        install(plane.client, [*print_policies(read_profiles()[profile]), webhook])
+        install(plane.client, [*print_policies(read_profiles()[f"{release}-was-all"]), webhook])
         wait_for_kinds()
         for start in range(0, len(cases), BATCH):
             batch = cases[start : start + BATCH]
-            wrong += run_batch(plane, batch, outcomes)
+            wrong += run_batch(plane, batch, outcomes, release)
             print(f"{start + len(batch)} of {len(cases)}: {dict(outcomes)}, {len(wrong)} wrong", file=sys.stderr)
     return wrong
 
 
-def run_batch(plane: Plane, cases: list[Case], outcomes: Counter[str]) -> Iterator[str]:
+def run_batch(plane: Plane, cases: list[Case], outcomes: Counter[str], release: str) -> Iterator[str]:
     """Cases that are decided at once, each on its nodes."""
-    generated = generate(tuple(case.resource for case in cases), RELEASE)
+    generated = generate(tuple(case.resource for case in cases), release)
     sources = {value["metadata"]["name"]: value for value in generated if "spec" in value and _is_source(value)}
     made = [post(plane, node) for case in cases for node in case.nodes]
     made += [post(plane, value) for value in generated if not _is_source(value)]
