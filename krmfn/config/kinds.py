@@ -89,7 +89,7 @@ def _list_fields(factor: Mapping[str, Any], *more: str) -> list[str]:
     return [factor[key] for key in (*_FIELDS, *more) if isinstance(factor.get(key), str)]
 
 
-class _Named(NamedTuple):
+class _NamedPath(NamedTuple):
     """The path of a field in a file, where it is, and the factor or the condition that has it."""
 
     place: Path
@@ -97,21 +97,21 @@ class _Named(NamedTuple):
     factor: Mapping[str, Any] = {}
 
 
-def _list_places(spec: Mapping[str, Any]) -> Iterator[_Named]:
+def _list_places(spec: Mapping[str, Any]) -> Iterator[_NamedPath]:
     """Every path of a field in the `spec` of a WorkloadKind."""
     for number, role in enumerate(spec.get("roles", ())):
         for key in ("template", "podSpec", "count", "minimum", "late"):
             for factor in _list_factors(role.get(key)):
                 for path in _list_fields(factor, *(("default",) if key in ("count", "minimum") else ())):
-                    yield _Named(("spec", "roles", number, key), path, factor)
+                    yield _NamedPath(("spec", "roles", number, key), path, factor)
     for key in ("order", "except", "managedBy", "rival", "ownScheduling"):
         for factor in _list_factors(spec.get(key)):
-            yield from (_Named(("spec", key), path) for path in _list_fields(factor))
+            yield from (_NamedPath(("spec", key), path) for path in _list_fields(factor))
     if spec.get("link", {}).get("kept") == "Always":
         for role in spec.get("roles", ()):
-            yield _Named(("spec", "link", "kept"), f"{role['template']}.spec.{LINK}")
+            yield _NamedPath(("spec", "link", "kept"), f"{role['template']}.spec.{LINK}")
     for key in ("immutable", "immutableRunning"):
-        yield from (_Named(("spec", key), f"spec.{name}") for name in spec.get(key, ()))
+        yield from (_NamedPath(("spec", key), f"spec.{name}") for name in spec.get(key, ()))
 
 
 def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
@@ -177,7 +177,7 @@ def _suggest_field(schemas: Iterable[Mapping[str, Any]], steps: list[str]) -> st
     return ""
 
 
-def _find_wrong_type(found: Sequence[Mapping[str, Any]], named: _Named, apart: bool) -> str:
+def _find_wrong_type(found: Sequence[Mapping[str, Any]], named: _NamedPath, apart: bool) -> str:
     """What the field for a number or for a pod template is instead, in every version that has it. A template may be
     `apart` from its spec."""
     types = {as_text(schema.get("type")) for schema in found}

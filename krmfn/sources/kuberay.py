@@ -7,11 +7,13 @@ v1.3.0 to v1.7.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import Final
 
 from krmfn.config.selection import KUBERAY_LABEL
 from krmfn.krm.paths import Path
 from krmfn.model.kinds import kuberay_keeps
+from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
 from krmfn.sources.raygroups import WorkerGroup
 
@@ -62,94 +64,34 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
         manifest.note("link-pruned", (*template, "spec"), message, hint)
 
 
+_MODE: Final = ("spec", "submissionMode")
+
+
 def is_operator_job(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
     """Whether the operator creates the gang of this resource itself, or sends its pods to another scheduler.
 
-    Then a note predicts what it will create, and nothing is generated.
+    Then a note predicts what it will create (schemas/kuberay/managers.json), and nothing is generated.
     """
-    predict = _PREDICTIONS.get(manifest.settings.kuberay.manages)
-    return predict is not None and not manifest.counting and predict(manifest, spec, groups, autoscaling)
-
-
-def _predict_kubernetes_was(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
-    """Gate KubernetesWAS: labelled clusters without autoscaling. RayJob and RayService hand their labels down."""
-    opted_in = (manifest.label(KUBERAY_LABEL) or "").lower() == "true"
-    if not opted_in or autoscaling or manifest.ref.kind == "RayCronJob":
+    kind, label, manages = manifest.ref.kind, manifest.label(KUBERAY_LABEL), manifest.settings.kuberay.manages
+    apart = autoscaling or kind == "RayCronJob" or (label or "").lower() != "true"
+    if manifest.counting or (manages == "KubernetesWAS" and apart):
         return False
-    name = _cluster_name(manifest)
-    message = f"KubeRay creates Workload {name} and PodGroup {name}-cluster with minCount {_count_desired(groups)}"
-    manifest.note("operator-manages", ("metadata", "labels", KUBERAY_LABEL), f"{message} itself: nothing is generated")
-    return True
-
-
-def _predict_volcano(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
-    owner = manifest.ref.name if manifest.ref.kind == "RayJob" else _cluster_name(manifest)
-    members = 1 + sum(group.min_pods for group in groups) if autoscaling else _count_desired(groups)
-    message = f"KubeRay creates Volcano's PodGroup ray-{owner}-pg with minMember {members} itself: nothing is generated"
-    manifest.note("operator-manages", spec, message)
-    return True
-
-
-def _predict_yunikorn(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
-    if manifest.label(KUBERAY_LABEL) is None:
-        return _note_foreign_scheduler(manifest, "yunikorn")
-    parts = ["headgroup 1", *(f"{group.name} {group.minimum * group.hosts}" for group in groups)]
-    message = f"KubeRay writes YuniKorn's task groups ({', '.join(parts)}) itself: nothing is generated"
-    manifest.note("operator-manages", spec, message)
-    return True
-
-
-def _predict_scheduler_plugins(
-    manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool
-) -> bool:
-    if manifest.ref.kind == "RayJob":
-        message = "KubeRay does not support RayJobs with scheduler-plugins: this RayJob stays Initializing"
-        manifest.note("operator-refuses", spec, message, "Use a RayCluster, or another batch scheduler.")
+    for row in schemastore.load("kuberay/managers.json").get(manages, ()):
+        if row.get("kind", kind) != kind or ("bare" in row and label is not None):
+            continue
+        if "mode" in row and manifest.text(_MODE, "K8sJobMode") != row["mode"]:
+            continue
+        name = manifest.ref.name
+        cluster = name if kind == "RayCluster" else f"{name}-<random>"  # five random characters
+        desired = 1 + sum(group.pods for group in groups)
+        numbers = {
+            "desired": desired,
+            "least": 1 + sum(group.min_pods for group in groups) if autoscaling else desired,
+            "wanted": 1 + sum((group.minimum or group.replicas) * group.hosts for group in groups),
+            "parts": "".join(f", {group.name} {group.minimum * group.hosts}" for group in groups),
+        }
+        message = row["message"].format(name=cluster, owner=name if kind == "RayJob" else cluster, **numbers)
+        path = tuple(row.get("place", spec))
+        manifest.note(row["rule"], path, message, row.get("hint", ""))
         return True
-    if manifest.label(KUBERAY_LABEL) is None:
-        return _note_foreign_scheduler(manifest, "scheduler-plugins-scheduler")
-    message = f"KubeRay creates PodGroup {_cluster_name(manifest)} of scheduling.x-k8s.io with minMember "
-    manifest.note("operator-manages", spec, f"{message}{_count_desired(groups)} itself: nothing is generated")
-    return True
-
-
-def _predict_kai(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
-    submission = ("spec", "submissionMode")
-    if manifest.ref.kind == "RayJob" and manifest.text(submission, "K8sJobMode") == "K8sJobMode":
-        message = "KubeRay does not support RayJobs of K8sJobMode with KAI: this RayJob stays Initializing"
-        manifest.note("operator-refuses", submission, message, "Set submissionMode: HTTPMode.")
-        return True
-    members = 1 + sum((group.minimum or group.replicas) * group.hosts for group in groups)
-    message = f"KAI creates a pod group with minAvailable {members} itself: nothing is generated"
-    manifest.note("operator-manages", spec, message)
-    return True
-
-
-def _note_foreign_scheduler(manifest: Manifest, scheduler: str) -> bool:
-    message = (
-        f"KubeRay assigns all Ray pods to {scheduler}, which ignores PodGroups of scheduling.k8s.io: nothing is "
-        "generated"
-    )
-    hint = f'To let the operator create the gang, add the label {KUBERAY_LABEL}: "true".'
-    manifest.note("operator-schedules", ("metadata", "labels", KUBERAY_LABEL), message, hint)
-    return True
-
-
-def _count_desired(groups: Sequence[WorkerGroup]) -> int:
-    return 1 + sum(group.pods for group in groups)
-
-
-def _cluster_name(manifest: Manifest) -> str:
-    """The name of the RayCluster; those of RayJob and RayService end in five random characters."""
-    return manifest.ref.name if manifest.ref.kind == "RayCluster" else f"{manifest.ref.name}-<random>"
-
-
-_Prediction = Callable[[Manifest, Path, Sequence[WorkerGroup], bool], bool]
-
-_PREDICTIONS: Mapping[str, _Prediction] = {
-    "KubernetesWAS": _predict_kubernetes_was,
-    "Volcano": _predict_volcano,
-    "YuniKorn": _predict_yunikorn,
-    "SchedulerPlugins": _predict_scheduler_plugins,
-    "KAI": _predict_kai,
-}
+    return False

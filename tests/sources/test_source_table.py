@@ -11,6 +11,7 @@ import pytest
 import krmfn.sources
 from krmfn.model.kinds import KINDS
 from krmfn.model.rules import PARTS
+from krmfn.releases import schemastore
 from krmfn.server.shipped import Shipped, find_shipped
 from krmfn.sources import READERS
 from tests.sources.manifests import manifest, read
@@ -78,6 +79,8 @@ def _noted_rules() -> set[str]:
                 rule = node.args[0]
                 if isinstance(rule, ast.Constant):
                     found.add(str(rule.value))
+    managers = schemastore.load("kuberay/managers.json").values()
+    found |= {row["rule"] for rows in managers if isinstance(rows, list) for row in rows}
     decided_elsewhere = {"kind-not-supported", "kind-passed-over", "scheduler-elsewhere"}
     return found | decided_elsewhere  # at run time, and in krmfn.survey.obstacles
 
