@@ -49,8 +49,8 @@ def build(folder: Path) -> None:
     (folder / "pyodide").mkdir(exist_ok=True)
     for name in PYODIDE:
         shutil.copyfile(modules / "pyodide" / name, folder / "pyodide" / name)
-    write_archive(folder / "krmfn.zip")
-    subprocess.run(["node", HERE / "compile.mjs", (folder / "pyodide").resolve(), folder / "krmfn.zip"], check=True)
+    write_archives(folder)
+    subprocess.run(["node", HERE / "compile.mjs", (folder / "pyodide").resolve(), folder.resolve()], check=True)
     options = ["--bundle", "--format=esm", "--minify", "--target=es2022", "--log-level=warning"]
     command: list[str | Path] = [
         modules / ".bin" / "esbuild",
@@ -138,10 +138,11 @@ def answer(example: Mapping[str, object]) -> object:
     return json.loads(done.stdout)
 
 
-def write_archive(path: Path) -> None:
-    """krmfn with its data, and the packages that it needs, without what is compiled."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+def write_archives(folder: Path) -> None:
+    """`code.zip`, krmfn and the packages that it needs, without what is compiled, and `data.zip`, their other files."""
+    with zipfile.ZipFile(folder / "code.zip", "w") as code, zipfile.ZipFile(folder / "data.zip", "w") as data:
         for name, file in sorted(list_files()):
+            archive = code if file.suffix == ".py" else data
             archive.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), file.read_bytes(), zipfile.ZIP_DEFLATED)
 
 

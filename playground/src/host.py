@@ -3,16 +3,20 @@
 Runs in a worker of the browser (Pyodide). Knows which commands the page shows, nothing of what they find.
 """
 
+import importlib
 import io
 import json
 import os
+import pkgutil
 import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import krmfn
 from krmfn.__main__ import main
 
 #: Where the files of the page lie: those on the left, the state before them, what is known of the cluster.
@@ -46,6 +50,14 @@ def answer(request: str) -> str:
     return json.dumps(told)
 
 
+def import_all() -> None:
+    """Reads every module of krmfn but those whose packages are not here: no answer has to wait for one."""
+    for found in pkgutil.walk_packages(krmfn.__path__, "krmfn.", onerror=lambda _: None):
+        if not found.name.endswith("__main__"):
+            with suppress(ImportError):
+                importlib.import_module(found.name)
+
+
 def _run(words: Sequence[str]) -> dict[str, Any]:
     """What a command printed, and its exit status."""
     streams = sys.stdin, sys.stdout, sys.stderr
@@ -66,9 +78,9 @@ def _run(words: Sequence[str]) -> dict[str, Any]:
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:
     """These files and no others, in the folder that the next command runs in."""
-    os.chdir(_PLACE)
+    os.chdir("/")
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     for name, text in files.items():
         path = folder.joinpath(*[part for part in name.split("/") if part not in ("", ".", "..")])
         path.parent.mkdir(parents=True, exist_ok=True)

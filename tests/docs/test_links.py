@@ -102,3 +102,13 @@ def test_no_page_loads_from_another_host(pages: dict[str, Page]) -> None:
     assert len(loads) > 20
     assert [load for load in loads if not is_here(load) and not load.startswith("data:")] == []
     assert [name for name, page in pages.items() if "mermaid" in page.classes] == []
+
+
+def test_every_page_leads_back_to_the_playground(pages: dict[str, Page]) -> None:
+    """By its logo and by the first entry of its menu. The page of errors is served at any address."""
+    names = [name for name in pages if name.startswith("docs/") and name.endswith(".html") and "404" not in name]
+    assert len(names) > 300
+    for name in names:
+        home = "../" * name.count("/")
+        assert pages[name].links.count(home) >= 2, name
+        assert f"{home}rules/" in pages[name].links, name

@@ -1,6 +1,6 @@
 // Drives the page in a real browser: `node browser.mjs MODULES ADDRESS FOLDER`. Prints one JSON line for each scenario.
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 
 const [modules, address, folder] = process.argv.slice(2);
 const load = createRequire(`${modules}/`);
@@ -13,8 +13,9 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? 
 const desktop = await browser.newContext({ viewport: { width: 1280, height: 900 } });
 
 /** A page that has answered, and what it asked for and said on the way. */
-async function open(fragment = "", options = null) {
+async function open(fragment = "", options = null, without = null) {
   const page = await (options ? await browser.newContext(options) : desktop).newPage();
+  if (without) await page.context().route(without, (route) => route.abort());
   const seen = { requests: [], errors: [], dialogs: 0 };
   page.on("request", (request) => seen.requests.push(request.url()));
   page.on("console", (message) => message.type() === "error" && seen.errors.push(message.text()));
@@ -23,6 +24,19 @@ async function open(fragment = "", options = null) {
   await page.goto(`${address}/${fragment}`);
   await page.waitForSelector("body[data-answered]", { timeout: 60_000 });
   return { page, seen };
+}
+
+/** The memory of the largest process of this browser, in MB: the one with the page and its worker. */
+function weigh() {
+  const sizes = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((name) => {
+    try {
+      const isOurs = readFileSync(`/proc/${name}/cmdline`, "utf8").includes("--type=renderer");
+      return isOurs ? Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1] ?? 0) / 1000 : 0;
+    } catch {
+      return 0; // it has ended
+    }
+  });
+  return Math.max(...sizes);
 }
 
 const answered = (page) => page.evaluate(() => Number(document.body.dataset.answered));
@@ -64,6 +78,11 @@ const scenarios = {
     const verdict = Date.now() - begun;
     await page.screenshot({ path: `${folder}/desktop.png`, fullPage: true });
     return { verdict, wrong: await page.locator(".wrong:not(noscript *)").count(), items: await page.locator("[role=treeitem]").count(), status: await page.textContent("#status"), ...seen };
+  },
+  async slow() { // a browser that cannot start from the memory of the build
+    const { page } = await open("", {}, "**/python.gz");
+    await write(page, job("train"));
+    return { items: await page.locator("[role=treeitem]").count(), status: await page.textContent("#status") };
   },
   async typing() {
     const { page } = await open();
@@ -108,12 +127,13 @@ const scenarios = {
     const view = await page.textContent("#view");
     const elements = await page.evaluate(() => document.querySelectorAll("*").length);
     const heap = await page.evaluate(() => performance.memory.usedJSHeapSize / 1e6);
+    const memory = weigh();
     await paste(jobs.repeat(6));
     await page.waitForFunction(() => document.querySelector("#status").textContent.includes("too large"));
     const status = await page.textContent("#status");
     await paste(job("again")); // after the answer to the keystroke, the small text is checked
     await page.waitForFunction(() => document.querySelectorAll("[role=treeitem]").length === 3, null, { timeout: 120_000, polling: 200 });
-    return { told, blocked, elements, heap, more: view.match(/[\d,]+ more trees.*/)?.[0], status };
+    return { told, blocked, elements, heap, memory, more: view.match(/[\d,]+ more trees.*/)?.[0], status };
   },
   async finding() {
     const { page } = await open();
