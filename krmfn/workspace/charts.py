@@ -18,7 +18,7 @@ from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.workspace.deployers import Repository, list_applications, locate
 from krmfn.workspace.helm import Chart
 from krmfn.workspace.overlays import Overlay, list_entries
-from krmfn.workspace.trees import NotRendered, Tree, is_chart
+from krmfn.workspace.trees import CHARTS, NotRendered, Tree, is_chart
 
 _FLUX = "helm.toolkit.fluxcd.io"
 _ARGO = "argoproj.io"
@@ -173,7 +173,7 @@ def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tupl
         folder = posixpath.normpath(posixpath.join(overlay.folder, home, below, name))
         if not is_chart(tree, folder):
             hint = "krmfn fetches nothing. Keep the chart in the repository, or check the output of kustomize build."
-            yield name, NotRendered(f"inflates the Helm chart {name}, which is not in {folder}", hint)
+            yield name, NotRendered(f"inflates the Helm chart {name}, which is not in {folder}", hint, sort=CHARTS)
             continue
         given = as_text(each.get("valuesFile"))
         file = posixpath.normpath(posixpath.join(overlay.folder, given) if given else f"{folder}/values.yaml")

@@ -43,7 +43,6 @@ from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import (
     KUSTOMIZATIONS,
     SUFFIXES,
-    IsTemplate,
     Lacking,
     ManifestFile,
     NotRendered,
@@ -283,7 +282,9 @@ class Gathering:
         except NotRendered as reason:
             self._tell(
                 overlay.path,
-                IsTemplate(f"is a template ({reason})") if _is_template(overlay, step.key, reason) else reason,
+                NotRendered(f"is a template ({reason})", sort="templates")
+                if _is_template(overlay, step.key, reason)
+                else reason,
             )
             self.missing.add(step.key)
             used = [overlay.value.get("resources"), overlay.value.get("bases")]
@@ -393,10 +394,7 @@ class Gathering:
         self._allow(len(items))
         sources = find_sources(items, overlay.folder, self.sources)
         put_into(placing, items)
-        left_out = tuple(each.part for each in rendered.left_out)
-        if left_out:
-            hint = " ".join(dict.fromkeys(each.hint for each in rendered.left_out if each.hint))
-            self._tell(overlay.path, NotRendered(join(list(left_out)), hint), "checked without")
+        self._tell_parts(overlay.path, rendered.left_out)
         if rendered.brought and overlay.folder not in self._free:
             others = f" and {count(len(rendered.brought) - 1, 'other')}" if len(rendered.brought) > 1 else ""
             message = (
@@ -409,15 +407,25 @@ class Gathering:
                 configurations=rendered.configurations,
                 ran_in=rendered.ran_in,
                 templates=find_templates(items, overlay.folder, rendered.templates),
-                left_out=left_out,
+                left_out=tuple(each.part for each in rendered.left_out),
             )
         )
+
+    def _tell_parts(self, path: str, parts: Iterable[NotRendered]) -> None:
+        """What a kustomization is checked without. It is told of the one with the entry, however many build on that."""
+        causes: dict[tuple[FileRef, str], list[NotRendered]] = {}
+        for each in parts:
+            causes.setdefault((each.place or FileRef(path), each.sort), []).append(each)
+        for (place, sort), reasons in causes.items():
+            hint = " ".join(dict.fromkeys(each.hint for each in reasons if each.hint))
+            whole = NotRendered(join([each.part for each in reasons]), hint, place, sort=sort)
+            self._tell(path, whole, "checked without")
 
     def _tell(self, path: str, reason: NotRendered, start: str = "not checked: it") -> None:
         hint = {"hint": reason.hint} if reason.hint else {}
         place = reason.place or FileRef(path)
-        if isinstance(reason, IsTemplate) and self._severity == "warning":
-            self.problems.append(tell("skipped", f"{start} {reason}", place, sort="templates"))
+        if reason.sort and self._severity == "warning":
+            self.problems.append(tell("skipped", f"{start} {reason}", place, sort=reason.sort))
             return
         self.problems.append(tell("not-rendered", f"{start} {reason}", place, self._severity, **hint))
 

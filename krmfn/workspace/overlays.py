@@ -19,7 +19,7 @@ from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
 from krmfn.model.values import as_list, as_mapping
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.trees import KUSTOMIZATIONS, IsTemplate, LeftOut, NotRendered, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, NotRendered, Tree
 
 #: Lists of files and folders that become objects, and of those that become functions.
 USES = ("resources", "bases", "components")
@@ -33,6 +33,7 @@ CONFIG_GROUP = "krmfn.dev"
 #: Where kustomize finds what to run for an object of PLUGINS.
 _MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
 _FLUX = "kustomize.toolkit.fluxcd.io"
+_NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
 _HELM = ("helmCharts", "helmChartInflationGenerator")
 #: The fields of a kustomization (kustomize 5.8, api/types/kustomization.go). kustomize reads them in any case of
 #: letters. We read and write them by these names: any other one might mean one thing there and another here.
@@ -108,7 +109,7 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
     except Unreadable as error:
         place = FileRef(path, 0, error.line, error.column)
         if re.search(TEMPLATE, tree.read(path)):
-            raise IsTemplate("is a template", place=FileRef(path)) from None
+            raise NotRendered("is a template", place=FileRef(path), sort="templates") from None
         raise NotRendered(f"cannot be read: {error.message}", place=place) from None
     except (LeftOut, FileNotFoundError) as error:
         raise NotRendered(f"cannot be read: {error}") from None
@@ -120,8 +121,8 @@ def find_used(tree: Tree, folder: str) -> Overlay | None:
         return find_overlay(tree, folder)
     except NotRendered as reason:
         name = reason.place.path if reason.place else posixpath.normpath(folder)
-        raised = IsTemplate if isinstance(reason, IsTemplate) else NotRendered
-        raise raised(f"builds on {name.removeprefix(find_here() + os.sep)}, which {reason}", reason.hint) from None
+        built = f"builds on {name.removeprefix(find_here() + os.sep)}, which {reason}"
+        raise NotRendered(built, reason.hint, sort=reason.sort) from None
 
 
 def _read_fields(item: Item) -> dict[str, Any]:
@@ -269,6 +270,24 @@ def find_fetched(value: object) -> str:
         elif isinstance(each, str) and _FETCHED.match(each):
             return each
     return ""
+
+
+def refuse_charts(charts: str, sort: str = "") -> NotRendered:
+    """Why the charts of a kustomization, or of a function, are not rendered."""
+    hint = "With --allow-helm krmfn renders charts of the repository. Or check the output of kustomize and helm."
+    return NotRendered("inflates Helm charts", hint, part=charts, sort=sort)
+
+
+def refuse_address(entry: str, part: str = "") -> NotRendered:
+    """Why what is somewhere else is not used."""
+    return NotRendered(f"uses {entry}", _NOT_FETCHED, part=part, sort="remote files" if part else "")
+
+
+def refuse_fetching(value: object) -> None:
+    """Raises NotRendered for a value with the address of something else."""
+    fetched = find_fetched(value)
+    if fetched:
+        raise refuse_address(fetched)
 
 
 def find_charts(value: Mapping[str, Any]) -> str:

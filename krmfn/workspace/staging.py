@@ -40,6 +40,9 @@ from krmfn.workspace.overlays import (
     list_sources,
     read_function,
     read_objects,
+    refuse_address,
+    refuse_charts,
+    refuse_fetching,
     spell_json,
     with_components,
     with_program,
@@ -47,11 +50,10 @@ from krmfn.workspace.overlays import (
 )
 from krmfn.workspace.plain import list_resources
 from krmfn.workspace.processes import find_program
-from krmfn.workspace.trees import KUSTOMIZATIONS, MISSING, Lacking, LeftOut, NotRendered, Tree
+from krmfn.workspace.trees import CHARTS, KUSTOMIZATIONS, MISSING, Lacking, LeftOut, NotRendered, Tree
 
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
-_NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
 #: What kustomize 5.8 writes to what helm rendered, so that its own namespace is not put on it.
 _INFLATED = "internal.config.kubernetes.io/helm-generated"
 #: A word that is in no file, in the names of files that only the copy has; the same in the copies of all states.
@@ -102,6 +104,7 @@ class Stage:
         self._kustomizations: dict[str, dict[str, Any]] = {}  # by folder of the copy
         self._builds: dict[str, int] = {}  # how often kustomize builds something for a folder of the copy
         self._number = 0
+        self._first = ""  # the kustomization that builds on all others
 
     @property
     def files(self) -> list[str]:
@@ -168,6 +171,7 @@ class Stage:
         if depth > DEEPEST:
             raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
         overlay = with_components(overlay, components)
+        self._first = self._first or overlay.path
         self._note(overlay.path)
         self._builds[place] = 1
         self._kustomizations[place] = self._spell(overlay, place, top, depth)
@@ -188,8 +192,8 @@ class Stage:
         self.makes_secrets |= "secretGenerator" in value
         for field in GENERATORS:
             if self._partly and isinstance(value.get(field), list):
-                value[field] = list(map(self._leave_files_out, value[field]))
-        _refuse_fetching({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)})
+                value[field] = [self._leave_files_out(each, overlay) for each in value[field]]
+        refuse_fetching({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)})
         for field in USES:
             if field in value:
                 uses = (self._use(overlay, field, entry, place, depth) for entry in list_entries(value, field))
@@ -206,7 +210,8 @@ class Stage:
             if self._misses(name, overlay.folder, told or "a secret file"):
                 reason = f"uses {told}" if told else "creates a Secret from a file"
                 part = f"{told or 'a file of a Secret'}, {MISSING}"
-                self._leave_out(NotRendered(f"{reason}, {MISSING}", part=part))
+                sort = self.tree.find_sort(posixpath.join(overlay.folder, name))
+                self._leave_out(NotRendered(f"{reason}, {MISSING}", part=part, sort=sort), overlay)
                 self._emptied.append(self.place(posixpath.join(overlay.folder, name)))
                 self._write(self._emptied[-1], b"")  # only its ConfigMap is another
         named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
@@ -220,11 +225,13 @@ class Stage:
     def _inflate(self, overlay: Overlay, place: str, charts: str) -> list[str]:
         """The files of what the charts of a kustomization render, as kustomize marks it. What is not rendered is left
         out."""
-        if self._helm is None or overlay.value.get("helmChartInflationGenerator"):
-            self._leave_out(_refuse_charts(charts))
-            return []
         from krmfn.workspace.charts import read_inflated  # few kustomizations have charts
 
+        if self._helm is None or overlay.value.get("helmChartInflationGenerator"):
+            found = [chart for _, chart in read_inflated(self.tree, overlay, self._namespace)]
+            is_here = any(not isinstance(chart, NotRendered) for chart in found)
+            self._leave_out(refuse_charts(charts, "" if is_here else CHARTS), overlay)
+            return []
         names = []
         for name, chart in read_inflated(self.tree, overlay, self._namespace):
             try:
@@ -232,7 +239,8 @@ class Stage:
                     raise chart
                 texts = inflate(self.tree, chart, self._helm, self._root)
             except NotRendered as reason:
-                self._leave_out(NotRendered(str(reason), reason.hint, reason.place, f"the Helm chart {name}"))
+                part = f"the Helm chart {name}"
+                self._leave_out(NotRendered(str(reason), reason.hint, reason.place, part, reason.sort), overlay)
                 continue
             for path, text in texts:
                 objects = read_objects(text, path)
@@ -247,16 +255,20 @@ class Stage:
                 self._write(file, b"\n---\n".join(map(spell_json, objects)))
         return names
 
-    def _leave_out(self, reason: NotRendered) -> None:
-        """Does without a part that cannot be had. Raises `reason` where that would change what the others are."""
+    def _leave_out(self, reason: NotRendered, overlay: Overlay) -> None:
+        """Does without a part of a kustomization that cannot be had. Raises `reason` where that would change what the
+        others are."""
         if not (self._partly and reason.part):
             raise reason
-        if reason.part not in (each.part for each in self.left_out):
+        if self._first != overlay.path:
+            reason.place = reason.place or FileRef(os.path.relpath(overlay.path, self._here))
+        if (reason.part, reason.place) not in ((each.part, each.place) for each in self.left_out):
             self.left_out.append(reason)
 
     def _use(self, overlay: Overlay, field: str, entry: str, place: str, depth: int) -> str:
         """What to write for an entry, empty for one that is left out."""
         path, kind = follow(self.tree, overlay.folder, entry)
+        part = "" if field == "components" else entry  # a component may change what others list
         if kind == "folder":
             below = self.add(path, depth=depth + 1)
             self._builds[place] += self._builds[below]
@@ -268,28 +280,32 @@ class Stage:
                 return brought
             raise NotRendered(f"uses {entry}, which is not below its folder: kustomize refuses that")
         if is_remote(entry):
-            # A component may change what others list.
-            self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part="" if field == "components" else entry))
+            self._leave_out(refuse_address(entry, part), overlay)
             return ""
         if not path:
             raise NotRendered("has a text of several lines where a path is expected")
-        self._find(entry, overlay.folder)
+        try:
+            self._find(entry, overlay.folder, part)
+        except Lacking as lacking:
+            self._leave_out(lacking, overlay)
+            return ""
         raise Lacking(entry)
 
-    def _leave_files_out(self, generator: object) -> object:
+    def _leave_files_out(self, generator: object, overlay: Overlay) -> object:
         """What makes a ConfigMap or Secret, without the files that kustomize would fetch."""
         if not isinstance(generator, dict):
             return generator
         files = list_entries(generator, "files")
         for entry in filter(find_fetched, files):
             address = entry[entry.lower().index("http") :]
-            self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=address))
+            self._leave_out(refuse_address(entry, address), overlay)
         return {**generator, "files": [each for each in files if not find_fetched(each)]} if files else generator
 
-    def _find(self, entry: str, folder: str) -> None:
+    def _find(self, entry: str, folder: str, part: str = "") -> None:
         """Raises NotRendered for a path that is not in the tree."""
         if self._misses(entry, folder, entry):
-            raise Lacking(entry)
+            sort = self.tree.find_sort(posixpath.join(folder, entry)) if part else ""
+            raise Lacking(entry, f"{part}, {MISSING}" if sort else "", sort)
 
     def _misses(self, entry: str, folder: str, told: str) -> bool:
         """Whether nothing is where a path leads. Raises NotRendered, which names it as `told`, where it leads away."""
@@ -316,7 +332,7 @@ class Stage:
                 except NotRendered as reason:
                     if field != "generators":
                         raise
-                    self._leave_out(reason)
+                    self._leave_out(reason, overlay)
                     continue
                 self._number += 1
                 name = f"krmfn-{_WORD}-{self._number}.json"
@@ -340,20 +356,20 @@ class Stage:
         elif "\n" in entry or "{" in entry:
             yield from read_objects(entry.encode(), overlay.path)
         elif is_remote(entry):
-            self._leave_out(NotRendered(f"uses {entry}", _NOT_FETCHED, part=entry if field == "generators" else ""))
+            self._leave_out(refuse_address(entry, entry if field == "generators" else ""), overlay)
         else:
             raise Lacking(entry)
 
     def _permit(self, overlay: Overlay, value: dict[str, Any]) -> dict[str, Any]:
         """The configuration, changed so that what is run for it is ours or allowed. Raises NotRendered."""
         if charts := find_charts(value):
-            raise _refuse_charts(charts)
+            raise refuse_charts(charts)
         function = read_function(value)
         if self._free:
             value = self._bring_named(value, overlay)
         self._copy_named(value, overlay)
         if function is None:
-            _refuse_fetching(value)
+            refuse_fetching(value)
             self.makes_secrets |= value.get("kind") == "SecretGenerator"
             return value
         self.runs = True
@@ -476,14 +492,3 @@ def _find_target(patch: Mapping[str, Any]) -> dict[str, str]:
     named = {"group": group, "version": version, "kind": as_text(patch.get("kind"))}
     named |= {key: as_text(metadata.get(key)) for key in ("name", "namespace")}
     return {key: re.escape(text) for key, text in named.items() if text}
-
-
-def _refuse_charts(charts: str) -> NotRendered:
-    hint = "With --allow-helm krmfn renders charts of the repository. Or check the output of kustomize and helm."
-    return NotRendered("inflates Helm charts", hint, part=charts)
-
-
-def _refuse_fetching(value: object) -> None:
-    fetched = find_fetched(value)
-    if fetched:
-        raise NotRendered(f"uses {fetched}", _NOT_FETCHED)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from krmfn.model.patterns import Pattern, find_match, read_patterns
+from krmfn.model.patterns import Pattern, find_match, is_inside, read_patterns
 
 if TYPE_CHECKING:
     from krmfn.krm.results import FileRef
@@ -86,29 +86,33 @@ class LeftOut(Exception):
 
 class NotRendered(Exception):
     """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where. `part`
-    is what only adds objects: without it the rest can be rendered."""
+    is what only adds objects: without it the rest can be rendered. `sort` is how it is counted where no file
+    of the repository is left unchecked by it."""
 
-    def __init__(self, reason: str, hint: str = "", place: FileRef | None = None, part: str = "") -> None:
+    def __init__(
+        self, reason: str, hint: str = "", place: FileRef | None = None, part: str = "", sort: str = ""
+    ) -> None:
         """`reason` follows the name of the kustomization."""
         super().__init__(reason)
         self.hint = hint
         self.place = place
         self.part = part
-
-
-class IsTemplate(NotRendered):
-    """A kustomization that another program fills in before kustomize reads it."""
+        self.sort = sort
 
 
 class Lacking(NotRendered):
     """A kustomization with an `entry` that leads to nothing."""
 
-    def __init__(self, entry: str) -> None:
+    def __init__(self, entry: str, part: str = "", sort: str = "") -> None:
         """`entry` as it is written there."""
-        super().__init__(f"uses {entry}, {MISSING}")
+        super().__init__(f"uses {entry}, {MISSING}", part=part, sort=sort)
         self.entry = entry
 
 
+#: How charts are counted that are not rendered.
+CHARTS = "Helm charts"
+#: How it is counted that a file is not there because the repository is not to have it.
+_UNTRACKED = "files that git ignores"
 #: The files with patterns of what is passed over.
 _IGNORES = (".gitignore", ".krmfnignore")
 
@@ -193,7 +197,7 @@ class Tree:
             is_chart = {*entries} >= _MARKS_OF_CHART
             if is_chart:
                 reason = "is a Helm chart: helm template shows what it would be"
-                self.left_out.append(LeftOut(_join(here, CHART), reason, sort="Helm charts"))
+                self.left_out.append(LeftOut(_join(here, CHART), reason, sort=CHARTS))
             for name, kind in entries:
                 path = _join(here, name)
                 is_looked_at = kind in ("folder", SUBMODULE) or name.endswith(SUFFIXES)
@@ -224,6 +228,14 @@ class Tree:
                 yield _join(_join(folder, name), "crds")
             if ("charts", "folder") in inside:
                 yield from self._list_definitions(_join(_join(folder, name), "charts"))
+
+    def find_sort(self, path: str) -> str:
+        """How it is counted that nothing is at a path: empty, unless the repository says that git ignores it."""
+        folder = os.path.dirname(path) or "."
+        while self.kind(folder) != "folder" and folder not in (".", "/", ""):
+            folder = os.path.dirname(folder) or "."
+        patterns = [*self._find_patterns(folder), *self._read_patterns(folder, _IGNORES)]
+        return _UNTRACKED if is_inside(patterns, os.path.normpath(path)) else ""
 
     def _find_patterns(self, folder: str) -> list[Pattern]:
         """The patterns of the folders above one, as far as the top."""

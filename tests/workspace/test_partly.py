@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import posixpath
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,7 +34,7 @@ PARTS = {
         "the Helm chart loki",
     ),
     "base": (f"resources: [job.yaml, '{BASE}']\n", BASE),
-    "both": (f"resources: [job.yaml, '{BASE}']\n" + CHART, f"the Helm chart loki and {BASE}"),
+    "both": (f"resources: [job.yaml, '{BASE}']\n" + CHART, f"the Helm chart loki + {BASE}"),
     "below": ("resources: [job.yaml, below]\n", "the Helm chart loki"),
     "in a component": ("resources: [job.yaml]\ncomponents: [part]\n", "the Helm chart loki"),
     "generator": ("resources: [job.yaml]\ngenerators: [decrypt.yaml]\n", "what the program ./decrypt generates"),
@@ -49,6 +52,13 @@ PARTS = {
         "a file of a Secret, which does not exist",
     ),
     "plugin": ("resources: [job.yaml]\ngenerators: [plugin.yaml]\n", "what the Sops generates"),
+}
+
+
+#: How they are counted; the others are warnings, because somebody can mend them or see to what is run.
+COUNTED = {
+    **dict.fromkeys(("chart", "chart of old", "below", "in a component"), "Helm charts"),
+    **dict.fromkeys(("base", "remote generator", "remote file"), "remote files"),
 }
 
 
@@ -74,18 +84,60 @@ def test_the_rest_is_checked(part: str, folder: Path, capsys: pytest.CaptureFixt
     fill(folder, "namePrefix: a-\n" + text)
     found = find_worlds(["app"], Rendering())
     assert "Job a-train" in names(found)["."]
-    code, out, _ = run(capsys, "validate", "--fail-on", "warning", "--select", "not-rendered", "app")
-    assert (code, out.count("[not-rendered]")) == (0, 1)
-    assert f"app/kustomization.yaml: warning: checked without {name} [not-rendered]" in out
+    assert run(capsys, "validate", "--fail-on", "warning", "--select", "not-rendered", "app")[0] == 0
+    out = run(capsys, "validate", "-o", "json", "app")[1]
+    told = [each for each in json.loads(out)["results"] if each["message"].startswith("checked without")]
+    place = {"below": "app/below", "in a component": "app/part"}.get(part, "app") + "/kustomization.yaml"
+    assert {each["file"]["path"] for each in told} == {place}
+    assert {each["message"].removeprefix("checked without ") for each in told} == {*name.split(" + ")}
+    sorts = {each["tags"].get("sort", "") for each in told}
+    assert sorts == ({COUNTED.get(part, "")} if part != "both" else {"Helm charts", "remote files"})
+    rule = ("info", "skipped") if all(sorts) else ("warning", "not-rendered")
+    assert {(each["severity"], each["tags"]["rule"]) for each in told} == {rule}
     code, out, _ = run(capsys, "validate", "--require-render", "app")
     assert code == 2
     assert "error: not checked: it" in out
 
 
+def test_a_part_that_several_build_on_is_told_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the kustomization that has the entry, and with every shard, so that reports can be merged."""
+    lists = "resources: [../base]\nnamePrefix: {}-\n"
+    overlays = {f"{name}/kustomization.yaml": lists.format(name) for name in "abcd"}
+    base = "resources: [job.yaml]\nconfigMapGenerator: [{name: a, envs: [no.env]}]\n"
+    write(folder, {**overlays, "base/kustomization.yaml": base, "base/job.yaml": JOB})
+    out = run(capsys, "validate", "--select", "not-rendered", ".")[1]
+    assert out.count("checked without") == 1
+    assert "base/kustomization.yaml: warning: checked without no.env, which does not exist [not-rendered]" in out
+
+
+def test_a_part_is_missing_only_where_git_does_not_ignore_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The oracle is git check-ignore."""
+    write(folder, {".gitignore": "env/\n*.secret.yaml\n!kept.secret.yaml\n", "app/deep/.gitignore": "/local.yaml\n"})
+    names = ["env/a.yaml", "a.secret.yaml", "kept.secret.yaml", "local.yaml", "deep/local.yaml", "deep/a/local.yaml"]
+    names += ["deep/env/b.yaml", "../env/c.yaml"]
+    paths = [posixpath.normpath(f"app/{name}") for name in names]
+    git = subprocess.run(
+        ["git", "check-ignore", "--no-index", *paths], cwd=folder, capture_output=True, text=True, check=False
+    )
+    ignored = git.stdout.split()
+    assert 0 < len(ignored) < len(paths)
+    for name, path in zip(names, paths, strict=True):
+        write(folder, {"app/kustomization.yaml": f"resources: [job.yaml, {name}]\n", "app/job.yaml": JOB})
+        (folder / "app/deep").mkdir(exist_ok=True)
+        (told,) = [
+            (each["tags"].get("sort", ""), each["message"])
+            for each in json.loads(run(capsys, "validate", "-o", "json", ".")[1])["results"]
+            if "does not exist" in each["message"]
+        ]
+        start = "checked without" if path in ignored else "not checked: it uses"
+        assert told == ("files that git ignores" if path in ignored else "", f"{start} {name}, which does not exist")
+
+
 @pytest.mark.parametrize("text", [CHART, f"resources: ['{BASE}']\n"], ids=["chart", "base"])
 def test_nothing_is_left(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, {"app/kustomization.yaml": "namePrefix: a-\n" + text})
-    assert "warning: not checked: it " in run(capsys, "validate", "app")[1]
+    assert re.search(r"; not checked: (Helm charts|remote files) \(1\)", run(capsys, "validate", "app")[2])
+    assert "error: not checked: it " in run(capsys, "validate", "--require-render", "app")[1]
 
 
 @pytest.mark.parametrize(
