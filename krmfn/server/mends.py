@@ -89,7 +89,7 @@ def find_advice(parent: Type, word: str) -> str:
 def _read_row(parent: Type, word: str) -> list[str]:
     """What the dialects say of a field of a type."""
     rows: Mapping[str, Any] = schemastore.load("kubernetes/dialects.json").get(parent.go.rpartition(".")[2], {})
-    row = rows.get(word, [])
+    row = rows.get(word, rows.get(word[:1].lower() + word[1:], []))
     return row if isinstance(row, list) else ["#" if row is None else row]
 
 
@@ -268,8 +268,9 @@ class _Reshaper:
             return self._fit_fields(of, value)
         if value is True:
             return {}
-        if isinstance(value, str) and value.lower() in of.union:
-            return {value.lower(): {}}
+        if isinstance(value, str) and of.union:
+            member = next((each for each in (value.lower(), *_read_row(of, value)) if each in of.union), "")
+            return {member: {}} if member else value
         if isinstance(value, str) and "apiGroup" in of.fields and (found := _read_reference(value)):
             return found
         own = [*of.fields] if len(of.fields) == 1 else _read_row(of, "")
@@ -306,6 +307,9 @@ def _fit_scalar(of: Type, value: Any) -> Any:
         if isinstance(value, dict) and isinstance(value.get("name"), str) and value.keys() <= _IMPLIED:
             return value["name"]
         return str(value).lower() if isinstance(value, bool) else str(value) if type(value) is int else value
+    if of.kind in ("int32", "int64") and isinstance(value, dict) and len(value) == 1:
+        [inner] = value.values()
+        value = inner if type(inner) is int else value
     if of.kind in ("int32", "int64") and isinstance(value, str):
         number = parse_int(value.strip())
         return value if number is None else number

@@ -53,10 +53,10 @@ def _other_spelling(value: Any, cause: Cause, secret: bool) -> str:
             value = value[part]
         except (TypeError, KeyError, IndexError):
             return ""
+    if isinstance(value, bool | int) and cause.message.endswith(" of type string"):
+        return "Write it in quotes." if secret else f'Write it in quotes: "{str(value).lower()}".'
     if secret:
         return ""
-    if isinstance(value, bool | int) and cause.message.endswith(" of type string"):
-        return f'Write it in quotes: "{str(value).lower()}".'
     if isinstance(value, float) and value == int(value):
         return f"Write it as an integer: {int(value)}."
     if parse_int(value) is not None:

@@ -64,7 +64,12 @@ def tell_missing(item: Item, release: str) -> Iterator[Finding]:
     hint = f"Kubernetes {release} has no such kind."
     if similar:
         hint = f"Kubernetes {release} has {similar} as {' or '.join(versions)}."
-    yield find_no_match(item, hint, "apiVersion" if similar == item.kind else "kind")
+    is_kind = similar == item.kind
+    told = find_no_match(item, hint, "apiVersion" if is_kind else "kind")
+    if item.kind.lower() in (similar.lower(), f"{similar.lower()}s") and (is_kind or item.api_version in versions):
+        [proposed] = versions if is_kind and len(versions) == 1 else [similar]
+        told = told._replace(proposed=proposed) if proposed != item.kind else told
+    yield told
 
 
 def tell_switched_off(item: Item, release: str) -> Finding:

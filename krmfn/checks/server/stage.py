@@ -172,7 +172,18 @@ class Judge:
             yield finding._replace(proposed=meant)
         else:
             yield finding._replace(mend=(EditStep(("apiVersion",), meant), EditStep(("kind",), kind.name)))
-        value = {**item.value, "apiVersion": meant, "kind": kind.name}
+        yield from self._tell_meant(kind, item, {**item.value, "apiVersion": meant, "kind": kind.name})
+
+    def _findings_as_meant(self, item: Item, told: Finding) -> Iterator[Finding]:
+        """The rest of an object whose kind or version has one sure mend."""
+        if told.proposed is not ABSENT:
+            value = {**item.value, str(told.path[0]): told.proposed}
+            group, _, version = value["apiVersion"].rpartition("/")
+            gates = assume_gates(self.settings.feature_gates, self.settings.release, ())
+            if kind := find_kind(group, value["kind"], self.release, gates, version):
+                yield from self._tell_meant(kind, item, value)
+
+    def _tell_meant(self, kind: Kind, item: Item, value: Any) -> Iterator[Finding]:
         yield from self._tell_causes(kind, item, value, guard(self._answer, kind, value, item, None), None)
 
     def _tell_causes(
@@ -228,7 +239,9 @@ class Judge:
             return
         standing = find_standing(item.api_version, item.kind, self.release)
         if standing == "missing":
-            yield from tell_missing(item, self.release)
+            for told in tell_missing(item, self.release):
+                yield told
+                yield from self._findings_as_meant(item, told)
         elif standing == "off":
             yield tell_switched_off(item, self.release)
         root = None if standing == "foreign" else find_shape(item.api_version, item.kind, self.release)
