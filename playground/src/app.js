@@ -1,7 +1,7 @@
 // The page: files on the left, what krmfn makes of them on the right, findings below. Knows the page, not krmfn.
 import { makeEditor } from "./editor.js";
 import { pack, unpack } from "./share.js";
-import { drawTrees, element, joinTree } from "./tree.js";
+import { drawTrees, element, joinTree, spell } from "./tree.js";
 
 const $ = (id) => document.getElementById(id);
 const TABS = { tree: "Tree", generated: "Generated", fit: "Fit", diff: "Compare" };
@@ -41,7 +41,8 @@ worker.onmessage = ({ data }) => {
   if (isTooLarge()) return; // which is what the page says already
   if (changed) check();
   if (data.error) {
-    $("status").textContent = `krmfn could not run: ${data.error}`;
+    showAnswer({ findings: { out: "{}", err: "" } }); // what was found is about another text
+    $("status").textContent = `krmfn could not run: ${data.error.trim().split("\n").pop()}`;
     return;
   }
   showAnswer(data.told);
@@ -117,9 +118,9 @@ function listFindings(results, wrong) {
     const where = [ref.kind, ref.name].filter(Boolean).join(" ") || fileOf(result);
     button.append(
       element("b", { textContent: result.severity }),
-      ` ${[where, result.field?.path].filter(Boolean).join(" ")}: ${result.message} [${result.tags?.rule ?? ""}]`,
+      spell(` ${[where, result.field?.path].filter(Boolean).join(" ")}: ${result.message} [${result.tags?.rule ?? ""}]`),
     );
-    if (result.tags?.hint) button.append(element("small", { textContent: result.tags.hint }));
+    if (result.tags?.hint) button.append(element("small", { textContent: spell(result.tags.hint) }));
     button.onclick = () => {
       if (state.files[fileOf(result)] !== undefined) openFile(fileOf(result));
       editor.go(result.file?.line, result.file?.column);

@@ -84,5 +84,5 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = folder.joinpath(*[part for part in name.split("/") if part not in ("", ".", "..")])
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))  # which krmfn refuses, as it does in any file
     os.chdir(NEW)

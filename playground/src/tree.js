@@ -14,9 +14,9 @@ function drawNode(node, level, waits = false) {
   const looks = ["node", node.shape, node.neverStarts ? "never" : "", waits ? "waits" : ""].filter(Boolean).join(" ");
   const box = element("div", { role: "treeitem", "aria-level": String(level), tabIndex: -1, className: looks });
   const title = element("strong");
-  title.append(element("em", { textContent: kind }), ` ${name.join(" ")}`);
+  title.append(element("em", { textContent: spell(kind) }), ` ${spell(name.join(" "))}`);
   box.style.setProperty("--level", level - 1);
-  box.append(title, " ", element("span", { textContent: node.words ?? "" }));
+  box.append(title, " ", element("span", { textContent: spell(node.words ?? "") }));
   if (node.shape === "pods") box.append(dots(node.pods ?? 0));
   const below = (node.below ?? []).map((each) => drawNode(each, level + 1, waits || node.neverStarts));
   for (let at = 1; at < below.length; at += 1) below[at][0].dataset.after = String(below[at - 1].length - 1);
@@ -49,6 +49,11 @@ function walk(event) {
   items[at].tabIndex = -1;
   items[to].tabIndex = 0;
   items[to].focus();
+}
+
+/** A text in which characters that nobody sees, or that turn the direction of others, are seen as escapes. */
+export function spell(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (found) => `\\u${found.codePointAt(0).toString(16).padStart(4, "0")}`);
 }
 
 export function element(name, properties = {}) {

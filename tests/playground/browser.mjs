@@ -54,6 +54,17 @@ async function write(page, text) {
   await next(page, before);
 }
 
+/** Pastes a text in the place of all that is in the editor, without waiting for the answer. */
+async function pasteInto(page, text) {
+  await page.locator("#editor .cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.evaluate((given) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", given);
+    document.querySelector("#editor .cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
+}
+
 const job = (name, more = "") => `apiVersion: batch/v1
 kind: Job
 metadata:
@@ -99,15 +110,6 @@ const scenarios = {
   },
   async large() {
     const { page } = await open();
-    const paste = async (text, place = "#editor") => {
-      await page.locator(`${place} .cm-content`).click();
-      await page.keyboard.press("Control+a");
-      await page.evaluate(([given, where]) => {
-        const clipboardData = new DataTransfer();
-        clipboardData.setData("text/plain", given);
-        document.querySelector(`${where} .cm-content`).dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-      }, [text, place]);
-    };
     await page.evaluate(() => { // the longest time in which the page did nothing else
       let last = performance.now();
       window.longest = 0;
@@ -116,7 +118,7 @@ const scenarios = {
     });
     const before = await answered(page);
     const jobs = Array.from({ length: 3000 }, (_, number) => job(`train-${number}`)).join("---\n");
-    await paste(jobs);
+    await pasteInto(page, jobs);
     await page.waitForFunction(() => document.querySelector("#status").textContent === "Checking…");
     await page.waitForFunction((last) => Number(document.body.dataset.answered) > last, before, { timeout: 180_000, polling: 200 });
     const told = await page.textContent("#status");
@@ -128,10 +130,10 @@ const scenarios = {
     const elements = await page.evaluate(() => document.querySelectorAll("*").length);
     const heap = await page.evaluate(() => performance.memory.usedJSHeapSize / 1e6);
     const memory = weigh();
-    await paste(jobs.repeat(6));
+    await pasteInto(page, jobs.repeat(6));
     await page.waitForFunction(() => document.querySelector("#status").textContent.includes("too large"));
     const status = await page.textContent("#status");
-    await paste(job("again")); // after the answer to the keystroke, the small text is checked
+    await pasteInto(page, job("again")); // after the answer to the keystroke, the small text is checked
     await page.waitForFunction(() => document.querySelectorAll("[role=treeitem]").length === 3, null, { timeout: 120_000, polling: 200 });
     return { told, blocked, elements, heap, memory, more: view.match(/[\d,]+ more trees.*/)?.[0], status };
   },
@@ -313,9 +315,15 @@ const scenarios = {
     }
     const hacked = await page.evaluate(() => window.hacked ?? null);
     const images = await page.locator("#view img, #findings img").count();
+    await write(page, job('"a\u202eb\u200b"'));
+    const hidden = await page.evaluate(() => [...document.querySelectorAll("#view, #findings")].map((each) => each.textContent).join(""));
+    const before = await answered(page);
+    await pasteInto(page, job('"a\ud800"')); // half of a character, which no file in UTF-8 can have
+    await next(page, before);
+    const half = await page.textContent("#findings");
     await write(page, "a: &a [x, x]\n".concat(..."bcdefghijklmnop".split("").map((key, at) => `${key}: &${key} [${Array(9).fill(`*${"abcdefghijklmno"[at]}`)}]\n`)));
     await write(page, job("again"));
-    return { hacked, images, wrong: await page.locator(".wrong:not(noscript *)").count(), status: await page.textContent("#status"), ...seen };
+    return { hacked, images, hidden, half, wrong: await page.locator(".wrong:not(noscript *)").count(), status: await page.textContent("#status"), ...seen };
   },
 };
 

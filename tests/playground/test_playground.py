@@ -207,6 +207,9 @@ def test_a_manifest_cannot_run_script(address: str, seen: Seen) -> None:
     assert all(request.startswith((address, "data:", f"blob:{address}")) for request in told["requests"])
     assert "0 errors" in told["status"]  # it still answers
     assert told["wrong"] == 0
+    assert re.search("[\u200b-\u200f\u202a-\u202e]", told["hidden"]) is None
+    assert "a\\u202eb\\u200b" in told["hidden"]
+    assert "unreadable" in told["half"]
 
 
 def test_links_of_the_page_lead_to_pages_of_the_documentation() -> None:
