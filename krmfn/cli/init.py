@@ -74,14 +74,22 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
     changes = [change for change in planned if change.old != change.new]
     reading = {**_READING, **options}
     places = [each.folder for each in above] if options["move"] else [folder]
+    refused = []
     if options["all"] or options["annotate"]:
-        changes += annotate(places, choose(list_offers(places, reading), options), reading)
+        offers = list_offers(places, reading)
+        words = choose(offers, options)
+        changes += annotate(places, words, reading)
+        refused = [offer for offer in offers if offer.word in words and not offer.gives]
     if options["diff"]:
         streams.write(channels.lines(spell_diff(changes)))
         return 0
     replace(changes)
     if not options["quiet"]:
         tell_changes([*planned, *(change for change in changes if change not in planned)], os.path.normpath)
+    for offer in refused:
+        streams.say(
+            f"{offer.word} has the annotation now, and gets no group as it is: {'; '.join(offer.candidate.notes)}"
+        )
     for place in places if function else ():
         try:
             _lead_on(place, reading)

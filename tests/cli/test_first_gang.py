@@ -77,6 +77,16 @@ def test_init_says_what_could_be_a_gang_and_what_is_in_the_way(repository: Path,
     assert (repository / "base/job.yaml").read_text() == JOB
 
 
+def test_init_says_why_an_annotation_alone_makes_no_gang(repository: Path, krmfn: Call) -> None:
+    require_kustomize()
+    done = krmfn("init", "base", "--annotate", "raycluster/ray")
+    assert (
+        "krmfn: raycluster/ray has the annotation now, and gets no group as it is: the cluster autoscales" in done.err
+    )
+    assert "add the annotations krmfn.dev/autoscaling: MinReplicas" in done.err
+    assert "job/train has the annotation" not in krmfn("init", "base", "--annotate", "job/train").err
+
+
 @pytest.mark.parametrize("wanted", [["--all"], ["--annotate", "Job/train"]])
 def test_init_ends_with_the_tree_of_the_next_build(repository: Path, krmfn: Call, wanted: list[str]) -> None:
     require_kustomize()
