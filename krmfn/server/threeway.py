@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from krmfn.model.values import group_by
 from krmfn.server.ownership import field_of
 from krmfn.server.schema import Field, Type
 
@@ -60,16 +61,10 @@ def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: 
     if not stored and all(one in new for one in old):
         return new
 
-    def group(items: list[Any]) -> dict[str, list[Any]]:
-        out: dict[str, list[Any]] = {}
-        for one in items:
-            out.setdefault(identify(one), []).append(one)
-        return out
-
     def identify(one: Any) -> str:
         return repr(one.get(field.patch_key)) if isinstance(one, dict) else repr(one)
 
-    wanted, was, held = group(new), group(old), group(stored)
+    wanted, was, held = (group_by(identify, items) for items in (new, old, stored))
     out = dict(held)
     for key, mine in wanted.items():
         before, there = was.get(key, []), held.get(key, [])

@@ -18,6 +18,7 @@ from krmfn.krm.paths import walk_values
 from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
 from krmfn.model.values import as_list, as_mapping
+from krmfn.releases import schemastore
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, NotRendered, Tree
 
@@ -35,37 +36,10 @@ _MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
 _FLUX = "kustomize.toolkit.fluxcd.io"
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
 _HELM = ("helmCharts", "helmChartInflationGenerator")
-#: The fields of a kustomization (kustomize 5.8, api/types/kustomization.go). kustomize reads them in any case of
-#: letters. We read and write them by these names: any other one might mean one thing there and another here.
+#: We read and write the fields of a kustomization by the names of the table, which kustomize reads in any case of
+#: letters: any other one might mean one thing there and another here.
 _TEXTS = (*USES, *PLUGINS, "configurations", "crds", "buildMetadata")
-_FIELDS = {
-    *("apiVersion", "kind", "metadata", "openapi", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels"),
-    *("commonAnnotations", "patchesStrategicMerge", "patchesJson6902", "patches", "images", "imageTags"),
-    *("replacements", "replicas", "vars", "sortOptions", "configMapGenerator", "secretGenerator", "generatorOptions"),
-    *("helmGlobals", *_HELM, *_TEXTS),
-}
-_NAMES = {field.casefold(): field for field in _FIELDS}
-#: What is built into kustomize for PLUGINS. For any other kind it looks for a program of that name.
-_BUILT_IN = {
-    *("AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "IAMPolicyGenerator", "ImageTagTransformer"),
-    *("LabelTransformer", "NamespaceTransformer", "PatchJson6902Transformer", "PatchStrategicMergeTransformer"),
-    *("PatchTransformer", "PrefixSuffixTransformer", "PrefixTransformer", "ReplacementTransformer"),
-    *("ReplicaCountTransformer", "SecretGenerator", "SuffixTransformer", "ValueAddTransformer"),
-}
-#: Fields whose texts kustomize never takes for a path, in small letters.
-WORDS = {
-    "annotations",
-    "commonannotations",
-    "labels",
-    "commonlabels",
-    "pairs",
-    "literals",
-    "metadata",
-    "options",
-    "sourcevalue",
-}
-
-
+_TABLE = "kustomize.json"
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 _FETCHED = re.compile(r"([^\n=]*=)?\s*https?:", re.IGNORECASE)
 
@@ -126,11 +100,11 @@ def find_used(tree: Tree, folder: str) -> Overlay | None:
 
 
 def _read_fields(item: Item) -> dict[str, Any]:
-    """The fields of a kustomization by the names of _FIELDS. Raises NotRendered where kustomize would read it
+    """The fields of a kustomization by the names of the table. Raises NotRendered where kustomize would read it
     differently, or not at all."""
     found: dict[str, Any] = {}
     for field, value in item.value.items():
-        name = _NAMES.get(str(field).casefold())
+        name = schemastore.load(_TABLE)["fields"].get(str(field).casefold())
         if name is None:
             raise NotRendered(f"has an unknown field, {field}", place=item.locate((field,)))
         if name in found:
@@ -258,13 +232,18 @@ def is_remote(entry: str) -> bool:
     )
 
 
+def is_words(field: object) -> bool:
+    """Whether kustomize never takes the texts below a field for paths."""
+    return str(field).casefold() in schemastore.load(_TABLE)["words"]
+
+
 def find_fetched(value: object) -> str:
     """A text in a kustomization or an object of PLUGINS that kustomize would fetch as a file, empty for none."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):
-            waiting += [child for key, child in each.items() if str(key).casefold() not in WORDS]
+            waiting += [child for key, child in each.items() if not is_words(key)]
         elif isinstance(each, list):
             waiting += each
         elif isinstance(each, str) and _FETCHED.match(each):
@@ -317,7 +296,7 @@ def read_function(value: Mapping[str, Any]) -> Function | None:
     declared = [metadata["configFn"]] if "configFn" in metadata else []
     declared += [annotations[mark] for mark in _MARKS if mark in annotations]
     if not declared:
-        if value.get("apiVersion") == "builtin" and kind in _BUILT_IN:
+        if value.get("apiVersion") == "builtin" and kind in schemastore.load(_TABLE)["builtIn"]:
             return None
         reason = f"needs the kustomize plugin {kind}, which krmfn does not run"
         hint = "Render it with kustomize and the plugin, and check the output."

@@ -24,7 +24,6 @@ from krmfn.workspace.overlays import (
     GENERATORS,
     PLUGINS,
     USES,
-    WORDS,
     Overlay,
     find_charts,
     find_fetched,
@@ -34,6 +33,7 @@ from krmfn.workspace.overlays import (
     is_ours,
     is_path,
     is_remote,
+    is_words,
     list_entries,
     list_generated,
     list_named,
@@ -438,10 +438,7 @@ class Stage:
     def _bring_named(self, value: Any, overlay: Overlay) -> Any:
         """A value in which the files that are not below the folder are called as their copies are."""
         if isinstance(value, dict):
-            return {
-                key: each if str(key).casefold() in WORDS else self._bring_named(each, overlay)
-                for key, each in value.items()
-            }
+            return {key: each if is_words(key) else self._bring_named(each, overlay) for key, each in value.items()}
         if isinstance(value, list):
             return [self._bring_named(each, overlay) for each in value]
         if not isinstance(value, str) or "../" not in value:
