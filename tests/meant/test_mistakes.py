@@ -150,3 +150,18 @@ def test_the_api_server_takes_what_was_edited(tmp_path: Path) -> None:
 def test_there_are_enough() -> None:
     assert len(CASES) >= 200
     assert len(LEFT) <= len(CASES) * 0.05
+
+
+def test_a_version_that_is_gone_is_replaced_only_where_the_fields_are_the_same(tmp_path: Path) -> None:
+    """The backend of an Ingress has other fields in v1: the version alone would break what is right by the old one."""
+    path = tmp_path / "a.yaml"
+    head = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n"
+    for backend, expected in (
+        ("{serviceName: a, servicePort: 80}", None),
+        ("{service: {name: a, port: {number: 80}}}", 1),
+    ):
+        rule = f"{{http: {{paths: [{{path: /, pathType: Prefix, backend: {backend}}}]}}}}"
+        path.write_text(f"{head}spec: {{rules: [{rule}]}}\n")
+        (found,) = validate(path)
+        assert found["message"] == 'no matches for kind "Ingress" in version "extensions/v1beta1"'
+        assert ("edit" in found) == bool(expected)

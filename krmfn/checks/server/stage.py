@@ -240,8 +240,9 @@ class Judge:
         standing = find_standing(item.api_version, item.kind, self.release)
         if standing == "missing":
             for told in tell_missing(item, self.release):
-                yield told
-                yield from self._findings_as_meant(item, told)
+                rest = list(self._findings_as_meant(item, told))
+                is_sure = all(each.is_mendable for each in rest)  # the version that was meant may have other fields
+                yield from (told, *rest) if is_sure else (told._replace(proposed=ABSENT),)
         elif standing == "off":
             yield tell_switched_off(item, self.release)
         root = None if standing == "foreign" else find_shape(item.api_version, item.kind, self.release)
