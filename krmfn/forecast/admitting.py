@@ -44,7 +44,7 @@ class Admission(NamedTuple):
         domains = [(each["labels"], each["pods"]) for pods in sets for each in pods["domains"]]
         named = [f"{'/'.join(labels.values())} ({count(pods, 'pod')})" for labels, pods in domains[:3]]
         requests = [f"{each['class']} for {count(each['pods'], 'pod')}" for each in self.told.get("requests", ())]
-        does = f"asks for nodes (ProvisioningRequest {join(requests)}) to admit" if requests else "admits"
+        does = f"requests nodes (ProvisioningRequest {join(requests)}) to admit" if requests else "admits"
         said = f"Kueue {does} {self.job.kind} {self.job.name}{f' as number {order}' if order else ''}: flavor "
         said += join(list(dict.fromkeys(name for each in sets for name in each["flavors"])))
         said += f", in {join([*named, *(['others'] if len(domains) > 3 else [])])}" if domains else ""

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
-from krmfn.forecast.provisioning import explain_requests
-from krmfn.forecast.queued import explain_workload, is_workload, list_queues
+from krmfn.forecast.provisioning import explain_requests, find_growth, list_claims
+from krmfn.forecast.queued import explain_unresumed, explain_workload, is_workload, list_queues
 from krmfn.forecast.roster import is_owner
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
 from krmfn.forecast.starting import find_failed, find_refused, find_unstarted, is_complete
 from krmfn.forecast.voices import (
     FOREIGN,
-    UNGROWN,
     Explanation,
     Told,
     find_way,
@@ -73,7 +72,7 @@ class _Pods(NamedTuple):
 class _Stuck(NamedTuple):
     """An object that does not run. `about` are its groups and what has pods in its gang, `beside` what controllers made
     for it and the claims of its pods, `told` what the cluster says of all of them; so many pods are `wanted`.
-    `queued` is what keeps Kueue from starting it."""
+    `queued` is what keeps Kueue from starting it, `unresumed` what is to be said if nothing does."""
 
     top: Item
     about: Sequence[Item]
@@ -83,6 +82,7 @@ class _Stuck(NamedTuple):
     pods: _Pods
     wanted: int
     queued: Explanation | None
+    unresumed: Explanation | None
 
 
 def find_object(items: Sequence[Item], word: str) -> list[Item]:
@@ -152,6 +152,7 @@ def diagnose(
     beside = [each for each in items if each.kind in _BETWEEN and owners.find_top(each) is top]
     beside += _find_claims(mine, items)
     told = [*listen([*{id(each): each for each in (*about, *beside, *mine)}.values()], items)]
+    beside += list_claims(told, items)
     wanted = len(standing.places) if standing else max(len(mine), count_pods(census.templates_of(top)) or 0)
     state = f"{len(bound)} of {wanted} pods have a node, {len(mine)} exist" if mine or standing else "it has no pods"
     if standing:
@@ -161,7 +162,9 @@ def diagnose(
     ours = [each for each in about if is_workload(each)]
     nodeless = (found for each in ours for found in explain_requests(each, items))
     queued = next(nodeless, None) or next(filter(None, (explain_workload(each, foreign) for each in ours)), None)
-    cause = _find_cause(_Stuck(top, about, beside, told, standing, pods, wanted, queued), findings) or Explanation("")
+    unresumed = explain_unresumed(f"{top.kind} {top.name}", ours, any(map(is_workload, foreign)))
+    stuck = _Stuck(top, about, beside, told, standing, pods, wanted, queued, unresumed)
+    cause = _find_cause(stuck, findings) or Explanation("")
     # Rules speak about files; here the objects come from a cluster.
     text, way_out = (
         each.replace("the files checked", "the data of the cluster") for each in (cause.text, cause.way_out)
@@ -239,7 +242,7 @@ def _list_related(top: Item, census: Census, standing: Standing | None) -> list[
 
 def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None:
     """The first cause that is certain, None where all is well."""
-    top, about, beside, told, standing, pods, wanted, queued = case
+    top, about, beside, told, standing, pods, wanted, queued, unresumed = case
     if is_complete(top):
         return None
     failed = find_failed(top, [pod for pod in pods.mine if id(pod) in pods.done])
@@ -251,7 +254,7 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
     refused = find_refused([top, *beside], told) if len(pods.mine) < wanted else None
     causes = (
         _find_elsewhere(top, own, wanted if standing else len(pods.mine)),
-        _find_suspended([top, *beside], own, queued),
+        _find_suspended([top, *beside], own, queued or unresumed),
         queued,
         _find_torn(own, pods, untold),
         _find_broken(own, "error"),
@@ -260,10 +263,11 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
         _find_short(top, standing, pods, refused),
         refused,
         _find_gated(pods),
+        _find_broken((finding for finding in own if finding.rule in _SURE), "warning"),
         _find_unadmitted(about),
-        _find_untried(pods),
+        _find_untried(pods, told),
         _find_verdict(standing),
-        _find_said(pods, told),
+        _find_said(pods, told, beside),
         find_unstarted(pods.bound, told),
         _find_fitting(standing, pods),
         _find_broken((finding for finding in own if finding.rule not in _LATER), "warning"),
@@ -316,7 +320,7 @@ def _find_unadmitted(about: Iterable[Item]) -> Explanation | None:
     for item in about:
         if item.ref.group in FOREIGN and item.ref.group != KUEUE:
             for text in read_conditions(item):
-                way = f"Make room in the queue of {item.kind} {item.name}, or lower what its pods request."
+                way = find_way("unadmitted", text).format(group=f"{item.kind} {item.name}")
                 return Explanation(f"{FOREIGN[item.ref.group]} does not start {item.kind} {item.name}: {text}", way)
     return None
 
@@ -333,11 +337,15 @@ def _find_torn(own: Iterable[Finding], pods: _Pods, untold: bool) -> Explanation
     return Explanation(off.message, off.hint, off.rule) if off and (pods.bound or untold) else None
 
 
-def _find_untried(pods: _Pods) -> Explanation | None:
-    """Another scheduler has to place the pods, and said nothing."""
+def _find_untried(pods: _Pods, told: Sequence[Told]) -> Explanation | None:
+    """Another scheduler has to place the pods, and said nothing but perhaps in an event."""
     for pod in pods.mine:
         name = as_text(dig(pod.value, "spec", "schedulerName"))
         if name not in ("", DEFAULT_SCHEDULER) and pod not in pods.bound and not any(read_conditions(pod)):
+            if told:
+                kind, named, text = told[-1]
+                way = f"Check the log of {name}, and that the queue of the pod can take it."
+                return Explanation(f"{name} does not start pod {pod.name}: {kind} {named}: {text}", way)
             cause = f"pod {pod.name} names the scheduler {name}, which has not tried to place it"
             way = f"Check that {name} runs and knows PodGroups, or create the pods again without schedulerName."
             return Explanation(cause, way)
@@ -401,19 +409,21 @@ def _find_gated(pods: _Pods) -> Explanation | None:
         if gates := dig(pod.value, "spec", "schedulingGates"):
             names = ", ".join(as_text(dig(gate, "name")) for gate in as_list(gates))
             cause = f"pod {pod.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
-            return Explanation(cause, "Find out which controller or user added it.")
+            return Explanation(cause, find_way("podGates", names))
     return None
 
 
-def _find_said(pods: _Pods, told: Sequence[Told]) -> Explanation | None:
+def _find_said(pods: _Pods, told: Sequence[Told], beside: Sequence[Item]) -> Explanation | None:
     """What the scheduler says of a pod without a node; rather of nodes than of the rest of the gang. What an autoscaler
     and the claims of the pod say of it stands behind."""
     said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in read_conditions(pod)]
     for pod, text in sorted(said, key=lambda each: " nodes are available: " not in each[1]):
         cause = f"Pod {pod.name}: {text}"
-        grown = next((each.text for each in told if each.name == pod.name and each.text.startswith(UNGROWN)), "")
-        if grown:
-            return Explanation(f"{cause} {grown}", "Raise the limit of a node group that fits, or lower the requests.")
+        if node := as_text(dig(pod.value, "status", "nominatedNodeName")):
+            way = "Wait, or find out why they do not end: finalizers, or their terminationGracePeriodSeconds."
+            return Explanation(f"Pod {pod.name} waits for pods of the node {node} to end, which make room for it", way)
+        if grown := find_growth(pod, told, beside):
+            return grown._replace(text=f"{cause} {grown.text}")
         claim = next((each for each in told if each.kind == "PersistentVolumeClaim"), None)
         if claim and claim.kind in text:
             return Explanation(
@@ -439,6 +449,8 @@ _REPLACED: Final[Mapping[str, str]] = {
     "Deployment": "Set strategy type Recreate.",
     "StatefulSet": "Set updateStrategy type OnDelete, and then delete its pods.",
 }
+#: Warnings that say more than a scheduler does, if it says anything.
+_SURE: Final = ("scheduler-mistyped", "kai-queue-unusable")
 #: Warnings about what happens when the pods have run, or when something changes: no pod waits for it now.
 _LATER: Final = frozenset(
     (

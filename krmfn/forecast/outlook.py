@@ -213,7 +213,7 @@ def _list_lost(census: Census, roster: Roster, about: Mapping[int, Sequence[Find
             yield Standing(name, None, (), "never", places, why, way_out, rule)
 
 
-_ASKS_ONLY: Final = "its ProvisioningRequest only asks whether the nodes that exist have room, and adds none"
+_ASKS_ONLY: Final = "its ProvisioningRequest only checks whether the nodes that exist have room, and adds none"
 _ASK_FOR_MORE: Final = "use the class best-effort-atomic-scale-up.autoscaling.x-k8s.io in the ProvisioningRequestConfig"
 _LATE: Final = "the simulator did not finish in time"
 _UNMADE: Final = "no controller creates this pod, or only when the gang runs"

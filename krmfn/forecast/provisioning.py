@@ -5,9 +5,10 @@ Source: autoscaler/cluster-autoscaler/apis/provisioningrequest (v1), Kueue v0.19
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from krmfn.forecast.voices import Explanation
+from krmfn.forecast.voices import UNGROWN, Explanation, Told, find_way
 from krmfn.krm.item import Item
 from krmfn.model.values import as_list, as_text, dig
 from krmfn.releases import schemastore
@@ -35,6 +36,29 @@ def explain_requests(workload: Item, items: Iterable[Item]) -> Iterator[Explanat
         said = _read(request, "False").get("Provisioned", holds[state]) if state == "Accepted" else holds.get(state)
         text = f"{text}: ProvisioningRequest {request.name}{f' is {state}: {said}' if state else ''}"
         yield Explanation(text, way.format(workload=workload.name))
+
+
+def list_claims(told: Iterable[Told], items: Iterable[Item]) -> list[Item]:
+    """The NodeClaims of Karpenter that are to become nodes for pods."""
+    named = {text.rpartition("nodeclaim/")[2] for _, _, text in told if text.startswith("Nominated: ")}
+    return [each for each in items if each.kind == "NodeClaim" and each.name in named]
+
+
+def find_growth(pod: Item, told: Sequence[Told], claims: Iterable[Item]) -> Explanation | None:
+    """What an autoscaler says of a pod without a node, at last."""
+    mine = [text for kind, name, text in told if (kind, name) == ("Pod", pod.name) and text.startswith(_GROWING)]
+    if not mine:
+        return None
+    text = mine[-1]
+    for claim in claims:
+        stuck = [said for status in ("False", "Unknown") for said in _read(claim, status).values() if ": " in said]
+        if stuck and text.endswith(f"nodeclaim/{claim.name}"):
+            text = f"NodeClaim {claim.name}: {stuck[0]}"
+    return Explanation(text, find_way("autoscaler", text))
+
+
+#: How events of the Cluster Autoscaler and of Karpenter begin.
+_GROWING: Final = (*UNGROWN, "FailedScheduling: Failed to schedule pod, ")
 
 
 def _read(item: Item, status: str) -> dict[str, str]:

@@ -48,6 +48,20 @@ def explain_workload(workload: Item, items: Sequence[Item]) -> Explanation | Non
     )
 
 
+def explain_unresumed(name: str, workloads: Sequence[Item], known: bool) -> Explanation | None:
+    """Why something is suspended that no Workload keeps so: all of its `workloads` are admitted, or there is none among
+    those that are `known`."""
+    way = "Read the log of Kueue's manager: "
+    if workloads:
+        return Explanation(f"Kueue has admitted {name}, and does not resume it", f"{way}it may lack permissions.")
+    if not known:
+        return None
+    way += (
+        "it may be down, or not manage this kind or namespace (integrations.frameworks, managedJobsNamespaceSelector)."
+    )
+    return Explanation(f"Kueue has made no Workload of {name}", way)
+
+
 def _read(item: Item) -> Mapping[str, Any]:
     return {as_text(dig(each, "type")): each for each in as_list(dig(item.value, "status", "conditions"))}
 

@@ -99,8 +99,8 @@ def read_refusals(item: Item) -> Iterator[Explanation]:
             yield Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
 
 
-#: Why an autoscaler adds no node: events that are no warnings.
-UNGROWN: Final = ("NotTriggerScaleUp",)
+#: What autoscalers say of a pod: events that are no warnings.
+UNGROWN: Final = ("NotTriggerScaleUp", "Nominated")
 _CONDITIONS: Final = (
     *("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled"),
     "CompositePodGroupInitiallyScheduled",

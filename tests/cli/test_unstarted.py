@@ -11,10 +11,15 @@ import yaml
 from tests.cli.conftest import Call
 from tests.cli.test_fit import make_node
 
-CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "unstarted.yaml").read_text())
+FILES = ("unstarted.yaml", "pending.yaml")
+CASES: list[dict[str, Any]] = [
+    case for name in FILES for case in yaml.safe_load((Path(__file__).parent / name).read_text())
+]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["thread"].removeprefix("https://github.com/"))
+@pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: case["thread"].removeprefix("https://").removeprefix("github.com/")
+)
 def test_the_cause_of_a_thread(case: dict[str, Any], tmp_path: Path, krmfn: Call) -> None:
     values = [make_node("gpu-1", "a"), *case["objects"]]
     (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all(values))

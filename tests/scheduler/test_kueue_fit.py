@@ -124,10 +124,10 @@ BY_HAND = {
     "preempts": ("open", "Kueue admits Job urgent as number 1: flavor default; it preempts Job slow", 3),
     "asks for nodes": (
         "grows",
-        "Kueue asks for nodes (ProvisioningRequest best-effort-atomic-scale-up.autoscaling.x-k8s.io for 3 pods)",
+        "Kueue requests nodes (ProvisioningRequest best-effort-atomic-scale-up.autoscaling.x-k8s.io for 3 pods)",
         0,
     ),
-    "asks whether there are nodes": ("never", "only asks whether the nodes that exist have room, and adds none", 0),
+    "asks whether there are nodes": ("never", "only checks whether the nodes that exist have room, and adds none", 0),
     "stays in a rack": ("open", "Kueue admits Job work as number 1: flavor default, in n2 (3 pods)", 0),
 }
 

@@ -189,7 +189,7 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         item, path = templates[0].item, (*templates[0].path, "metadata", "annotations", _KUEUE_TOTAL)
         hint = (
-            f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}".'
+            f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}", or add the other pods.'
             if exist
             else "Set it to the number of pods in the group."
         )
