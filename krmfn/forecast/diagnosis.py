@@ -35,16 +35,13 @@ from krmfn.survey.census import Census, count_pods
 from krmfn.survey.kueue import KUEUE
 from krmfn.survey.owners import find_controller
 
-#: How kubectl abbreviates kinds: `shortNames` of the API server and of the CustomResourceDefinitions of their projects.
-_SHORT: Final[Mapping[str, str]] = {
-    **{"po": "pod", "deploy": "deployment", "sts": "statefulset", "rs": "replicaset", "ds": "daemonset"},
-    **{"rc": "replicationcontroller", "cj": "cronjob", "lws": "leaderworkerset"},
-    **{"wl": "workload.kueue.x-k8s.io", "lq": "localqueue", "cq": "clusterqueue", "pg": "podgroup"},
-    **{"vcjob": "job.batch.volcano.sh", "vj": "job.batch.volcano.sh"},
-}
 #: What controllers make of an object before there are pods.
 _BETWEEN: Final = ("Job", "StatefulSet", "ReplicaSet", "RayCluster", "JobSet", "LeaderWorkerSet")
 NOT_EXPLAINED: Final = ("Node", "Event", "Namespace", "CustomResourceDefinition")
+
+
+def _load(table: str) -> Mapping[str, str]:
+    return dict(schemastore.load("ways.json")[table])
 
 
 class Diagnosis(NamedTuple):
@@ -90,7 +87,7 @@ def find_object(items: Sequence[Item], word: str) -> list[Item]:
     short name, with its group (`job.batch`) or with version and group (`jobs.v1.batch`)."""
     kind, _, rest = word.partition("/")
     space, slash, name = rest.rpartition("/")
-    kind, qualified, group = _SHORT.get(kind.lower(), kind.lower()).partition(".")
+    kind, qualified, group = _load("shortNames").get(kind.lower(), kind.lower()).partition(".")
     return [
         item
         for item in items
@@ -263,14 +260,14 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
         _find_short(top, standing, pods, refused),
         refused,
         _find_gated(pods),
-        _find_broken((finding for finding in own if finding.rule in _SURE), "warning"),
+        _find_broken((finding for finding in own if finding.rule in _load("surely")), "warning"),
         _find_unadmitted(about),
         _find_untried(pods, told),
         _find_verdict(standing),
         _find_said(pods, told, beside),
         find_unstarted(pods.bound, told),
         _find_fitting(standing, pods),
-        _find_broken((finding for finding in own if finding.rule not in _LATER), "warning"),
+        _find_broken((finding for finding in own if finding.rule not in _load("later")), "warning"),
         _find_new(pods),
     )
     found = next(filter(None, causes), None)
@@ -391,7 +388,7 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Expl
         other = "1 pod was" if len(pods.older) == 1 else f"{len(pods.older)} pods were"
         cause = f"{short}: {other} created before the link, and so not in the group"
         again = f"Delete the {top.kind} and create it again, so that all pods are created together."
-        return Explanation(cause, _REPLACED.get(top.kind, again))
+        return Explanation(cause, _load("replaced").get(top.kind, again))
     if pods.done and 0 < members < quorum <= members + len(pods.done):
         cause = f"{short} beside {count(len(pods.done), 'finished pod')}, which the scheduler does not count"
         return Explanation(cause, f"Lower {root.counted} of the group to {members}.")
@@ -442,22 +439,3 @@ def _find_verdict(standing: Standing | None) -> Explanation | None:
         return Explanation(standing.why, standing.way_out, standing.rule)
     words, way_out = capacity[standing.verdict]
     return Explanation(words + (f": {standing.why}" if standing.why else ""), way_out)
-
-
-#: How pods that are older than the link are replaced together: a rolling update replaces them in steps.
-_REPLACED: Final[Mapping[str, str]] = {
-    "Deployment": "Set strategy type Recreate.",
-    "StatefulSet": "Set updateStrategy type OnDelete, and then delete its pods.",
-}
-#: Warnings that say more than a scheduler does, if it says anything.
-_SURE: Final = ("scheduler-mistyped", "kai-queue-unusable")
-#: Warnings about what happens when the pods have run, or when something changes: no pod waits for it now.
-_LATER: Final = frozenset(
-    (
-        *("retry-starves", "resume-starves", "tail-starves"),
-        *("rollout-shares-group", "rollout-starves", "ray-cleanup-joins-gang"),
-        *("min-count-above-scaler", "ray-autoscaler-below-gang", "deadline-counts-waiting", "min-count-below-pods"),
-        *("children-start-apart", "groups-without-root", "disruption-mode-overruled", "basic-disruption-all"),
-        *("requests-missing", "configuration-missing"),
-    )
-)

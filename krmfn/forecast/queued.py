@@ -80,11 +80,7 @@ def _find_deactivated(workload: Item, conditions: Mapping[str, Any]) -> Explanat
     if dig(workload.value, "spec", "active") is not False:
         return None
     reason, said = (as_text(dig(conditions.get("Evicted"), key)) for key in ("reason", "message"))
-    way = f"If it should start, set spec.active: true in the Workload {workload.name}."
-    if "MaximumExecutionTime" in reason:
-        way = "Raise or remove the label kueue.x-k8s.io/max-exec-time-seconds, and create the job again."
-    elif "AdmissionCheck" in reason or "RequeuingLimit" in reason:
-        way = f"Correct what the message names, and then delete the Workload {workload.name}: Kueue makes a new one."
+    way = find_way("deactivated", reason).format(name=workload.name)
     return Explanation(f"{_name(workload)} is not active in Kueue: {said or 'its spec.active is false'}", way)
 
 

@@ -10,20 +10,13 @@ from typing import Any, Final
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
 from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.releases import schemastore
 
 Value = Mapping[str, Any]
 KUEUE: Final = "kueue.x-k8s.io"
 NEWEST: Final = "0.19"
 #: Other managers have a key of this name, too.
 SETTINGS: Final = "controller_manager_config.yaml"
-#: What of the configuration decides about admissions.
-_DECIDING: Final = (
-    *("apiVersion", "kind", "namespace", "integrations", "fairSharing", "admissionFairSharing", "resources"),
-    *("featureGates", "manageJobsWithoutQueueName", "managedJobsNamespaceSelector"),
-)
-_IDENTITY: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
-_CONDITION: Final = ("type", "status", "reason", "lastTransitionTime")
-_STATUS: Final = ("admission", "requeueState", "admissionChecks", "reclaimablePods", "unhealthyNodes")
 
 
 def find_version(deployment: Value) -> str:
@@ -46,7 +39,7 @@ def read_configuration(config_map: Value) -> Value:
         given = as_mapping(Item.parse(text.encode()).value) if f"config.{KUEUE}" in text else {}
     except Unreadable:
         given = {}
-    return {key: given[key] for key in _DECIDING if key in given}
+    return _keep(given, "configuration")
 
 
 def shrink(items: Iterable[Value], cut_pod: Callable[[Value], Value]) -> Iterator[Value]:
@@ -56,7 +49,12 @@ def shrink(items: Iterable[Value], cut_pod: Callable[[Value], Value]) -> Iterato
             box = {"image": f"kueue/kueue:v{find_version(item)}"}
             spec = {"template": {"spec": {"containers": [box]}}}
             if find_version(item):
-                yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": _identify(item), "spec": spec}
+                yield {
+                    "apiVersion": "apps/v1",
+                    "kind": "Deployment",
+                    "metadata": _keep(item.get("metadata"), "metadata"),
+                    "spec": spec,
+                }
         elif as_text(item.get("apiVersion")).startswith(KUEUE) and not _is_finished(item):
             yield _shrink_workload(item, cut_pod)
 
@@ -93,13 +91,14 @@ def _is_finished(workload: Value) -> bool:
     return any(dig(each, "type") == "Finished" and dig(each, "status") == "True" for each in conditions)
 
 
-def _identify(item: Value) -> dict[str, Any]:
-    metadata = as_mapping(item.get("metadata"))
-    return {key: metadata[key] for key in _IDENTITY if key in metadata}
+def _keep(value: object, part: str) -> dict[str, Any]:
+    """Of a mapping the keys that are kept of such a part."""
+    given = as_mapping(value)
+    return {key: given[key] for key in schemastore.load("cluster.json")["kueue"][part] if key in given}
 
 
 def _shrink_workload(workload: Value, cut_pod: Callable[[Value], Value]) -> Value:
-    metadata, given = _identify(workload), as_mapping(workload.get("metadata"))
+    metadata, given = _keep(workload.get("metadata"), "metadata"), as_mapping(workload.get("metadata"))
     for field in ("labels", "annotations"):
         marks = {key: text for key, text in as_mapping(given.get(field)).items() if KUEUE in key}
         metadata |= {field: marks} if marks else {}
@@ -109,8 +108,6 @@ def _shrink_workload(workload: Value, cut_pod: Callable[[Value], Value]) -> Valu
         {**as_mapping(pods), "template": {"spec": cut_pod(as_mapping(dig(pods, "template")))["spec"]}}
         for pods in as_list(spec.get("podSets"))
     ]
-    told = as_mapping(workload.get("status"))
-    status: dict[str, Any] = {key: told[key] for key in _STATUS if key in told}
-    rows = map(as_mapping, as_list(told.get("conditions")))
-    status["conditions"] = [{key: row[key] for key in _CONDITION if key in row} for row in rows]
+    status = _keep(workload.get("status"), "status")
+    status["conditions"] = [_keep(row, "condition") for row in as_list(dig(workload, "status", "conditions"))]
     return {**workload, "metadata": metadata, "spec": spec, "status": status}
