@@ -169,6 +169,14 @@ def test_help_is_what_the_option_prints(krmfn: Call) -> None:
     assert krmfn("help", "tree") == krmfn("tree", "--help")
 
 
+def test_every_schema_that_is_offered_is_that_of_a_kind(krmfn: Call) -> None:
+    offered = krmfn("schema", "nonsense").err.partition("There are ")[2].rstrip(".\n").split(", ")
+    assert len(offered) > 15
+    for word in offered:
+        printed = json.loads(krmfn("schema", word).out)
+        assert printed["$schema"] and printed["title"].lower().startswith(word.partition(".")[0]), word
+
+
 def test_a_schema_is_printed(krmfn: Call) -> None:
     done = krmfn("schema", "PodGroup", "--kubernetes", "1.36")
     assert (done.code, done.err) == (0, "")
