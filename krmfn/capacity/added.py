@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.survey.facts import Facts
 
 _KUEUE: Final = "kueue.x-k8s.io"
@@ -31,7 +31,7 @@ def list_added_tolerations(item: Item, requests: Iterable[str], facts: Facts) ->
             flavors = list(facts.objects(_KUEUE, "ResourceFlavor"))
         elif groups is None:
             yield _EVERYTHING
-        yield from (each for flavor in flavors for each in as_list(dig(flavor, "spec", "tolerations")))
+        yield from (each for flavor in flavors for each in as_list(flavor, "spec", "tolerations"))
     if _runs_plugin(facts):
         yield from ({"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in requests if "/" in name)
 
@@ -42,7 +42,7 @@ def list_added_labels(item: Item, facts: Facts) -> Mapping[str, Any]:
     groups = _find_flavors(item, facts) if item.labels.get(KUEUE_QUEUE) else None
     labels: dict[str, Any] = {}
     for group in groups or ():
-        given = as_mapping(dig(group[0], "spec", "nodeLabels")) if len(group) == 1 else {}
+        given = as_mapping(group[0], "spec", "nodeLabels") if len(group) == 1 else {}
         if any(given.items() <= node.labels.items() for node in facts.nodes or ()):
             labels |= given
     return labels
@@ -51,11 +51,11 @@ def list_added_labels(item: Item, facts: Facts) -> Mapping[str, Any]:
 def _find_flavors(item: Item, facts: Facts) -> Sequence[Sequence[Mapping[str, Any]]] | None:
     """The flavors of the queue that an object waits in, by group of resources; None where one is not known."""
     local = facts.by_place(_KUEUE, "LocalQueue").get((item.space, item.labels[KUEUE_QUEUE]))
-    queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(dig(local, "spec", "clusterQueue")))
+    queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(local, "spec", "clusterQueue"))
     flavors = facts.by_name(_KUEUE, "ResourceFlavor")
     groups = [
-        [as_text(dig(flavor, "name")) for flavor in as_list(dig(group, "flavors"))]
-        for group in as_list(dig(queue, "spec", "resourceGroups"))
+        [as_text(flavor, "name") for flavor in as_list(group, "flavors")]
+        for group in as_list(queue, "spec", "resourceGroups")
     ]
     if not groups or not flavors.keys() >= {name for names in groups for name in names}:
         return None

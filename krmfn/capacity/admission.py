@@ -53,7 +53,7 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
                 said = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
                 return Refusal(said, "ResourceClaimTemplate", template)
     if said := _check_runtime(spec, facts):
-        return Refusal(said, "RuntimeClass", as_text(spec.get("runtimeClassName")))
+        return Refusal(said, "RuntimeClass", as_text(spec, "runtimeClassName"))
     account = as_text(spec.get("serviceAccountName") or spec.get("serviceAccount"))
     if account not in ("", "default") and facts.lists_all("ServiceAccount") and not _makes_account(kind):
         accounts = map(name_of, facts.within("", "ServiceAccount", kind.namespace))
@@ -63,8 +63,8 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
             return Refusal(said, "ServiceAccount", account)
     name = kind.template.priority_class
     for what, given, computed in (
-        ("integer value of priority", as_int(spec.get("priority")), facts.priority(name)),
-        ("string value of PreemptionPolicy", as_text(spec.get("preemptionPolicy")), facts.preemption_policy(name)),
+        ("integer value of priority", as_int(spec, "priority"), facts.priority(name)),
+        ("string value of PreemptionPolicy", as_text(spec, "preemptionPolicy"), facts.preemption_policy(name)),
     ):
         if facts.complete_classes and given not in (None, "", computed) and computed not in (None, ""):
             said = (
@@ -72,7 +72,7 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
                 f"{computed} from the given PriorityClass name"
             )
             return Refusal(said, "PriorityClass", name)
-    if kind.node and as_list(spec.get("schedulingGates")):
+    if kind.node and as_list(spec, "schedulingGates"):
         said = "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"
         return Refusal(said, "", "")
     refused = next(_check_limits(kind, facts), None)
@@ -91,11 +91,11 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
 
 def _check_runtime(spec: Mapping[str, Any], facts: Facts) -> str:
     """What is wrong with the runtime class of a pod: it does not exist, or it selects other nodes than the pod."""
-    name, runtime = as_text(spec.get("runtimeClassName")), facts.find_runtime(spec)
+    name, runtime = as_text(spec, "runtimeClassName"), facts.find_runtime(spec)
     if name and not runtime and facts.lists_all("RuntimeClass"):
         return f'pod rejected: RuntimeClass "{name}" not found'
-    wanted = as_mapping(spec.get("nodeSelector"))
-    for key, value in as_mapping(dig(runtime, "scheduling", "nodeSelector")).items():
+    wanted = as_mapping(spec, "nodeSelector")
+    for key, value in as_mapping(runtime, "scheduling", "nodeSelector").items():
         if wanted.get(key, value) != value:
             given = f"runtimeClass.scheduling.nodeSelector[{key}] = {value}"
             return f"conflict: {given}; pod.spec.nodeSelector[{key}] = {wanted[key]}"
@@ -106,7 +106,7 @@ def _find_ban(space: Mapping[str, Any], kind: PodKind) -> str:
     """Why nothing of the kind can be created in a namespace."""
     if dig(space, "metadata", "deletionTimestamp") or dig(space, "status", "phase") == "Terminating":
         return f"unable to create new content in namespace {kind.namespace} because it is being terminated"
-    return find_violation(kind.template.spec, as_mapping(dig(space, "metadata", "labels")))
+    return find_violation(kind.template.spec, as_mapping(space, "metadata", "labels"))
 
 
 def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
@@ -116,7 +116,7 @@ def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
     yield from _check_defaults(spec, ranges)
     for value in ranges:
         name = name_of(value)
-        for item in as_list(dig(value, "spec", "limits")):
+        for item in as_list(value, "spec", "limits"):
             if dig(item, "type") == "Container":
                 for box in list_containers(spec):
                     requests, limits = container_requests(box, defaults), container_limits(box, defaults)
@@ -152,7 +152,7 @@ def _check_defaults(spec: Mapping[str, Any], ranges: Iterable[Mapping[str, Any]]
     knows which comes first."""
     given: dict[str, tuple[int, str]] = {}
     for value in ranges:
-        for item in map(as_mapping, as_list(dig(value, "spec", "limits"))):
+        for item in map(as_mapping, as_list(value, "spec", "limits")):
             for name, limit in default_limits(item).items() if item.get("type") == "Container" else ():
                 given[name] = max((limit, name_of(value)), given.get(name, (0, "")))
     for field in ("containers", "initContainers"):
@@ -209,7 +209,7 @@ def _sum_limits(spec: Mapping[str, Any], defaults: Sequence[Mapping[str, Any]]) 
     total: dict[str, int] = {}
     for box in list_running(spec):
         add(total, container_limits(box, defaults))
-    for box in as_list(spec.get("initContainers")):
+    for box in as_list(spec, "initContainers"):
         lift(total, container_limits(box, defaults))
     return {**total, **read_resources(dig(spec, "resources", "limits"))}
 
@@ -221,7 +221,7 @@ def _list_amounts(kind: PodKind, facts: Facts) -> list[tuple[str, Resources, Res
         return []
     defaults = list_defaults(kind.namespace, facts)
     return [
-        (as_text(dig(box, "name")), container_requests(box, defaults), container_limits(box, defaults))
+        (as_text(box, "name"), container_requests(box, defaults), container_limits(box, defaults))
         for box in list_containers(spec)
     ]
 
@@ -239,8 +239,8 @@ def _list_missing(quota: Quota, amounts: Iterable[tuple[str, Resources, Resource
 
 def counts(quota: Quota, kind: PodKind, facts: Facts) -> bool:
     """Whether a quota of its namespace certainly counts pods of the kind: scopes and scope selector."""
-    scopes = [{"scopeName": scope, "operator": "Exists"} for scope in as_list(quota.scope.get("scopes"))]
-    terms = (*scopes, *as_list(dig(quota.scope, "scopeSelector", "matchExpressions")))
+    scopes = [{"scopeName": scope, "operator": "Exists"} for scope in as_list(quota.scope, "scopes")]
+    terms = (*scopes, *as_list(quota.scope, "scopeSelector", "matchExpressions"))
     return all(_is_in_scope(as_mapping(term), kind, facts) for term in terms)
 
 
@@ -258,15 +258,15 @@ def _is_in_scope(term: Mapping[str, Any], kind: PodKind, facts: Facts) -> bool:
         case "NotBestEffort":
             return not _is_best_effort(kind, facts)
         case "PriorityClass":
-            name = as_text(spec.get("priorityClassName"))
+            name = as_text(spec, "priorityClassName")
             if not name:  # admission fills in the default class
                 name = next((each for each, entry in facts.priority_classes.items() if entry.default), "")
             certain = bool(name) or facts.complete_classes
             match term.get("operator"):
                 case "In":
-                    return name in as_list(term.get("values"))
+                    return name in as_list(term, "values")
                 case "NotIn":
-                    return certain and name not in as_list(term.get("values"))
+                    return certain and name not in as_list(term, "values")
                 case "DoesNotExist":
                     return certain and not name
                 case "Exists":
@@ -279,11 +279,11 @@ def _is_in_scope(term: Mapping[str, Any], kind: PodKind, facts: Facts) -> bool:
 def _looks_abroad(spec: Mapping[str, Any]) -> bool:
     """Whether an affinity term names namespaces."""
     for field in ("podAffinity", "podAntiAffinity"):
-        rules = as_mapping(dig(spec, "affinity", field))
-        terms = as_list(rules.get("requiredDuringSchedulingIgnoredDuringExecution"))
-        liked = as_list(rules.get("preferredDuringSchedulingIgnoredDuringExecution"))
+        rules = as_mapping(spec, "affinity", field)
+        terms = as_list(rules, "requiredDuringSchedulingIgnoredDuringExecution")
+        liked = as_list(rules, "preferredDuringSchedulingIgnoredDuringExecution")
         for term in map(as_mapping, [*terms, *(dig(each, "podAffinityTerm") for each in liked)]):
-            if as_list(term.get("namespaces")) or term.get("namespaceSelector") is not None:
+            if as_list(term, "namespaces") or term.get("namespaceSelector") is not None:
                 return True
     return False
 
@@ -309,17 +309,17 @@ def list_usage(kind: PodKind, facts: Facts, claims: bool = True) -> Resources:
         if name in ("cpu", "memory", "ephemeral-storage"):
             usage[f"limits.{name}"] = amount
     for claim in kind.made if claims else ():
-        storage, name = _read_storage(claim), as_text(dig(claim, "spec", "storageClassName"))
+        storage, name = _read_storage(claim), as_text(claim, "spec", "storageClassName")
         of_class = f"{name}.storageclass.storage.k8s.io/"
         for prefix in ("", of_class) if name else ("",):
             for what, amount in (("requests.storage", storage), ("persistentvolumeclaims", _ONE)):
                 usage[f"{prefix}{what}"] = usage.get(f"{prefix}{what}", 0) + amount
         usage["count/persistentvolumeclaims"] = usage["persistentvolumeclaims"]
     for _, request in _list_device_requests(kind, facts) if claims else ():
-        exactly = as_mapping(dig(request, "exactly"))
-        name = f"{as_text(exactly.get('deviceClassName'))}.deviceclass.resource.k8s.io/devices"
+        exactly = as_mapping(request, "exactly")
+        name = f"{as_text(exactly, 'deviceClassName')}.deviceclass.resource.k8s.io/devices"
         if exactly.get("allocationMode") in (None, "ExactCount"):
-            usage[name] = usage.get(name, 0) + (as_int(exactly.get("count")) or 1) * _ONE
+            usage[name] = usage.get(name, 0) + (as_int(exactly, "count") or 1) * _ONE
     return usage
 
 
@@ -328,4 +328,4 @@ def _list_device_requests(kind: PodKind, facts: Facts) -> Iterator[tuple[str, An
     templates = facts.by_place("resource.k8s.io", "ResourceClaimTemplate") if kind.device_templates else {}
     for name in kind.device_templates:
         spec = dig(templates.get((kind.namespace, name)), "spec", "spec")
-        yield from ((name, request) for request in as_list(dig(spec, "devices", "requests")))
+        yield from ((name, request) for request in as_list(spec, "devices", "requests"))

@@ -17,7 +17,7 @@ def take_off(facts: Facts) -> Facts:
     ports: dict[str, dict[NodePort, None]] = {}
     known: dict[str, Mapping[str, int]] = {}
     for pod in facts.objects("", "Pod"):
-        place, spec = as_text(dig(pod, "spec", "nodeName")), as_mapping(pod.get("spec"))
+        place, spec = as_text(pod, "spec", "nodeName"), as_mapping(pod, "spec")
         if place and is_daemon(pod) and dig(pod, "status", "phase") not in ("Succeeded", "Failed"):
             alike = repr([spec.get(field) for field in ("containers", "initContainers", "overhead", "resources")])
             if alike not in known:

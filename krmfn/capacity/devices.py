@@ -76,10 +76,10 @@ class Devices:
             if (pod.namespace, name) not in self._templates and self._facts.lists_all("ResourceClaimTemplate"):
                 return f'resourceclaimtemplate.resource.k8s.io "{name}" not found'
         for spec in self._list_specs(pod):
-            for request in as_list(dig(spec, "devices", "requests")):
-                name = as_text(dig(request, "exactly", "deviceClassName"))
+            for request in as_list(spec, "devices", "requests"):
+                name = as_text(request, "exactly", "deviceClassName")
                 if name and name not in self._classes and self._facts.lists_all("DeviceClass"):
-                    return f"request {as_text(dig(request, 'name'))}: device class {name} does not exist"
+                    return f"request {as_text(request, 'name')}: device class {name} does not exist"
         return "cannot allocate all claims" if self.count(pod) == 0 else ""
 
     def count(self, pod: PodKind) -> int | None:
@@ -121,34 +121,34 @@ class Devices:
         return sum(any(self._suits(one, *each) for one in request.alternatives) for each in pool) // request.amount
 
     def _suits(self, wanted: Mapping[str, Any], driver: str, device: Mapping[str, Any]) -> bool:
-        device_class = self._classes.get(as_text(wanted.get("deviceClassName")))
-        selectors = [*as_list(dig(device_class, "spec", "selectors")), *as_list(wanted.get("selectors"))]
-        taints = map(as_mapping, as_list(device.get("taints")) if self._obeys_taints else ())
-        tolerations = as_list(wanted.get("tolerations"))
+        device_class = self._classes.get(as_text(wanted, "deviceClassName"))
+        selectors = [*as_list(device_class, "spec", "selectors"), *as_list(wanted, "selectors")]
+        taints = map(as_mapping, as_list(device, "taints") if self._obeys_taints else ())
+        tolerations = as_list(wanted, "tolerations")
         return all(
             tolerates(tolerations, taint) for taint in taints if taint.get("effect") in ("NoSchedule", "NoExecute")
-        ) and all(may_match(as_text(dig(selector, "cel", "expression")), driver, device) for selector in selectors)
+        ) and all(may_match(as_text(selector, "cel", "expression"), driver, device) for selector in selectors)
 
     def _list_pools(self, slices: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[_Device]]]:
         """The devices that one pod can get together: those of a node, or all there are. Of a driver's pool only the
         newest generation counts; taints of rules are added to the devices."""
         newest: dict[tuple[str, str], int] = {}
         for value in slices:
-            key = as_text(dig(value, "spec", "driver")), as_text(dig(value, "spec", "pool", "name"))
-            newest[key] = max(newest.get(key, 0), as_int(dig(value, "spec", "pool", "generation")) or 0)
+            key = as_text(value, "spec", "driver"), as_text(value, "spec", "pool", "name")
+            newest[key] = max(newest.get(key, 0), as_int(value, "spec", "pool", "generation") or 0)
         pools: dict[str, list[_Device]] = {}
         for value in slices:
-            driver, name = as_text(dig(value, "spec", "driver")), as_text(dig(value, "spec", "pool", "name"))
-            found = pools.setdefault(as_text(dig(value, "spec", "nodeName")) if self._local else "", [])
-            if (as_int(dig(value, "spec", "pool", "generation")) or 0) == newest[driver, name]:
-                for device in map(as_mapping, as_list(dig(value, "spec", "devices"))):
+            driver, name = as_text(value, "spec", "driver"), as_text(value, "spec", "pool", "name")
+            found = pools.setdefault(as_text(value, "spec", "nodeName") if self._local else "", [])
+            if (as_int(value, "spec", "pool", "generation") or 0) == newest[driver, name]:
+                for device in map(as_mapping, as_list(value, "spec", "devices")):
                     place = {"driver": driver, "pool": name, "device": device.get("name")}
                     added = [
                         dig(rule, "spec", "taint")
                         for rule in self._rules
-                        if as_mapping(dig(rule, "spec", "deviceSelector")).items() <= place.items()
+                        if as_mapping(rule, "spec", "deviceSelector").items() <= place.items()
                     ]
-                    found.append((driver, {**device, "taints": [*as_list(device.get("taints")), *added]}))
+                    found.append((driver, {**device, "taints": [*as_list(device, "taints"), *added]}))
         yield from pools.items()
 
     def shares_node(self, pod: PodKind) -> bool:
@@ -173,7 +173,7 @@ def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -
     """The nodes, each with its devices as those of the resources `asked` for that it does not have itself and that
     stand for a device class: the scheduler takes these from slices. Any amount, where it is not known."""
     classes = {f"{_OF_CLASS}{key_of(value)[1]}": value for value in facts.objects(_GROUP, "DeviceClass")}
-    classes |= {as_text(dig(value, "spec", "extendedResourceName")): value for value in classes.values()}
+    classes |= {as_text(value, "spec", "extendedResourceName"): value for value in classes.values()}
     given = {name for name in asked if name and (name in classes or name.startswith(_OF_CLASS))}
     if not given:
         return nodes
@@ -181,12 +181,10 @@ def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -
     local = all(dig(value, "spec", "nodeName") for value in slices) and _count(slices) is not None
     there: dict[tuple[str, str], int] = {}
     for value in slices:
-        node, driver = as_text(dig(value, "spec", "nodeName")), as_text(dig(value, "spec", "driver"))
+        node, driver = as_text(value, "spec", "nodeName"), as_text(value, "spec", "driver")
         for name in given:
-            wanted = [
-                as_text(dig(each, "cel", "expression")) for each in as_list(dig(classes.get(name), "spec", "selectors"))
-            ]
-            devices = map(as_mapping, as_list(dig(value, "spec", "devices")))
+            wanted = [as_text(each, "cel", "expression") for each in as_list(classes.get(name), "spec", "selectors")]
+            devices = map(as_mapping, as_list(value, "spec", "devices"))
             found = sum(all(may_match(text, driver, device) for text in wanted) for device in devices)
             there[node, name] = there.get((node, name), 0) + found * _ONE
     known = local and facts.lists_all("ResourceSlice")
@@ -201,13 +199,13 @@ def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -
 
 def fill_in(spec: object) -> Mapping[str, Any]:
     """The spec of a claim with the server's defaults."""
-    devices = as_mapping(dig(spec, "devices"))
+    devices = as_mapping(spec, "devices")
     requests = []
-    for request in map(as_mapping, as_list(devices.get("requests"))):
-        exactly = as_mapping(request.get("exactly"))
+    for request in map(as_mapping, as_list(devices, "requests")):
+        exactly = as_mapping(request, "exactly")
         if exactly:
-            mode = as_text(exactly.get("allocationMode")) or "ExactCount"
-            count = {"count": as_int(exactly.get("count")) or 1} if mode == "ExactCount" else {}
+            mode = as_text(exactly, "allocationMode") or "ExactCount"
+            count = {"count": as_int(exactly, "count") or 1} if mode == "ExactCount" else {}
             exactly = {**exactly, "allocationMode": mode, **count}
         requests.append({**request, "exactly": exactly} if exactly else request)
     return {**as_mapping(spec), "devices": {**devices, "requests": requests}}
@@ -237,40 +235,40 @@ def may_match(expression: str, driver: str, device: Mapping[str, Any]) -> bool:
 
 def _find_entry(field: str, name: str, driver: str, device: object) -> Any:
     """An attribute or a capacity of a device by its full name; the domain of its driver may be left out there."""
-    entries = as_mapping(dig(device, field))
+    entries = as_mapping(device, field)
     domain, _, short = name.rpartition("/")
     return entries.get(name, entries.get(short) if domain == driver else None)
 
 
 def _read_claim(spec: object) -> _DeviceClaim:
     """What a claim asks for in numbers: requests for all devices, and those of administrators, are left out."""
-    asked = as_list(dig(spec, "devices", "requests"))
+    asked = as_list(spec, "devices", "requests")
     requests = []
     for request in map(as_mapping, asked):
-        alternatives = [*as_list(request.get("firstAvailable"))] or [dig(request, "exactly")]
+        alternatives = [*as_list(request, "firstAvailable")] or [dig(request, "exactly")]
         counted = all(
             as_mapping(one).get("allocationMode") in (None, "ExactCount") and dig(one, "adminAccess") is not True
             for one in alternatives
         )
         if counted and as_mapping(alternatives[0]):
-            amount = min(as_int(dig(one, "count")) or 1 for one in alternatives)
-            requests.append(_DeviceRequest(as_text(request.get("name")), amount, list(map(as_mapping, alternatives))))
+            amount = min(as_int(one, "count") or 1 for one in alternatives)
+            requests.append(_DeviceRequest(as_text(request, "name"), amount, list(map(as_mapping, alternatives))))
     alike = ""
-    for constraint in as_list(dig(spec, "devices", "constraints")):
-        about = as_list(dig(constraint, "requests"))
+    for constraint in as_list(spec, "devices", "constraints"):
+        about = as_list(constraint, "requests")
         if len(requests) == len(asked) and (not about or {each.name for each in requests} <= set(about)):
-            alike = alike or as_text(dig(constraint, "matchAttribute"))
+            alike = alike or as_text(constraint, "matchAttribute")
     return _DeviceClaim(requests, alike)
 
 
 def _obeys(facts: Facts, rule: Mapping[str, Any]) -> bool:
     """Whether the scheduler takes the taint of a rule into account: v1 has it by default."""
     off = facts.gates.get("kube-scheduler", {}).get("DRADeviceTaintRules") is False
-    return as_text(rule.get("apiVersion")) == f"{_GROUP}/v1" and not off
+    return as_text(rule, "apiVersion") == f"{_GROUP}/v1" and not off
 
 
 def _count(slices: Sequence[Mapping[str, Any]]) -> int | None:
     """How many devices there are; None where some can be shared."""
-    devices = [device for value in slices for device in as_list(dig(value, "spec", "devices"))]
+    devices = [device for value in slices for device in as_list(value, "spec", "devices")]
     shared = any(dig(device, "allowMultipleAllocations") is True for device in devices)
     return None if shared else len(devices)

@@ -129,9 +129,9 @@ def _list_values(pods: Sequence[PodKind], terms: Sequence[Any]) -> dict[str, set
     for pod in pods:
         found += [(key, [value]) for key, value in pod.selector.items()]
     for term in terms:
-        for entry in as_list(dig(term, "matchExpressions")):
+        for entry in as_list(term, "matchExpressions"):
             whole = dig(entry, "operator") in ("Gt", "Lt")
-            found.append((as_text(dig(entry, "key")), None if whole else as_list(dig(entry, "values"))))
+            found.append((as_text(entry, "key"), None if whole else as_list(entry, "values")))
     for key, values in found:
         known = asked.setdefault(key, set())
         if values is None:
@@ -143,5 +143,5 @@ def _list_values(pods: Sequence[PodKind], terms: Sequence[Any]) -> dict[str, set
 
 def _list_names(terms: Sequence[Any]) -> set[str]:
     """Nodes that terms name."""
-    fields = (entry for term in terms for entry in as_list(dig(term, "matchFields")))
-    return {str(value) for entry in fields for value in as_list(dig(entry, "values"))}
+    fields = (entry for term in terms for entry in as_list(term, "matchFields"))
+    return {str(value) for entry in fields for value in as_list(entry, "values")}

@@ -99,13 +99,13 @@ def read_kinds(templates: Iterable[Template], facts: Facts) -> tuple[PodKind, ..
 
 
 def _read(template: Template, facts: Facts) -> PodKind:
-    spec, labels = template.spec, as_mapping(template.metadata.get("labels"))
+    spec, labels = template.spec, as_mapping(template.metadata, "labels")
     namespace = template.item.space
     runtime = facts.find_runtime(spec)
     overhead = read_resources(dig(runtime, "overhead", "podFixed"))
     defaults = list_defaults(namespace, facts)
     requests = count_requests(add_injected(template, surely=True), overhead, defaults)
-    affinity = as_mapping(spec.get("affinity"))
+    affinity = as_mapping(spec, "affinity")
     return PodKind(
         template,
         template.pods,
@@ -114,13 +114,13 @@ def _read(template: Template, facts: Facts) -> PodKind:
         requests,
         {
             **list_added_labels(template.item, facts),
-            **as_mapping(dig(runtime, "scheduling", "nodeSelector")),
-            **as_mapping(spec.get("nodeSelector")),
+            **as_mapping(runtime, "scheduling", "nodeSelector"),
+            **as_mapping(spec, "nodeSelector"),
         },
         dig(affinity, "nodeAffinity", _REQUIRED, "nodeSelectorTerms"),
         (
-            *as_list(spec.get("tolerations")),
-            *as_list(dig(runtime, "scheduling", "tolerations")),
+            *as_list(spec, "tolerations"),
+            *as_list(runtime, "scheduling", "tolerations"),
             *list_added_tolerations(template.item, requests, facts),
         ),
         list_ports(spec),
@@ -130,14 +130,14 @@ def _read(template: Template, facts: Facts) -> PodKind:
         tuple(
             dict.fromkeys(
                 name
-                for volume in as_list(spec.get("volumes"))
-                if (name := as_text(dig(volume, "persistentVolumeClaim", "claimName")))
+                for volume in as_list(spec, "volumes")
+                if (name := as_text(volume, "persistentVolumeClaim", "claimName"))
             )
         ),
         tuple(list_made_claims(template)),
         _read_claims(spec, "resourceClaimName"),
         _read_claims(spec, "resourceClaimTemplateName"),
-        as_text(spec.get("nodeName")),
+        as_text(spec, "nodeName"),
     )
 
 
@@ -145,9 +145,9 @@ def list_group_claims(template: Template, group: Mapping[str, Any]) -> dict[str,
     """Those of a pod's claims that are made once for its group: template by name. `group` is the group's spec."""
     pairs = [
         {
-            as_text(dig(claim, "name")): name
-            for claim in as_list(spec.get("resourceClaims"))
-            if (name := as_text(dig(claim, "resourceClaimTemplateName")))
+            as_text(claim, "name"): name
+            for claim in as_list(spec, "resourceClaims")
+            if (name := as_text(claim, "resourceClaimTemplateName"))
         }
         for spec in (template.spec, group)
     ]
@@ -160,20 +160,20 @@ def has_wishes(template: Template) -> bool:
 
 
 def _read_claims(spec: Mapping[str, Any], field: str) -> tuple[str, ...]:
-    return tuple(name for claim in as_list(spec.get("resourceClaims")) if (name := as_text(dig(claim, field))))
+    return tuple(name for claim in as_list(spec, "resourceClaims") if (name := as_text(claim, field)))
 
 
 def list_made_claims(template: Template) -> Iterator[Mapping[str, Any]]:
     """The volume claims that are made for each pod: of its ephemeral volumes, and of a StatefulSet's templates. Their
     names begin with `prefix` and end with `suffix`."""
-    for volume in as_list(template.spec.get("volumes")):
+    for volume in as_list(template.spec, "volumes"):
         claim = dig(volume, "ephemeral", "volumeClaimTemplate")
         if claim is not None:
-            yield {"prefix": "", "suffix": f"-{as_text(dig(volume, 'name'))}", "spec": as_mapping(dig(claim, "spec"))}
+            yield {"prefix": "", "suffix": f"-{as_text(volume, 'name')}", "spec": as_mapping(claim, "spec")}
     if template.item.kind == "StatefulSet":
-        for claim in as_list(dig(template.item.value, "spec", "volumeClaimTemplates")):
-            prefix = f"{as_text(dig(claim, 'metadata', 'name'))}-{template.item.name}-"
-            yield {"prefix": prefix, "suffix": "", "spec": as_mapping(dig(claim, "spec"))}
+        for claim in as_list(template.item.value, "spec", "volumeClaimTemplates"):
+            prefix = f"{as_text(claim, 'metadata', 'name')}-{template.item.name}-"
+            yield {"prefix": prefix, "suffix": "", "spec": as_mapping(claim, "spec")}
 
 
 def is_ray_worker(template: Template) -> bool:
@@ -192,13 +192,13 @@ def add_injected(template: Template, surely: bool = False) -> Mapping[str, Any]:
         return spec
     if path[-2] != "headGroupSpec":
         waits = "workerGroupSpecs" in path and not surely
-        return {**spec, "initContainers": [*as_list(spec.get("initContainers")), _GCS]} if waits else spec
-    boxes = list(as_list(spec.get("containers")))
+        return {**spec, "initContainers": [*as_list(spec, "initContainers"), _GCS]} if waits else spec
+    boxes = list(as_list(spec, "containers"))
     cluster = dig(item.value, *path[:-2])
     if dig(cluster, "enableInTreeAutoscaling") is True:
-        resources = as_mapping(dig(cluster, "autoscalerOptions", "resources"))
+        resources = as_mapping(cluster, "autoscalerOptions", "resources")
         usual = {"cpu": "500m", "memory": "512Mi"}
-        requests = {**usual, **as_mapping(resources.get("limits")), **as_mapping(resources.get("requests"))}
+        requests = {**usual, **as_mapping(resources, "limits"), **as_mapping(resources, "requests")}
         boxes.append({"name": "autoscaler", "image": "autoscaler", "resources": {"requests": requests}})
     if dig(item.value, *path[:-3], "submissionMode") == "SidecarMode":
         boxes.append(_SUBMITTER)
@@ -216,8 +216,8 @@ def _read_terms(terms: object, labels: Mapping[str, Any]) -> tuple[Term, ...]:
     found = []
     for index, term in enumerate(as_list(terms)):
         selector = _merge(dig(term, "labelSelector"), labels, term)
-        names = tuple(map(str, as_list(dig(term, "namespaces"))))
-        found.append(Term(as_text(dig(term, "topologyKey")), selector, names, dig(term, "namespaceSelector"), index))
+        names = tuple(map(str, as_list(term, "namespaces")))
+        found.append(Term(as_text(term, "topologyKey"), selector, names, dig(term, "namespaceSelector"), index))
     return tuple(found)
 
 
@@ -225,9 +225,9 @@ def _merge(selector: object, labels: Mapping[str, Any], term: object) -> Any:
     """The selector with matchLabelKeys and mismatchLabelKeys, as the API server writes them into it."""
     if not isinstance(selector, dict):
         return selector
-    expressions = list(as_list(selector.get("matchExpressions")))
+    expressions = list(as_list(selector, "matchExpressions"))
     for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
-        for key in as_list(dig(term, field)):
+        for key in as_list(term, field):
             if key in labels:
                 expressions.append({"key": key, "operator": operator, "values": [labels[key]]})
     return {**selector, "matchExpressions": expressions}
@@ -235,14 +235,14 @@ def _merge(selector: object, labels: Mapping[str, Any], term: object) -> Any:
 
 def _read_spreads(spec: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[Spread, ...]:
     found = []
-    for index, entry in enumerate(as_list(spec.get("topologySpreadConstraints"))):
+    for index, entry in enumerate(as_list(spec, "topologySpreadConstraints")):
         if dig(entry, "whenUnsatisfiable") in (None, "DoNotSchedule"):
             found.append(
                 Spread(
-                    as_text(dig(entry, "topologyKey")),
-                    as_int(dig(entry, "maxSkew")) or 1,
+                    as_text(entry, "topologyKey"),
+                    as_int(entry, "maxSkew") or 1,
                     _merge(dig(entry, "labelSelector"), labels, entry),
-                    as_int(dig(entry, "minDomains")) or 1,
+                    as_int(entry, "minDomains") or 1,
                     dig(entry, "nodeAffinityPolicy") != "Ignore",
                     dig(entry, "nodeTaintsPolicy") == "Honor",
                     index,

@@ -69,11 +69,11 @@ def _list_places(spec: Spec, place: str) -> Iterator[Any]:
     if place == "pod":
         yield spec
     elif place == "ports":
-        yield from (port for box in boxes for port in as_list(box.get("ports")))
+        yield from (port for box in boxes for port in as_list(box, "ports"))
     elif place == "sysctls":
-        yield from as_list(dig(spec, "securityContext", "sysctls"))
+        yield from as_list(spec, "securityContext", "sysctls")
     elif place == "volumes":
-        for volume in map(as_mapping, as_list(spec.get("volumes"))):
+        for volume in map(as_mapping, as_list(spec, "volumes")):
             yield {"kinds": [kind for kind, source in volume.items() if source is not None]}
     else:
         yield from (spec.get("securityContext") for _ in range(place == "contexts"))

@@ -18,15 +18,13 @@ _POD_LEVEL = ("cpu", "memory")
 
 def list_defaults(namespace: str, facts: Facts) -> list[Mapping[str, Any]]:
     """The items of LimitRanges that fill in what containers in a namespace leave out."""
-    items = (
-        item for value in facts.within("", "LimitRange", namespace) for item in as_list(dig(value, "spec", "limits"))
-    )
+    items = (item for value in facts.within("", "LimitRange", namespace) for item in as_list(value, "spec", "limits"))
     return [item for item in items if dig(item, "type") == "Container"]
 
 
 def list_containers(spec: Mapping[str, Any]) -> list[Any]:
     """All containers of a pod."""
-    return [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
+    return [*as_list(spec, "containers"), *as_list(spec, "initContainers")]
 
 
 def count_requests(
@@ -34,13 +32,13 @@ def count_requests(
 ) -> Resources:
     """What a pod with this spec asks for. `overhead` is its runtime class's; `defaults` are filled in."""
     total: dict[str, int] = {}
-    for container in as_list(spec.get("containers")):
+    for container in as_list(spec, "containers"):
         add(total, container_requests(container, defaults))
     beside: dict[str, int] = {}
     highest: dict[str, int] = {}
-    for container in as_list(spec.get("initContainers")):
+    for container in as_list(spec, "initContainers"):
         amounts = container_requests(container, defaults)
-        if as_text(dig(container, "restartPolicy")) == "Always":
+        if as_text(container, "restartPolicy") == "Always":
             add(total, amounts)
             add(beside, amounts)
             amounts = dict(beside)
@@ -49,7 +47,7 @@ def count_requests(
             add(amounts, beside)
         lift(highest, amounts)
     lift(total, highest)
-    whole = as_mapping(spec.get("resources"))
+    whole = as_mapping(spec, "resources")
     given, bound = read_resources(whole.get("requests")), read_resources(whole.get("limits"))
     for name in {*given, *bound}:
         if name in _POD_LEVEL or name.startswith("hugepages-"):
@@ -61,7 +59,7 @@ def count_requests(
 
 def container_requests(container: object, defaults: Iterable[Mapping[str, Any]] = ()) -> Resources:
     """The requests of a container, with its limits and a LimitRange's defaults standing in."""
-    resources = as_mapping(dig(container, "resources"))
+    resources = as_mapping(container, "resources")
     requests, limits = read_resources(resources.get("requests")), read_resources(resources.get("limits"))
     filled = {**limits, **requests}
     for item in defaults:

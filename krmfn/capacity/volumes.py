@@ -60,7 +60,7 @@ class Volumes:
                 continue
             if dig(claim, "metadata", "deletionTimestamp"):
                 return f'persistentvolumeclaim "{name}" is being deleted'
-            volume = as_text(dig(claim, "spec", "volumeName"))
+            volume = as_text(claim, "spec", "volumeName")
             if volume and volume not in self._volumes and self._facts.lists_all("PersistentVolume"):
                 return f'persistentvolume "{volume}" not found'
             if not volume and self._is_hopeless(claim):
@@ -75,13 +75,13 @@ class Volumes:
         return tuple(demand for claim in claims for demand in self._list_demands(claim))
 
     def _list_demands(self, claim: Mapping[str, Any]) -> Iterator[NodeTerms]:
-        name = as_text(dig(claim, "spec", "volumeName"))
+        name = as_text(claim, "spec", "volumeName")
         volume = self._volumes.get(name)
         if volume is not None:
             terms = _read_terms(volume)
             if terms is not None:
                 yield NodeTerms(UNREACHABLE, terms)
-            labels = as_mapping(dig(volume, "metadata", "labels"))
+            labels = as_mapping(volume, "metadata", "labels")
             for key in ZONES:
                 if labels.get(key):
                     yield NodeTerms(UNZONED, _spell_zone(key, labels[key]))
@@ -101,7 +101,7 @@ class Volumes:
         named = dig(claim, "spec", "storageClassName")
         if named is not None:
             return as_text(named)
-        older = as_text(dig(claim, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class"))
+        older = as_text(claim, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class")
         return older or next((name for name, value in self._classes.items() if _is_default(value)), "")
 
     def is_told(self, space: str, name: str) -> bool:
@@ -110,13 +110,13 @@ class Volumes:
         claim = self._claims.get((space, name))
         if claim is None:
             return self._facts.lists_all("PersistentVolumeClaim")
-        volume = as_text(dig(claim, "spec", "volumeName"))
+        volume = as_text(claim, "spec", "volumeName")
         return volume in self._volumes if volume else self._is_static(claim)
 
     def list_made(self, pod: PodKind) -> Iterator[Mapping[str, Any]]:
         """The claims that will be made for each pod, but for those that are there already."""
-        reserved = [as_mapping(dig(volume, "spec", "claimRef")) for volume in self._volumes.values()]
-        there = [*self._claims, *((as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in reserved)]
+        reserved = [as_mapping(volume, "spec", "claimRef") for volume in self._volumes.values()]
+        there = [*self._claims, *((as_text(ref, "namespace"), as_text(ref, "name")) for ref in reserved)]
         for claim in pod.made:
             prefix, suffix = claim["prefix"], claim["suffix"]
             if not any(
@@ -153,11 +153,11 @@ class Volumes:
     def is_single(self, pod: PodKind) -> bool:
         """Whether only one pod can use one of the claims."""
         claims = (self._claims.get((pod.namespace, name)) for name in pod.claims)
-        return any(as_list(dig(claim, "spec", "accessModes")) == ["ReadWriteOncePod"] for claim in claims)
+        return any(as_list(claim, "spec", "accessModes") == ["ReadWriteOncePod"] for claim in claims)
 
 
 def _is_default(storage: Mapping[str, Any]) -> bool:
-    annotations = as_mapping(dig(storage, "metadata", "annotations"))
+    annotations = as_mapping(storage, "metadata", "annotations")
     return any(as_text(annotations.get(f"{prefix}is-default-class")) == "true" for prefix in _DEFAULT)
 
 
@@ -180,8 +180,8 @@ def _spell_zone(key: str, value: object) -> list[Any]:
 
 def _read_places(storage: Mapping[str, Any]) -> Sequence[Any] | None:
     """Where a class makes volumes, as node selector terms; None for everywhere."""
-    places = as_list(storage.get("allowedTopologies"))
-    expressions = [as_list(dig(place, "matchLabelExpressions")) for place in places]
+    places = as_list(storage, "allowedTopologies")
+    expressions = [as_list(place, "matchLabelExpressions") for place in places]
     found = [
         {"matchExpressions": [{**as_mapping(entry), "operator": "In"} for entry in entries]} for entries in expressions
     ]
@@ -190,22 +190,22 @@ def _read_places(storage: Mapping[str, Any]) -> Sequence[Any] | None:
 
 def _may_serve(volume: Mapping[str, Any], claim: Mapping[str, Any], storage: str) -> bool:
     """Whether an unbound claim of this storage class can get the volume."""
-    wanted, given = as_mapping(claim.get("spec")), as_mapping(volume.get("spec"))
+    wanted, given = as_mapping(claim, "spec"), as_mapping(volume, "spec")
     reserved = given.get("claimRef")
     if reserved is not None:
-        names = [as_text(dig(reserved, field)) for field in ("namespace", "name")]
+        names = [as_text(reserved, field) for field in ("namespace", "name")]
         uid = dig(reserved, "uid")
-        if names != [as_text(dig(claim, "metadata", field)) for field in ("namespace", "name")]:
+        if names != [as_text(claim, "metadata", field) for field in ("namespace", "name")]:
             return False
         if uid and uid != dig(claim, "metadata", "uid"):
             return False
     size, modes = read_resources(given.get("capacity")).get("storage"), given.get("accessModes")
     least = read_resources(dig(wanted, "resources", "requests")).get("storage", 0)
-    labels = as_mapping(dig(volume, "metadata", "labels"))
+    labels = as_mapping(volume, "metadata", "labels")
     return (
-        as_text(given.get("storageClassName")) == storage
+        as_text(given, "storageClassName") == storage
         and (size is None or size >= least)
-        and (modes is None or all(mode in as_list(modes) for mode in as_list(wanted.get("accessModes"))))
+        and (modes is None or all(mode in as_list(modes) for mode in as_list(wanted, "accessModes")))
         and (given.get("volumeMode") or "Filesystem") == (wanted.get("volumeMode") or "Filesystem")
         and not dig(volume, "metadata", "deletionTimestamp")
         and (wanted.get("selector") is None or match_labels(wanted["selector"], labels, lambda _: False) is True)
@@ -216,11 +216,11 @@ def read_limits(facts: Facts) -> Mapping[str, Resources]:
     """How many volumes each node can attach, by the resource of the driver; of drivers without a limit nothing."""
     limits: dict[str, dict[str, int]] = {}
     for value in facts.objects("storage.k8s.io", "CSINode"):
-        mine = limits.setdefault(as_text(dig(value, "metadata", "name")), {})
-        for driver in as_list(dig(value, "spec", "drivers")):
-            most = as_int(dig(driver, "allocatable", "count"))
+        mine = limits.setdefault(as_text(value, "metadata", "name"), {})
+        for driver in as_list(value, "spec", "drivers"):
+            most = as_int(driver, "allocatable", "count")
             if most is not None:
-                mine[f"{PREFIX}{as_text(dig(driver, 'name'))}"] = most * 10**9
+                mine[f"{PREFIX}{as_text(driver, 'name')}"] = most * 10**9
     return limits
 
 
@@ -238,7 +238,7 @@ def count_attachments(pod: PodKind, volumes: Volumes, facts: Facts, limited: Col
     found: dict[str, int] = {}
     classes = facts.by_name("storage.k8s.io", "StorageClass") if limited else {}
     for claim in volumes.list_made(pod) if limited else ():
-        name = f"{PREFIX}{as_text(dig(classes.get(volumes.find_class(claim)), 'provisioner'))}"
+        name = f"{PREFIX}{as_text(classes.get(volumes.find_class(claim)), 'provisioner')}"
         if name in limited:
             found[name] = found.get(name, 0) + 10**9
     return found

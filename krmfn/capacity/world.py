@@ -12,7 +12,7 @@ from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, Spread, Term, selects
 from krmfn.capacity.volumes import PREFIX, Volumes, limit_attachments, read_limits
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import as_mapping, as_text, dig, key_of
+from krmfn.model.values import as_mapping, as_text, key_of
 from krmfn.survey.census import Census
 from krmfn.survey.facts import ClusterNode, Resources
 
@@ -75,8 +75,8 @@ class ClusterModel:
             if wanted(other):
                 yield selects(term, owner, other.namespace, other.labels, other, self.facts)
         for pod in self.pods:
-            space = as_text(dig(pod, "metadata", "namespace"))
-            yield selects(term, owner, space, as_mapping(dig(pod, "metadata", "labels")), None, self.facts)
+            space = as_text(pod, "metadata", "namespace")
+            yield selects(term, owner, space, as_mapping(pod, "metadata", "labels"), None, self.facts)
 
     def counts(self, spread: Spread, owner: PodKind) -> bool:
         """Whether a spread constraint certainly counts pods of this kind."""
@@ -90,7 +90,7 @@ class ClusterModel:
         if any(match_labels(spread.selector, other.labels, other.may_get) is not False for other in others):
             return False
         return not any(
-            as_text(dig(pod, "metadata", "namespace")) == owner.namespace
-            and match_labels(spread.selector, as_mapping(dig(pod, "metadata", "labels")), lambda _: False)
+            as_text(pod, "metadata", "namespace") == owner.namespace
+            and match_labels(spread.selector, as_mapping(pod, "metadata", "labels"), lambda _: False)
             for pod in self.pods
         )

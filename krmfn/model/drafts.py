@@ -29,17 +29,17 @@ _DEEPEST: Final = 12
 def draft(definition: Mapping[str, Any]) -> dict[str, Any]:
     """The `spec` of a WorkloadKind for a CustomResourceDefinition: pod templates by the schemas of its versions,
     the fields at and above them that may count the pods, and whether a schema drops the link."""
-    spec = as_mapping(definition.get("spec"))
+    spec = as_mapping(definition, "spec")
     found: dict[str, tuple[dict[str, Any], bool]] = {}
-    served = [each for each in as_list(spec.get("versions")) if dig(each, "served") is not False]
+    served = [each for each in as_list(spec, "versions") if dig(each, "served") is not False]
     for version in sorted(served, key=lambda each: dig(each, "storage") is True):
-        schema = as_mapping(dig(version, "schema", "openAPIV3Schema", "properties", "spec"))
+        schema = as_mapping(version, "schema", "openAPIV3Schema", "properties", "spec")
         found.update((role["template"], (role, keeps)) for role, keeps in _find_roles(schema, [], "spec"))
     names = _name([path for path in found if "*" not in path]) if len(found) > 1 else {}
     roles = [({"name": names[path]} if path in names else {}) | role for path, (role, _) in found.items()]
     kept = "Always" if all(keeps for _, keeps in found.values()) else "Never"
-    kind = as_text(dig(spec, "names", "kind"))
-    return {"group": as_text(spec.get("group")), "kind": kind, "roles": roles, "link": {"kept": kept}}
+    kind = as_text(spec, "names", "kind")
+    return {"group": as_text(spec, "group"), "kind": kind, "roles": roles, "link": {"kept": kept}}
 
 
 def _name(templates: list[str]) -> dict[str, str]:
@@ -57,9 +57,9 @@ def _find_roles(
 ) -> Iterator[tuple[dict[str, Any], bool]]:
     """The role of each pod template in a schema, and whether the link is kept. `above` are the paths on the way to it,
     each with its fields."""
-    properties = as_mapping(schema.get("properties"))
+    properties = as_mapping(schema, "properties")
     levels = [*above, (path, properties)]
-    pod = as_mapping(properties.get("spec"))
+    pod = as_mapping(properties, "spec")
     if _is_template(schema, path) or (_is_pod(pod) and above):
         yield {"template": path, **_count(levels)}, _keeps(schema, pod)
     elif _is_pod(schema) and "schedulerName" in properties:
@@ -106,12 +106,12 @@ def list_strays(definition: Mapping[str, Any], roles: list[dict[str, Any]]) -> l
     templates = tuple(f"{role['template']}." for role in roles)
     alone = [f"{role['template']}." for role in roles if "count" not in role]
     waiting = [
-        ("spec", as_mapping(dig(version, "schema", "openAPIV3Schema", "properties", "spec")))
-        for version in as_list(dig(definition, "spec", "versions"))
+        ("spec", as_mapping(version, "schema", "openAPIV3Schema", "properties", "spec"))
+        for version in as_list(definition, "spec", "versions")
     ]
     for path, schema in waiting:  # which grows on the way
         entries = {"*": schema.get("items") or schema.get("additionalProperties")}
-        for name, inner in {**as_mapping(schema.get("properties")), **entries}.items():
+        for name, inner in {**as_mapping(schema, "properties"), **entries}.items():
             below = f"{path}.{name}"
             likely = _COUNTS.fullmatch(name) or any(template.startswith(f"{path}.") for template in alone)
             if likely and _is_number(as_mapping(inner)) and f"'{below}'" not in used:
@@ -132,7 +132,7 @@ def _is_pod(schema: Mapping[str, Any]) -> bool:
 
 def _is_template(schema: Mapping[str, Any], path: str) -> bool:
     """Whether a schema says no more than that something is there, whose name is that of a pod template."""
-    inner = as_mapping(dig(schema, "properties", "spec")) or (schema if not schema.get("properties") else {})
+    inner = as_mapping(schema, "properties", "spec") or (schema if not schema.get("properties") else {})
     return _is_opaque(inner) and _TEMPLATE.fullmatch(path.rpartition(".")[2]) is not None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.model.gotext import parse_int
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import as_list, as_mapping, as_text
 
 #: True, False, or None where a controller or the cluster may decide it.
 Answer = bool | None
@@ -23,7 +23,7 @@ _NAMESPACE = "kubernetes.io/metadata.name"
 def match_namespace(selector: object, name: str, space: object, complete: bool = False) -> Answer:
     """Whether a label selector selects a namespace. `space` is its object; without one (None) it may have any label
     beside that of its name, unless the known objects are `complete`."""
-    labels = {**as_mapping(dig(space, "metadata", "labels")), _NAMESPACE: name}
+    labels = {**as_mapping(space, "metadata", "labels"), _NAMESPACE: name}
     return match_labels(selector, labels, None if space is not None or complete else lambda key: key != _NAMESPACE)
 
 
@@ -35,9 +35,9 @@ def match_labels(selector: object, labels: Mapping[str, Any], may_get: Callable[
     if selector is None:
         return False
     answers = [
-        _match(key, "In", [value], labels, may_get) for key, value in as_mapping(dig(selector, "matchLabels")).items()
+        _match(key, "In", [value], labels, may_get) for key, value in as_mapping(selector, "matchLabels").items()
     ]
-    for entry in as_list(dig(selector, "matchExpressions")):
+    for entry in as_list(selector, "matchExpressions"):
         answers.append(_match(*_read_entry(entry), labels, may_get))
     return both(*answers)
 
@@ -57,7 +57,7 @@ def _match(
 def match_node(terms: object, labels: Mapping[str, Any], name: str) -> bool:
     """Whether one of the node selector terms selects the node; a term without requirements selects none."""
     for term in as_list(terms):
-        expressions, fields = as_list(dig(term, "matchExpressions")), as_list(dig(term, "matchFields"))
+        expressions, fields = as_list(term, "matchExpressions"), as_list(term, "matchFields")
         if (expressions or fields) and all(
             [_match_node(entry, labels) for entry in expressions]
             + [_match_node(entry, {"metadata.name": name}) for entry in fields]
@@ -72,7 +72,7 @@ def _match_node(entry: object, labels: Mapping[str, Any]) -> bool:
 
 def _read_entry(entry: object) -> tuple[str, str, Sequence[Any]]:
     """The key, the operator and the values of a requirement."""
-    return as_text(dig(entry, "key")), as_text(dig(entry, "operator")), as_list(dig(entry, "values"))
+    return as_text(entry, "key"), as_text(entry, "operator"), as_list(entry, "values")
 
 
 def holds(key: str, operator: str, values: Sequence[Any], labels: Mapping[str, Any]) -> bool:
@@ -101,13 +101,13 @@ def tolerates(tolerations: Iterable[object], taint: Mapping[str, Any]) -> bool:
     """Whether one of the tolerations tolerates the taint."""
     key, value, effect = (as_text(taint.get(field)) for field in ("key", "value", "effect"))
     for entry in tolerations:
-        operator = as_text(dig(entry, "operator")) or "Equal"
-        if as_text(dig(entry, "effect")) not in ("", effect):
+        operator = as_text(entry, "operator") or "Equal"
+        if as_text(entry, "effect") not in ("", effect):
             continue
-        wanted = as_text(dig(entry, "key"))
+        wanted = as_text(entry, "key")
         if wanted not in ("", key) or (not wanted and operator != "Exists"):
             continue
-        held = as_text(dig(entry, "value"))
+        held = as_text(entry, "value")
         if operator == "Exists" or (operator == "Equal" and held == value):
             return True
         if operator in ("Gt", "Lt") and is_beyond(value, held, operator == "Gt"):

@@ -19,23 +19,27 @@ _Each = TypeVar("_Each")
 _Key = TypeVar("_Key")
 
 
-def as_mapping(value: object) -> Mapping[str, Any]:
-    """`value` when it is a mapping, an empty one otherwise."""
+def as_mapping(value: object, *path: str | int) -> Mapping[str, Any]:
+    """`value`, or its part at a path, when it is a mapping, an empty one otherwise."""
+    value = dig(value, *path)
     return value if isinstance(value, dict) else _NOTHING
 
 
-def as_list(value: object) -> Sequence[Any]:
-    """`value` when it is a list, an empty one otherwise."""
+def as_list(value: object, *path: str | int) -> Sequence[Any]:
+    """`value`, or its part at a path, when it is a list, an empty one otherwise."""
+    value = dig(value, *path)
     return value if isinstance(value, list) else ()
 
 
-def as_text(value: object) -> str:
-    """`value` when it is a string, "" otherwise."""
+def as_text(value: object, *path: str | int) -> str:
+    """`value`, or its part at a path, when it is a string, "" otherwise."""
+    value = dig(value, *path)
     return value if isinstance(value, str) else ""
 
 
-def as_int(value: object) -> int | None:
-    """`value` when it is a whole number, None otherwise (a bool is none)."""
+def as_int(value: object, *path: str | int) -> int | None:
+    """`value`, or its part at a path, when it is a whole number, None otherwise (a bool is none)."""
+    value = dig(value, *path)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -50,12 +54,12 @@ def without_nulls(value: Any) -> Any:
 
 def key_of(value: object) -> tuple[str, str]:
     """The namespace and the name of an object. A namespace that is not written is `default`, also for kinds without."""
-    return as_text(dig(value, "metadata", "namespace")) or DEFAULT_NAMESPACE, name_of(value)
+    return as_text(value, "metadata", "namespace") or DEFAULT_NAMESPACE, name_of(value)
 
 
 def name_of(value: object) -> str:
     """The name of an object, "" where it has none."""
-    return as_text(dig(value, "metadata", "name"))
+    return as_text(value, "metadata", "name")
 
 
 def group_by(key: Callable[[_Each], _Key], values: Iterable[_Each]) -> dict[_Key, list[_Each]]:

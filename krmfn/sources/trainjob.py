@@ -106,9 +106,9 @@ def _can_patch(manifest: Manifest, runtime: Manifest) -> bool:
 def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> dict[str, Any]:
     """A replicated job of the runtime with the pods and the resources that this TrainJob gives it."""
     job = as_mapping(runtime.get(path))
-    template = as_mapping(job.get("template"))
-    spec = as_mapping(template.get("spec"))
-    step = as_mapping(as_mapping(template.get("metadata")).get("labels")).get(_STEP)
+    template = as_mapping(job, "template")
+    spec = as_mapping(template, "spec")
+    step = as_mapping(template, "metadata", "labels").get(_STEP)
     policy = runtime.get(("spec", "mlPolicy"))
     mpi = as_mapping(policy).get("mpi")
     as_node = as_mapping(mpi).get("runLauncherAsNode") is True
@@ -148,10 +148,10 @@ def _is_scaled(manifest: Manifest, runtime: Manifest, job: Mapping[str, Any]) ->
 
 def _size(pod: Mapping[str, Any], resources: Mapping[str, Any]) -> Mapping[str, Any]:
     """The pod template with the resources of the TrainJob over those of the container that trains."""
-    spec = as_mapping(pod.get("spec"))
+    spec = as_mapping(pod, "spec")
     boxes = spec.get("containers")
     sized = [
-        {**box, "resources": _merge(as_mapping(box.get("resources")), resources)} if box.get("name") == _NODE else box
+        {**box, "resources": _merge(as_mapping(box, "resources"), resources)} if box.get("name") == _NODE else box
         for box in as_list(boxes)
         if isinstance(box, dict)
     ]
@@ -197,10 +197,10 @@ def _put(manifest: Manifest, path: Path, value: Any) -> None:
 
 def _overlay(template: Any, patch: Any) -> dict[str, Any]:
     """The pod template of the runtime with the annotations of the patch: more of it is not read here."""
-    metadata = {**as_mapping(template.get("metadata"))}
-    given = as_mapping(as_mapping(as_mapping(patch).get("metadata")).get("annotations"))
+    metadata = {**as_mapping(template, "metadata")}
+    given = as_mapping(patch, "metadata", "annotations")
     if given:
-        metadata["annotations"] = {**as_mapping(metadata.get("annotations")), **given}
+        metadata["annotations"] = {**as_mapping(metadata, "annotations"), **given}
     return {**template, "metadata": metadata}
 
 

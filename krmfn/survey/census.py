@@ -79,12 +79,12 @@ class Template(NamedTuple):
     @property
     def scheduler(self) -> str:
         """The scheduler, with the API server's default."""
-        return as_text(self.spec.get("schedulerName")) or DEFAULT_SCHEDULER
+        return as_text(self.spec, "schedulerName") or DEFAULT_SCHEDULER
 
     @property
     def priority_class(self) -> str:
         """The class the author named."""
-        return as_text(self.spec.get("priorityClassName"))
+        return as_text(self.spec, "priorityClassName")
 
 
 def count_pods(templates: Iterable[Template]) -> int | None:
@@ -313,7 +313,7 @@ def _template(member: Member) -> Template:
     spec = as_mapping(dig(whole, *member.apart) if member.apart else dig(value, "spec"))
     direct = member.apart or dig(value, "annotations") is not None  # some kinds give pods theirs directly
     place: Path = () if direct else ("metadata",)
-    metadata = as_mapping(dig(value, *place))
+    metadata = as_mapping(value, *place)
     link = _read_bridged(metadata, (*member.path, *place)) or _link(spec, member.apart or (*member.path, "spec"))
     known = _count_sets(member, link.by) if link is not None and link.by else 0
     return Template(member.item, member.path, member.pods, member.count_path, metadata, spec, link, known, member.apart)
@@ -331,7 +331,7 @@ def _count_sets(member: Member, by: str) -> int:
 
 def _read_bridged(metadata: Mapping[str, Any], path: Path) -> TemplateLink | None:
     """What the annotations ask the link bridge for, which goes before any link in the template."""
-    annotations = as_mapping(metadata.get("annotations"))
+    annotations = as_mapping(metadata, "annotations")
     base = as_text(annotations.get(POD_GROUP))
     if not base:
         return None
@@ -340,12 +340,12 @@ def _read_bridged(metadata: Mapping[str, Any], path: Path) -> TemplateLink | Non
 
 def _link(spec: Mapping[str, Any], path: Path) -> TemplateLink | None:
     for place in GROUP_LINKS:
-        name = as_text(dig(spec, *place))
+        name = as_text(spec, *place)
         if name:
             return TemplateLink(name, "", (*path, *place))
-    workload, group = as_text(dig(spec, "workloadRef", "name")), as_text(dig(spec, "workloadRef", "podGroup"))
+    workload, group = as_text(spec, "workloadRef", "name"), as_text(spec, "workloadRef", "podGroup")
     if workload and group:
-        key = as_text(dig(spec, "workloadRef", "podGroupReplicaKey"))
+        key = as_text(spec, "workloadRef", "podGroupReplicaKey")
         return TemplateLink(f"{workload}/{group}", key, (*path, "workloadRef", "podGroup"))
     return None
 
@@ -364,7 +364,7 @@ def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Itera
     link = template.link
     if link is None:
         return
-    label = as_text(dig(template.metadata, "labels", link.by)) if link.by else ""
+    label = as_text(template.metadata, "labels", link.by) if link.by else ""
     if not link.by:
         yield template
     elif label:

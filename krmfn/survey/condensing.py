@@ -33,37 +33,35 @@ def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | Non
     """The facts of a dump. Without `pods`, those that run are left out: the cluster as if it were empty, but for
     DaemonSets. `cutter` is the one that has cut what is in it."""
     cutter = cutter or Cutter()
-    items: list[Value] = [as_mapping(item) for item in as_list(cluster.get("items"))]
+    items: list[Value] = [as_mapping(item) for item in as_list(cluster, "items")]
     by_kind: dict[str, list[Value]] = {}
     for item in items:
-        by_kind.setdefault(as_text(item.get("kind")), []).append(item)
+        by_kind.setdefault(as_text(item, "kind"), []).append(item)
     running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
     kept = [pod for pod in running if not is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
     workloads = by_kind.get("Workload", ()) if pods else ()
     found: dict[str, Any] = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
     programs = list(read_programs(by_kind.get("Pod", ())))
-    gates = merge_gates(programs, as_mapping(cluster.get("featureGates")))
+    gates = merge_gates(programs, as_mapping(cluster, "featureGates"))
     plugins = {name for program in programs for name in program.plugins}
     if gates:
         found["featureGates"] = gates
     scaled = list(read_node_groups(by_kind.get("Pod", ())))
     if scaled:
-        found["nodePools"] = [*scaled, *as_list(cluster.get("nodePools"))]
+        found["nodePools"] = [*scaled, *as_list(cluster, "nodePools")]
     if plugins:
-        found["admissionPlugins"] = sorted({*plugins, *map(str, as_list(cluster.get("admissionPlugins")))})
+        found["admissionPlugins"] = sorted({*plugins, *map(str, as_list(cluster, "admissionPlugins"))})
     if "PriorityClass" in by_kind:
         found["priorityClasses"] = {
             **{name_of(item): _shrink_class(item) for item in by_kind["PriorityClass"]},
-            **as_mapping(cluster.get("priorityClasses")),
+            **as_mapping(cluster, "priorityClasses"),
         }
     if "Node" in by_kind:
-        used = {as_text(dig(pod, "spec", "nodeName")) for pod in kept}
+        used = {as_text(pod, "spec", "nodeName") for pod in kept}
         used.update(*map(kueue.list_hosts, workloads))
-        found["nodes"] = [*_count_nodes(by_kind["Node"], running, used), *as_list(cluster.get("nodes"))]
+        found["nodes"] = [*_count_nodes(by_kind["Node"], running, used), *as_list(cluster, "nodes")]
     if "PodGroup" in by_kind:
-        groups = [
-            group for group in by_kind["PodGroup"] if as_text(group.get("apiVersion")).startswith("scheduling.k8s")
-        ]
+        groups = [group for group in by_kind["PodGroup"] if as_text(group, "apiVersion").startswith("scheduling.k8s")]
         found["podGroups"] = ["/".join(key_of(group)) for group in groups]
     kinds = {kind: row for kind, row in schemastore.load("cluster.json")["kinds"].items() if "keeps" in row}
     shrunk = [
@@ -76,12 +74,12 @@ def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | Non
         found["items"] = shrunk
     listed = {kind for kind in by_kind if kind in kinds or (kind == "Pod" and pods)}
     if listed:
-        found["listed"] = sorted({*listed, *map(str, as_list(cluster.get("listed")))})
+        found["listed"] = sorted({*listed, *map(str, as_list(cluster, "listed"))})
     return found
 
 
 def _shrink_class(item: Value) -> Any:
-    policy = as_text(item.get("preemptionPolicy"))
+    policy = as_text(item, "preemptionPolicy")
     entry = {"value": item.get("value") or 0}
     if policy and policy != "PreemptLowerPriority":
         entry["preemptionPolicy"] = policy
@@ -96,10 +94,10 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
     ports: dict[str, list[Value]] = {}
     for pod in pods:
         if is_daemon(pod):
-            taken = daemons.setdefault(as_text(dig(pod, "spec", "nodeName")), {"pods": 0})
+            taken = daemons.setdefault(as_text(pod, "spec", "nodeName"), {"pods": 0})
             taken["pods"] += 10**9
-            occupied = ports.setdefault(as_text(dig(pod, "spec", "nodeName")), [])
-            for box in list_running(as_mapping(pod.get("spec"))):
+            occupied = ports.setdefault(as_text(pod, "spec", "nodeName"), [])
+            for box in list_running(as_mapping(pod, "spec")):
                 occupied += list_ports(as_mapping(box))
                 add(taken, read_resources(dig(box, "resources", "requests")))
     found: list[dict[str, Any]] = []
@@ -107,13 +105,13 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
     for node in nodes:
         entry: dict[str, Any] = {"name": name_of(node)}
         labels = {
-            key: value for key, value in as_mapping(dig(node, "metadata", "labels")).items() if _stays(key, value, node)
+            key: value for key, value in as_mapping(node, "metadata", "labels").items() if _stays(key, value, node)
         }
         entry |= {"labels": labels} if labels else {}
-        entry["allocatable"] = dict(as_mapping(dig(node, "status", "allocatable")))
+        entry["allocatable"] = dict(as_mapping(node, "status", "allocatable"))
         taints = [
             {key: taint[key] for key in ("key", "value", "effect") if key in taint}
-            for taint in map(as_mapping, as_list(dig(node, "spec", "taints")))
+            for taint in map(as_mapping, as_list(node, "spec", "taints"))
         ]
         entry |= {"taints": taints} if taints else {}
         entry |= {"unschedulable": True} if dig(node, "spec", "unschedulable") is True else {}
@@ -139,13 +137,13 @@ def _stays(key: str, value: object, node: Value) -> bool:
 
 def _shrink(item: Value, keeps: str, pods: bool) -> Value:
     names = ("name", "namespace", "deletionTimestamp")
-    metadata: dict[str, Any] = {key: text for key in names if (text := as_text(dig(item, "metadata", key)))}
+    metadata: dict[str, Any] = {key: text for key in names if (text := as_text(item, "metadata", key))}
     if item.get("kind") in ("Namespace", "PersistentVolume") and dig(item, "metadata", "labels"):
         metadata["labels"] = dig(item, "metadata", "labels")
-    marks = as_mapping(dig(item, "metadata", "annotations")) if item.get("kind") == "StorageClass" else {}
+    marks = as_mapping(item, "metadata", "annotations") if item.get("kind") == "StorageClass" else {}
     if marks:
         metadata["annotations"] = {key: value for key, value in marks.items() if key.endswith("/is-default-class")}
-    shrunk = {"apiVersion": as_text(item.get("apiVersion")), "kind": item.get("kind"), "metadata": metadata}
+    shrunk = {"apiVersion": as_text(item, "apiVersion"), "kind": item.get("kind"), "metadata": metadata}
     if keeps != "names":
         shrunk |= {key: _drop_private(item[key]) for key in _FIELDS if key in item}
     if item.get("kind") == "ResourceQuota" and pods and dig(item, "status", "used"):
@@ -158,7 +156,7 @@ def _shrink(item: Value, keeps: str, pods: bool) -> Value:
     if item.get("kind") == "PersistentVolume":
         # What the volume is on the outside is nobody's business.
         kept = ("accessModes", "capacity", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")
-        shrunk["spec"] = {key: value for key, value in as_mapping(item.get("spec")).items() if key in kept}
+        shrunk["spec"] = {key: value for key, value in as_mapping(item, "spec").items() if key in kept}
     return shrunk
 
 
@@ -171,7 +169,7 @@ def _drop_private(value: Any, name: str = "") -> Any:
         return kept
     if isinstance(value, list):
         if name == "env":  # a name says nothing that a reference does not
-            sources = [as_mapping(as_mapping(entry).get("valueFrom")) for entry in value]
+            sources = [as_mapping(entry, "valueFrom") for entry in value]
             return [{"valueFrom": {k: v for k, v in each.items() if isinstance(v, dict)}} for each in sources if each]
         return [_drop_private(child, name) for child in value]
     return value
@@ -184,7 +182,7 @@ def _shrink_schema(crd: Value) -> Value:
             "name": dig(version, "name"),
             "schema": {"openAPIV3Schema": _prune(dig(version, "schema", "openAPIV3Schema")) or {}},
         }
-        for version in as_list(dig(crd, "spec", "versions"))
+        for version in as_list(crd, "spec", "versions")
     ]
     names = {"kind": dig(crd, "spec", "names", "kind")}
     spec = {"group": dig(crd, "spec", "group"), "names": names, "versions": versions}
@@ -203,7 +201,7 @@ def _prune(node: object) -> dict[str, Any]:
     pruned: dict[str, Any] = {}
     properties = {
         name: {"type": "object"} if name in LINK_FIELDS else _prune(below)
-        for name, below in as_mapping(dig(node, "properties")).items()
+        for name, below in as_mapping(node, "properties").items()
     }
     properties = {name: below for name, below in properties.items() if below}
     if properties:

@@ -39,7 +39,7 @@ class Program(NamedTuple):
 
 def is_program(pod: Mapping[str, Any]) -> bool:
     """Whether a pod may be one of the control plane."""
-    return as_text(dig(pod, "metadata", "namespace")) == PROGRAMS
+    return as_text(pod, "metadata", "namespace") == PROGRAMS
 
 
 def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
@@ -48,19 +48,19 @@ def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
         if not is_program(pod):
             continue
         labels = (dig(pod, "metadata", "labels", "component"), dig(pod, "metadata", "labels", "k8s-app"))
-        for box in as_list(dig(pod, "spec", "containers")):
+        for box in as_list(pod, "spec", "containers"):
             component = next((name for name in _COMPONENTS if name in (*labels, dig(box, "name"))), "")
-            words = " ".join(str(word) for field in ("command", "args") for word in as_list(dig(box, field)))
+            words = " ".join(str(word) for field in ("command", "args") for word in as_list(box, field))
             if component and words:  # facts that were shrunk have no commands
                 given = _read_flags(words)
-                known = _find_gates(as_text(dig(box, "image")))
+                known = _find_gates(as_text(box, "image"))
                 stages = {
                     row.name: given.get(_STAGES.get(row.stage, ""), row.default)
                     for row in known
                     if component in row.components
                 }
                 named = {name: on for name, on in given.items() if name not in _STAGES.values()}
-                pod_name = f"{PROGRAMS}/{as_text(dig(pod, 'metadata', 'name'))}"
+                pod_name = f"{PROGRAMS}/{as_text(pod, 'metadata', 'name')}"
                 plugins = frozenset(name for text in _PLUGINS.findall(words) for name in text.split(","))
                 yield Program(component, pod_name, {**stages, **named}, frozenset(named), plugins)
 
@@ -68,9 +68,9 @@ def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
 def read_node_groups(pods: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The groups that the flags of a Cluster Autoscaler name, as the facts spell pools."""
     for pod in pods:
-        for box in as_list(dig(pod, "spec", "containers")):
-            words = " ".join(str(word) for field in ("command", "args") for word in as_list(dig(box, field)))
-            if "cluster-autoscaler" in words or "cluster-autoscaler" in as_text(dig(box, "image")):
+        for box in as_list(pod, "spec", "containers"):
+            words = " ".join(str(word) for field in ("command", "args") for word in as_list(box, field))
+            if "cluster-autoscaler" in words or "cluster-autoscaler" in as_text(box, "image"):
                 for least, most, name in _GROUPS.findall(words):
                     yield {"name": name, "min": int(least), "max": int(most)}
 

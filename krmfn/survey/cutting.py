@@ -57,24 +57,24 @@ class Cutter:
 
 
 def _cut_node(node: Value) -> Value:
-    spec = {key: entry for key, entry in as_mapping(node.get("spec")).items() if key in ("taints", "unschedulable")}
+    spec = {key: entry for key, entry in as_mapping(node, "spec").items() if key in ("taints", "unschedulable")}
     return {
         **{key: entry for key, entry in node.items() if key not in ("metadata", "spec", "status")},
-        "metadata": {"name": name_of(node), "labels": dict(as_mapping(dig(node, "metadata", "labels")))},
+        "metadata": {"name": name_of(node), "labels": dict(as_mapping(node, "metadata", "labels"))},
         "spec": spec,
         "status": {"allocatable": dig(node, "status", "allocatable")},
     }
 
 
 def _cut_pod(pod: Value) -> dict[str, Any]:
-    spec = as_mapping(pod.get("spec"))
+    spec = as_mapping(pod, "spec")
     space, name = key_of(pod)
     metadata: dict[str, Any] = {"name": name, "namespace": space}
-    if as_mapping(dig(pod, "metadata", "labels")):
+    if as_mapping(pod, "metadata", "labels"):
         metadata["labels"] = dig(pod, "metadata", "labels")
     owners = [
         {key: owner[key] for key in ("apiVersion", "kind", "name", "controller") if key in owner}
-        for owner in map(as_mapping, as_list(dig(pod, "metadata", "ownerReferences")))
+        for owner in map(as_mapping, as_list(pod, "metadata", "ownerReferences"))
     ]
     if owners:
         metadata["ownerReferences"] = owners
@@ -84,7 +84,7 @@ def _cut_pod(pod: Value) -> dict[str, Any]:
         kept |= {field: boxes} if boxes else {}
     volumes = [
         {key: entry[key] for key in ("name", "persistentVolumeClaim", "ephemeral") if key in entry}
-        for entry in map(as_mapping, as_list(spec.get("volumes")))
+        for entry in map(as_mapping, as_list(spec, "volumes"))
         if "persistentVolumeClaim" in entry or "ephemeral" in entry
     ]
     kept |= {"volumes": volumes} if volumes else {}
@@ -98,7 +98,7 @@ def list_ports(box: Value) -> list[Value]:
     """The ports that a container takes of its node."""
     return [
         {key: port[key] for key in ("containerPort", "hostPort", "hostIP", "protocol") if key in port}
-        for port in map(as_mapping, as_list(box.get("ports")))
+        for port in map(as_mapping, as_list(box, "ports"))
         if "hostPort" in port
     ]
 

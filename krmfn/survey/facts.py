@@ -127,7 +127,7 @@ class Facts(NamedTuple):
 
     def find_runtime(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """The runtime class that the spec of a pod names; an empty one where it names none, or one that is unknown."""
-        name = as_text(spec.get("runtimeClassName"))
+        name = as_text(spec, "runtimeClassName")
         return self.by_name("node.k8s.io", "RuntimeClass").get(name, _NOTHING) if name else _NOTHING
 
     def lists_all(self, kind: str) -> bool:
@@ -165,9 +165,9 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     queues = all_of("queues")
     schedulers = cluster.get("schedulers")
     crds = all_of("customResourceDefinitions")
-    programs, gates = _read_gates(given.get(("", "Pod"), ()), as_mapping(cluster.get("featureGates")))
+    programs, gates = _read_gates(given.get(("", "Pod"), ()), as_mapping(cluster, "featureGates"))
     others = {kind: (*given.get(kind, ()), *own.get(kind, ())) for kind in (*named, *_GIVEN)}
-    listed = frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster.get("listed"))))
+    listed = frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster, "listed")))
     return Facts(
         priority_classes=_read_classes(all_of("priorityClasses")),
         complete_classes="PriorityClass" in listed,
@@ -184,20 +184,18 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
         gates=gates,
         indexes={},
         programs=programs,
-        plugins=frozenset(map(str, as_list(cluster.get("admissionPlugins")))).union(
-            *(each.plugins for each in programs)
-        ),
+        plugins=frozenset(map(str, as_list(cluster, "admissionPlugins"))).union(*(each.plugins for each in programs)),
         found={kind: values for kind, values in others.items() if values},
         listed=listed,
         node_pools=tuple(_merge_pools(given.get(("", "Pod"), ()), cluster.get("nodePools"))),
-        instance_types=tuple(map(as_mapping, as_list(cluster.get("instanceTypes")))),
+        instance_types=tuple(map(as_mapping, as_list(cluster, "instanceTypes"))),
     )
 
 
 def read_given_classes(cluster: Mapping[str, Any], own: Iterable[Item]) -> Mapping[str, PriorityClass]:
     """The priority classes that `cluster` tells, and its own ones, and those that every cluster has; nothing else is
     read."""
-    given = [value for value in as_list(cluster.get("items")) if dig(value, "kind") == "PriorityClass"]
+    given = [value for value in as_list(cluster, "items") if dig(value, "kind") == "PriorityClass"]
     classes = [*given, *(item.value for item in own)]
     short = {topic: cluster[topic] for topic in ("priorityClasses",) if topic in cluster}
     return _read_classes(_gather({"items": classes, **short}).get(_list_topics()["priorityClasses"], ()))
@@ -206,15 +204,15 @@ def read_given_classes(cluster: Mapping[str, Any], own: Iterable[Item]) -> Mappi
 def _read_classes(values: Iterable[Mapping[str, Any]]) -> dict[str, PriorityClass]:
     classes = {name: PriorityClass(*entry) for name, entry in _BUILT_IN.items()}
     for value in values:
-        policy = as_text(value.get("preemptionPolicy")) or "PreemptLowerPriority"
+        policy = as_text(value, "preemptionPolicy") or "PreemptLowerPriority"
         default = value.get("globalDefault") is True
-        classes[_name(value)] = PriorityClass(as_int(value.get("value")) or 0, policy, default)
+        classes[_name(value)] = PriorityClass(as_int(value, "value") or 0, policy, default)
     return classes
 
 
 def is_daemon(pod: Mapping[str, Any]) -> bool:
     """Whether a pod is on its node as long as the node is there."""
-    kinds = {as_text(dig(owner, "kind")) for owner in as_list(dig(pod, "metadata", "ownerReferences"))}
+    kinds = {as_text(owner, "kind") for owner in as_list(pod, "metadata", "ownerReferences")}
     return bool(kinds & {"DaemonSet", "Node"})
 
 
@@ -234,9 +232,9 @@ def _merge_pools(pods: Sequence[Mapping[str, Any]], spelled: object) -> list[Map
     """The pools of the facts, over what the flags of a Cluster Autoscaler say of the same."""
     from krmfn.survey.control_plane import read_node_groups
 
-    pools = {as_text(pool.get("name")): pool for pool in (read_node_groups(pods) if pods else ())}
+    pools = {as_text(pool, "name"): pool for pool in (read_node_groups(pods) if pods else ())}
     for pool in map(as_mapping, as_list(spelled)):
-        name = as_text(pool.get("name"))
+        name = as_text(pool, "name")
         pools[name] = {**pools.get(name, {}), **pool}
     return list(pools.values())
 
@@ -248,9 +246,9 @@ def _list_topics() -> dict[str, tuple[str, str]]:
 
 def _gather(cluster: Mapping[str, Any]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for value in as_list(cluster.get("items")):
-        api_version = as_text(dig(value, "apiVersion"))
-        key = (api_version.rpartition("/")[0], as_text(dig(value, "kind")))
+    for value in as_list(cluster, "items"):
+        api_version = as_text(value, "apiVersion")
+        key = (api_version.rpartition("/")[0], as_text(value, "kind"))
         found.setdefault(key, []).append(as_mapping(value))
     for topic, kind in _list_topics().items():
         if topic in cluster:
@@ -268,26 +266,26 @@ def _spread(topic: str, value: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _name(value: Mapping[str, Any]) -> str:
-    return as_text(dig(value, "metadata", "name")) or as_text(value.get("name")).rpartition("/")[2]
+    return as_text(value, "metadata", "name") or as_text(value, "name").rpartition("/")[2]
 
 
 def _namespace(value: Mapping[str, Any]) -> str:
-    space = as_text(dig(value, "metadata", "namespace")) or as_text(value.get("namespace"))
-    return space or as_text(value.get("name")).rpartition("/")[0]
+    space = as_text(value, "metadata", "namespace") or as_text(value, "namespace")
+    return space or as_text(value, "name").rpartition("/")[0]
 
 
 def _node(value: Mapping[str, Any]) -> ClusterNode:
     name = _name(value)
     labels = as_mapping(dig(value, "metadata", "labels") or value.get("labels"))
     labels = {key: text for key, text in labels.items() if isinstance(text, str)}
-    spec = as_mapping(value.get("spec")) or value
+    spec = as_mapping(value, "spec") or value
     return ClusterNode(
         name,
         {HOSTNAME: name, **labels},  # kubelets write it; people leave it out
         read_resources(dig(value, "status", "allocatable") or value.get("allocatable")),
-        tuple(as_mapping(taint) for taint in as_list(spec.get("taints"))),
+        tuple(as_mapping(taint) for taint in as_list(spec, "taints")),
         spec.get("unschedulable") is True,
-        as_int(value.get("count")) or 1,
+        as_int(value, "count") or 1,
         read_resources(value.get("used")),
         tuple(read_ports(value.get("ports"))),
     )
@@ -297,13 +295,13 @@ def read_ports(ports: object, network: bool = False) -> Iterator[NodePort]:
     """Those of a container's ports that it takes of its node, with the server's defaults; on the node's `network`,
     all."""
     for port in as_list(ports):
-        number = as_int(dig(port, "hostPort")) or (as_int(dig(port, "containerPort")) if network else None)
+        number = as_int(port, "hostPort") or (as_int(port, "containerPort") if network else None)
         if number:
-            yield as_text(dig(port, "hostIP")) or "0.0.0.0", as_text(dig(port, "protocol")) or "TCP", number
+            yield as_text(port, "hostIP") or "0.0.0.0", as_text(port, "protocol") or "TCP", number
 
 
 def _quota(value: Mapping[str, Any]) -> Quota:
-    spec = as_mapping(value.get("spec")) or value
+    spec = as_mapping(value, "spec") or value
     scope = {field: spec[field] for field in ("scopes", "scopeSelector") if field in spec}
     used = read_resources(dig(value, "status", "used"))
     return Quota(_namespace(value), _name(value), read_resources(spec.get("hard")), scope, used)
@@ -311,8 +309,8 @@ def _quota(value: Mapping[str, Any]) -> Quota:
 
 def list_running(spec: Mapping[str, Any]) -> list[Any]:
     """The containers of a pod that run at the same time: all but those that end before the others begin."""
-    first = as_list(spec.get("initContainers"))
-    return [*as_list(spec.get("containers")), *(box for box in first if dig(box, "restartPolicy") == "Always")]
+    first = as_list(spec, "initContainers")
+    return [*as_list(spec, "containers"), *(box for box in first if dig(box, "restartPolicy") == "Always")]
 
 
 def read_resources(value: object) -> Resources:

@@ -152,7 +152,7 @@ def _say(group: Group, count: int | None, what: str, facts: dict[str, Any], obst
     elif group.policy == "basic":
         parts.append("no quorum: each starts on its own")
     elif group.quorum is None:
-        policy = next(iter(as_mapping(group.spec.get("schedulingPolicy"))), "")
+        policy = next(iter(as_mapping(group.spec, "schedulingPolicy")), "")
         unknown = policy if policy not in ("", "gang") else ""
         parts.append(f"policy {unknown}, whose quorum krmfn does not know" if unknown else "no readable quorum")
     elif count is None:

@@ -55,7 +55,7 @@ class Group(NamedTuple):
     @property
     def priority_class(self) -> str:
         """The class the author named; admission may fill in a default later."""
-        return as_text(self.spec.get("priorityClassName"))
+        return as_text(self.spec, "priorityClassName")
 
 
 class Workload(NamedTuple):
@@ -70,7 +70,7 @@ class Workload(NamedTuple):
 
 def topology_key(spec: Mapping[str, Any]) -> str:
     """The key of the only topology constraint."""
-    return as_text(dig(spec, "schedulingConstraints", "topology", 0, "key"))
+    return as_text(spec, "schedulingConstraints", "topology", 0, "key")
 
 
 def disruption_mode(spec: Mapping[str, Any]) -> Mode:
@@ -100,7 +100,7 @@ def read_composite(item: Item) -> Group | None:
 
 
 def _read_object(item: Item) -> Group:
-    written = as_mapping(item.value.get("spec"))
+    written = as_mapping(item.value, "spec")
     spec = read_fields(written)
     policy, quorum, field = read_policy(spec.get(_POLICY), item.kind)
     workload, template = _reference(spec)
@@ -112,7 +112,7 @@ def _read_object(item: Item) -> Group:
         policy=policy,
         quorum=quorum,
         quorum_path=("spec", *_find_gang(written), field),
-        parent=as_text(spec.get("parentCompositePodGroupName")),
+        parent=as_text(spec, "parentCompositePodGroupName"),
         workload=workload,
         template=template,
         spec=spec,
@@ -125,8 +125,8 @@ def read_workload(item: Item) -> Workload | None:
     if item.kind != "Workload" or item.ref.group != GROUP:
         return None
     spec = dig(item.value, "spec")
-    reference = as_mapping(dig(spec, find_word(spec, "controllerRef")))
-    controller = (as_text(reference.get("apiGroup")), as_text(reference.get("kind")), as_text(reference.get("name")))
+    reference = as_mapping(spec, find_word(spec, "controllerRef"))
+    controller = (as_text(reference, "apiGroup"), as_text(reference, "kind"), as_text(reference, "name"))
     return Workload(item, item.space, item.name, controller, dict(_templates(item.value)))
 
 
@@ -136,9 +136,9 @@ def _templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Path, M
         base, node = open_lists.pop(0)
         for name in ("podGroupTemplates", "compositePodGroupTemplates"):
             field = find_word(node, name)
-            for index, entry in enumerate(as_list(dig(node, field))):
+            for index, entry in enumerate(as_list(node, field)):
                 path = (*base, field, index)
-                yield as_text(dig(entry, "name")), (path, read_fields(as_mapping(entry)))
+                yield as_text(entry, "name"), (path, read_fields(as_mapping(entry)))
                 if name == "compositePodGroupTemplates":
                     open_lists.append((path, entry))
 
@@ -146,7 +146,7 @@ def _templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Path, M
 def read_policy(value: object, kind: str) -> tuple[Policy, int | None, str]:
     """The policy of a group, or of a template for one of this kind: its name, the quorum, and what that is called."""
     policy = as_mapping(value)
-    gang, fields = as_mapping(policy.get("gang")), COUNTS[kind]
+    gang, fields = as_mapping(policy, "gang"), COUNTS[kind]
     field = next((field for field in fields if field in gang), fields[0])
     if policy.get("gang") is not None:
         return "gang", as_int(gang.get(field)), field
@@ -161,11 +161,11 @@ def _find_gang(fields: Any) -> Path:
 
 def _reference(spec: Mapping[str, Any]) -> tuple[str, str]:
     *path, last = find_reference(spec)
-    value = as_mapping(dig(spec, *path))
-    return as_text(value.get("workloadName")), as_text(value.get(last))
+    value = as_mapping(spec, *path)
+    return as_text(value, "workloadName"), as_text(value.get(last))
 
 
 def find_reference(spec: Mapping[str, Any]) -> tuple[str, ...]:
     """The path from the spec of a group to the name of its template, as it is spelled there."""
-    found = [path for path in TEMPLATES if as_mapping(dig(spec, *path[:-1]))]
+    found = [path for path in TEMPLATES if as_mapping(spec, *path[:-1])]
     return next((path for path in found if dig(spec, *path) is not None), found[0] if found else TEMPLATES[-1])

@@ -52,13 +52,13 @@ def find_jobs(template: Template) -> Jobs | None:
     ref, path = template.item.ref, template.path
     if ref.kind == "AppWrapper":
         wrapped = dig(template.item.value, *path[:4])
-        ref = ResourceRef(as_text(dig(wrapped, "apiVersion")), as_text(dig(wrapped, "kind")), "")
+        ref = ResourceRef(as_text(wrapped, "apiVersion"), as_text(wrapped, "kind"), "")
     if (ref.group, ref.kind) not in _KINDS:
         return None
     spec = dig(template.item.value, *path[:-1])
-    parallelism = as_int(dig(spec, "parallelism"))
+    parallelism = as_int(spec, "parallelism")
     parallelism = 1 if parallelism is None else parallelism
-    completions = as_int(dig(spec, "completions"))
+    completions = as_int(spec, "completions")
     completions = parallelism if completions is None else completions
     parallel = min(parallelism, completions)
     if parallel < 1:
@@ -75,7 +75,7 @@ def count_first(template: Template) -> int | None:
         owner = dig(template.item.value, *template.path[:-1])
         if dig(owner, "leaderTemplate") is not None:
             return 0
-        size = as_int(dig(owner, "size")) or 1
+        size = as_int(owner, "size") or 1
         return None if template.pods is None else template.pods // size
     jobs = find_jobs(template)
     return jobs.number if jobs else None
@@ -88,8 +88,8 @@ def is_suspended(item: Item) -> bool:
 
 def count_indexed(spec: Mapping[str, Any]) -> int:
     """The pods of a Job whose pods all run at once, each under its index: the ones that are a gang; 0 of others."""
-    width = as_int(spec.get("parallelism")) or 0
-    return width if spec.get("completionMode") == "Indexed" and as_int(spec.get("completions")) == width else 0
+    width = as_int(spec, "parallelism") or 0
+    return width if spec.get("completionMode") == "Indexed" and as_int(spec, "completions") == width else 0
 
 
 class Delegation(NamedTuple):
@@ -107,7 +107,7 @@ def read_delegation(census: Census, settings: Settings, template: Template) -> D
     """What the Jobs of a template delegate, where they do."""
     jobs, item = find_jobs(template), template.item
     place = (*jobs.path[:-1], "metadata", "annotations") if jobs else ()
-    notes = as_mapping(dig(item.value, *place)) if jobs else {}
+    notes = as_mapping(item.value, *place) if jobs else {}
     named = settings.release.has("named-delegation")
     if not notes.get(TEMPLATE_ANNOTATION) and not (named and WORKLOAD_ANNOTATION in notes):
         return None
@@ -133,11 +133,11 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
     for item in (item for kind in _KINDS for item in census.kind(*kind)):
         for template in census.templates_of(item):
             jobs = find_jobs(template)
-            job = as_mapping(dig(item.value, *jobs.path)) if jobs else {}
-            elsewhere = as_text(job.get("managedBy")) not in ("", KINDS["batch", "Job"].manager)
+            job = as_mapping(item.value, *jobs.path) if jobs else {}
+            elsewhere = as_text(job, "managedBy") not in ("", KINDS["batch", "Job"].manager)
             spec, path = ({}, ()) if not jobs or template.link or elsewhere else _find_own(census, settings, template)
             policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
-            width = as_int(job.get("parallelism"))
+            width = as_int(job, "parallelism")
             width = 1 if width is None else width
             quorum = width if quorum is None else quorum
             if policy == "gang" and quorum <= width:  # the API server refuses more
@@ -151,7 +151,7 @@ def _find_own(census: Census, settings: Settings, template: Template) -> tuple[M
     """The spec of the group that the Job controller makes for Jobs, and where it comes from; empty where none."""
     item, path, release = template.item, template.path[:-1], settings.release
     if not release.has("job-scheduling"):
-        gang = item.kind == "Job" and count_indexed(as_mapping(dig(item.value, *path))) > 1
+        gang = item.kind == "Job" and count_indexed(as_mapping(item.value, *path)) > 1
         return ({"schedulingPolicy": {"gang": {}}} if gang else {}), path
     if delegation := read_delegation(census, settings, template):
         name = as_text(delegation.annotations.get(TEMPLATE_ANNOTATION))
@@ -161,7 +161,7 @@ def _find_own(census: Census, settings: Settings, template: Template) -> tuple[M
         workload = delegation.workload.name if delegation.workload else ""
         return {**delegation.templates[name], reference: {"workloadName": workload, entry: name}}, delegation.place
     own = item.kind == "Job" or release.has("owned-job-scheduling")
-    return (as_mapping(dig(item.value, *path, "scheduling")) if own else {}), (*path, "scheduling")
+    return (as_mapping(item.value, *path, "scheduling") if own else {}), (*path, "scheduling")
 
 
 def add_own_groups(items: Sequence[Item], settings: Settings) -> list[Item]:

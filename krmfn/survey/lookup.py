@@ -9,7 +9,7 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import list_previous_names
-from krmfn.model.values import as_text, dig
+from krmfn.model.values import as_text
 
 if TYPE_CHECKING:
     from krmfn.sources.manifest import Find
@@ -35,7 +35,7 @@ def _list_names(items: Sequence[Item], settings: Settings, group: str, kind: str
 
     found: Names = {}
     for value in read_facts(settings.cluster, {}).objects(group, kind):
-        space, name = (as_text(dig(value, "metadata", key)) for key in ("namespace", "name"))
+        space, name = (as_text(value, "metadata", key) for key in ("namespace", "name"))
         found[space or DEFAULT_NAMESPACE, name] = found["", name] = value
     for item in items:
         if item.ref.group == group and item.kind == kind:

@@ -23,8 +23,8 @@ def list_owned(items: Iterable[Item]) -> frozenset[int]:
 
 def find_controller(item: Item, owns: bool = False) -> tuple[str, str, str] | None:
     """API group, kind and name of the object that controls an item, or that only `owns` it; None without."""
-    for reference in as_list(dig(item.value, "metadata", "ownerReferences")):
+    for reference in as_list(item.value, "metadata", "ownerReferences"):
         if owns or dig(reference, "controller") is True:
-            group = as_text(dig(reference, "apiVersion")).rpartition("/")[0]
-            return group, as_text(dig(reference, "kind")), as_text(dig(reference, "name"))
+            group = as_text(reference, "apiVersion").rpartition("/")[0]
+            return group, as_text(reference, "kind"), as_text(reference, "name")
     return None

@@ -46,26 +46,26 @@ def list_pools(facts: Facts) -> list[NodePool]:
 
 def _read_spelled(entry: Mapping[str, Any], facts: Facts) -> NodePool:
     """A pool of the facts: its nodes are like its `allocatable`, or like those that it has already."""
-    name, labels = as_text(entry.get("name")), _read_labels(entry.get("labels"))
+    name, labels = as_text(entry, "name"), _read_labels(entry.get("labels"))
     mine = [node for node in facts.nodes or () if _is_of(node, name, labels)]
     there = sum(node.number for node in mine)
-    allocatable, taints = entry.get("allocatable"), tuple(as_list(entry.get("taints")))
+    allocatable, taints = entry.get("allocatable"), tuple(as_list(entry, "taints"))
     model: list[ClusterNode] = []
     if allocatable is not None:
         model = [ClusterNode(name, {**labels, HOSTNAME: name}, read_resources(allocatable), taints)]
     elif mine:
         model = [mine[0]._replace(labels={**mine[0].labels, **labels}, unschedulable=False)]
-    most = as_int(entry.get("max"))
+    most = as_int(entry, "max")
     limits = {**read_resources(entry.get("limits")), **({} if most is None else {"nodes": most * 10**9})}
     taken = _sum(mine)
     nodes = tuple(_clone(node, name, "", _count(limits, taken, node)) for node in model)
-    return NodePool(name, nodes, there, _spell(limits), bool(model), as_int(entry.get("weight")) or 0)
+    return NodePool(name, nodes, there, _spell(limits), bool(model), as_int(entry, "weight") or 0)
 
 
 def _read_karpenter(pool: Mapping[str, Any], facts: Facts) -> NodePool:
-    name, template = name_of(pool), as_mapping(dig(pool, "spec", "template"))
-    spec = as_mapping(template.get("spec"))
-    requirements = as_list(spec.get("requirements"))
+    name, template = name_of(pool), as_mapping(pool, "spec", "template")
+    spec = as_mapping(template, "spec")
+    requirements = as_list(spec, "requirements")
     labels = {**_read_labels(dig(template, "metadata", "labels")), KARPENTER: name}
     mine = [node for node in facts.nodes or () if _is_of(node, name, {})]
     limits, taken = read_resources(dig(pool, "spec", "limits")), _sum(mine)
@@ -76,12 +76,12 @@ def _read_karpenter(pool: Mapping[str, Any], facts: Facts) -> NodePool:
         told &= whole
         allocatable = read_resources(kind.get("allocatable"))
         for number, each in enumerate(sorts):
-            node = ClusterNode("", each, allocatable, tuple(as_list(spec.get("taints"))))
-            suffix = f"{as_text(kind.get('name'))}{f'-{number}' if number else ''}"
+            node = ClusterNode("", each, allocatable, tuple(as_list(spec, "taints")))
+            suffix = f"{as_text(kind, 'name')}{f'-{number}' if number else ''}"
             nodes.append(_clone(node, name, suffix, _count(limits, taken, node)))
     if dig(pool, "spec", "replicas") is not None:  # its number does not follow the pods
         nodes = []
-    weight = as_int(dig(pool, "spec", "weight")) or 0
+    weight = as_int(pool, "spec", "weight") or 0
     return NodePool(name, tuple(nodes), sum(node.number for node in mine), _spell(limits), told, weight)
 
 
@@ -89,16 +89,16 @@ def _list_sorts(
     kind: Mapping[str, Any], labels: Mapping[str, Any], requirements: Sequence[Any]
 ) -> tuple[list[dict[str, Any]], bool]:
     """The labels of the nodes of an instance type that the requirements allow, and whether that is all of it."""
-    offered: dict[str, list[Any]] = {INSTANCE_TYPE: [as_text(kind.get("name"))]}
-    for key, value in as_mapping(kind.get("labels")).items():
+    offered: dict[str, list[Any]] = {INSTANCE_TYPE: [as_text(kind, "name")]}
+    for key, value in as_mapping(kind, "labels").items():
         offered[key] = list(value) if isinstance(value, list) else [value]
     offered |= {key: [value] for key, value in labels.items()}
     told = True
     for entry in requirements:
         key, operator, values = (
-            as_text(dig(entry, "key")),
-            as_text(dig(entry, "operator")),
-            as_list(dig(entry, "values")),
+            as_text(entry, "key"),
+            as_text(entry, "operator"),
+            as_list(entry, "values"),
         )
         if key in offered:
             offered[key] = [value for value in offered[key] if _allows(key, value, operator, values)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
@@ -67,5 +67,5 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
 
 
 def _annotations_of(value: Mapping[str, Any]) -> Mapping[str, str]:
-    found = as_mapping(dig(value, "metadata", "annotations"))
+    found = as_mapping(value, "metadata", "annotations")
     return {key: text for key in _PHASES if isinstance(text := found.get(key), str)}

@@ -37,7 +37,7 @@ def sum_requests(gang: Gang, counted: Iterable[tuple[Leaf, int]]) -> dict[str, s
 def count_requests(value: Any, path: Path) -> dict[str, int] | None:
     """The requests of one pod whose spec is at `path`, in billionths; None for a quantity that cannot be read."""
     total: dict[str, int] = {}
-    for container in as_list(dig(value, *path, "containers")):
+    for container in as_list(value, *path, "containers"):
         limits, requests = (dig(container, "resources", part) for part in ("limits", "requests"))
         named = [*_entries(limits), *_entries(requests)]  # requests last, because they win
         for name, text in dict(named).items():

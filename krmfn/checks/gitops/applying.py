@@ -65,7 +65,7 @@ def _waits_for_pods(item: Item, census: Census) -> bool:
 
     storage = Volumes(census.facts).find_class(item.value)
     found = census.facts.by_name("storage.k8s.io", "StorageClass").get(storage)
-    return as_text(dig(found, "volumeBindingMode")) == "WaitForFirstConsumer"
+    return as_text(found, "volumeBindingMode") == "WaitForFirstConsumer"
 
 
 def _call(item: Item) -> str:
@@ -178,11 +178,11 @@ def _list_names(template: Template) -> Iterator[tuple[str, str, str]]:
         ("priorityClassName", "scheduling.k8s.io", "PriorityClass"),
     ):
         yield group, kind, as_text(spec.get(field))
-    for volume in as_list(spec.get("volumes")):
-        yield "", "PersistentVolumeClaim", as_text(dig(volume, "persistentVolumeClaim", "claimName"))
-    for claim in as_list(spec.get("resourceClaims")):
+    for volume in as_list(spec, "volumes"):
+        yield "", "PersistentVolumeClaim", as_text(volume, "persistentVolumeClaim", "claimName")
+    for claim in as_list(spec, "resourceClaims"):
         for kind in ("ResourceClaim", "ResourceClaimTemplate"):
-            yield "resource.k8s.io", kind, as_text(dig(claim, f"{kind[0].lower()}{kind[1:]}Name"))
+            yield "resource.k8s.io", kind, as_text(claim, f"{kind[0].lower()}{kind[1:]}Name")
 
 
 def _find_wave(item: Item) -> Path:

@@ -69,8 +69,8 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Findin
     known = list_finalizers(settings.release)
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
         for item in census.kind(GROUP, kind):
-            metadata = as_mapping(item.value.get("metadata"))
-            written = next((name for name in map(as_text, as_list(metadata.get("finalizers"))) if name in known), None)
+            metadata = as_mapping(item.value, "metadata")
+            written = next((name for name in map(as_text, as_list(metadata, "finalizers")) if name in known), None)
             if written is not None:
                 message = (
                     f"the finalizer {written} is set by the API server and removed by a controller; from Git it "
@@ -84,8 +84,8 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Findin
 def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
     for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("ownerReferences") else ():
         for item in census.kind(GROUP, kind):
-            metadata = as_mapping(item.value.get("metadata"))
-            if as_list(metadata.get("ownerReferences")):
+            metadata = as_mapping(item.value, "metadata")
+            if as_list(metadata, "ownerReferences"):
                 uid = dig(metadata, "ownerReferences", 0, "uid")
                 message = (
                     f"an ownerReference names a UID ({uid or 'none'}), which changes when the owner is created "

@@ -51,7 +51,7 @@ def find_listed_as_generator(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("validator-returns-items", "error", "krmfn is listed under validators, but is configured to return items.")
 def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Finding]:
     for item, field, index, config in _listings(census):
-        spec = as_mapping(config.value.get("spec"))
+        spec = as_mapping(config.value, "spec")
         if field == "validators" and (spec.get("mode") != "Validate" or spec.get("emitItems") != "None"):
             message = "kustomize refuses a validator that returns its items, because it adds annotations to them itself"
             hint = "Set mode: Validate and emitItems: None, or list it last under transformers:."

@@ -48,7 +48,7 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
 def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
     for item in census.kind("kustomize.config.k8s.io", "Kustomization"):  # a Component renames what others list
         affix = next((field for field in ("namePrefix", "nameSuffix") if as_text(item.value.get(field))), "")
-        if affix and not as_list(item.value.get("configurations")) and _is_scheduling_involved(census, item):
+        if affix and not as_list(item.value, "configurations") and _is_scheduling_involved(census, item):
             message = (
                 f"{affix} renames groups and Workloads, but kustomize does not know which fields refer to them: "
                 "the pods keep the old name and are never scheduled"

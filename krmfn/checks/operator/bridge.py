@@ -70,7 +70,7 @@ def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
 def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
     for template in _list_bridged(census):
         link = next((path for path in GROUP_LINKS if dig(template.spec, *path)), settings.release.link)
-        own = as_text(dig(template.spec, *link))
+        own = as_text(template.spec, *link)
         if own and template.link is not None and (template.link.by or own != template.link.group):
             path = (*template.spec_path, *link)
             group = template.link.group + ("-…" if template.link.by else "")

@@ -86,15 +86,15 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
 
 def _keeps(crd: Mapping[str, Any], version: str, path: Path) -> bool:
     """Whether the schema of `version` has `path`, or keeps unknown fields on the way."""
-    entry = next((one for one in as_list(dig(crd, "spec", "versions")) if as_text(dig(one, "name")) == version), None)
-    node = as_mapping(dig(entry, "schema", "openAPIV3Schema"))
+    entry = next((one for one in as_list(crd, "spec", "versions") if as_text(one, "name") == version), None)
+    node = as_mapping(entry, "schema", "openAPIV3Schema")
     for part in path:
         if node.get("x-kubernetes-preserve-unknown-fields") is True:
             return True
         if isinstance(part, int):
-            node = as_mapping(node.get("items"))
+            node = as_mapping(node, "items")
         else:
-            node = as_mapping(as_mapping(node.get("properties")).get(part) or node.get("additionalProperties"))
+            node = as_mapping(as_mapping(node, "properties").get(part) or node.get("additionalProperties"))
         if not node:
             return False
     return True

@@ -49,7 +49,7 @@ def _find_manager(owner: Item) -> tuple[str, Path] | None:
     """The controller that an object is handed to, and the field that says so."""
     kind = find_kind(owner.ref.group, owner.kind)
     path = tuple(kind.managed_by.split("/")) if kind and kind.managed_by else ()
-    manager = as_text(dig(owner.value, *path)) if path else ""
+    manager = as_text(owner.value, *path) if path else ""
     return (manager, path) if kind and manager not in ("", kind.manager) else None
 
 
@@ -60,9 +60,9 @@ def _find_dispatcher(owner: Item, census: Census) -> tuple[str, Path] | None:
     if not name or kind is None or not kind.managed_by:
         return None
     local = facts.by_place(_KUEUE, "LocalQueue").get((owner.space, name))
-    queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(dig(local, "spec", "clusterQueue")))
-    strategy = as_list(dig(queue, "spec", "admissionChecksStrategy", "admissionChecks"))
-    names = [*as_list(dig(queue, "spec", "admissionChecks")), *(dig(entry, "name") for entry in strategy)]
+    queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(local, "spec", "clusterQueue"))
+    strategy = as_list(queue, "spec", "admissionChecksStrategy", "admissionChecks")
+    names = [*as_list(queue, "spec", "admissionChecks"), *(dig(entry, "name") for entry in strategy)]
     checks = facts.by_name(_KUEUE, "AdmissionCheck")
     if any(dig(checks.get(as_text(each)), "spec", "controllerName") == _MULTIKUEUE for each in names):
         return _MULTIKUEUE, ("metadata", "labels", KUEUE_QUEUE)
@@ -77,7 +77,7 @@ def find_ray_cluster_unused(census: Census, settings: Settings) -> Iterator[Find
                 continue
             link = (*base, "submitterPodTemplate", "spec", *settings.release.link)
             names = {each.link.group: each.link.path for each in census.templates_of(item) if each.link}
-            name, path = next(iter(names.items()), (as_text(dig(item.value, *link)), link))
+            name, path = next(iter(names.items()), (as_text(item.value, *link), link))
             group = census.groups.get((item.space, name))
             if not name or (not names and (group is None or (group.quorum or 1) < 2)):
                 continue

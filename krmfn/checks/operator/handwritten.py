@@ -58,7 +58,7 @@ def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
         groups = group_marked(census, *row.link) if items else {}
         for item in items:
             templates = groups.get((item.space, item.name), [])
-            wanted, exist = as_int(dig(item.value, "spec", "minMember")), count_pods(templates)
+            wanted, exist = as_int(item.value, "spec", "minMember"), count_pods(templates)
             if templates and wanted is not None and exist is not None and wanted > exist:
                 message = (
                     f"minMember is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): none of "
@@ -109,7 +109,7 @@ def find_link_unread(census: Census, _: Settings) -> Iterator[Finding]:
                 if dig(metadata, each, key)
             ]
             path, each = where[0] if where else ((), part)
-            name = as_text(dig(template.item.value, *path, "metadata", each, key))
+            name = as_text(template.item.value, *path, "metadata", each, key)
             if (template.item.space, name) in names and (path, each) != (template.path, part):
                 message = f"{choice} reads {key} only from the {part} of pods, so no pod is in the PodGroup {name}"
                 hint = f"Write {key} into metadata.{part} of the pod template."
@@ -143,7 +143,7 @@ def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
             continue
         keys = ("annotations", row.queue), ("labels", _OLD_QUEUE)
         for path, metadata, key in ((*place, key) for place in places for key in keys):
-            queue = as_text(dig(metadata, *key))
+            queue = as_text(metadata, *key)
             if queue:
                 message = f"KAI reads the queue from the label {row.queue} only: the pods are not in the queue {queue}"
                 hint = f"Make {row.queue} a label of the {template.item.kind}."
@@ -172,7 +172,7 @@ def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
 def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
     """The total count is missing, differs among the pods, or is more than the pods of the group."""
     for (_space, name), templates in group_marked(census, "labels", KUEUE_POD_GROUP).items():
-        totals = [as_mapping(each.metadata.get("annotations")).get(_KUEUE_TOTAL) for each in templates]
+        totals = [as_mapping(each.metadata, "annotations").get(_KUEUE_TOTAL) for each in templates]
         exist, wanted = count_pods(templates), parse_int(as_text(totals[0]))
         if wanted is None:
             message = f"the pod group {name} has no {_KUEUE_TOTAL}: Kueue refuses its pods"
@@ -206,7 +206,7 @@ def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Findi
     path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
     for kind in list_names("kubeflow.org"):
         for item in census.kind("kubeflow.org", kind):
-            wanted = as_int(dig(item.value, *path))
+            wanted = as_int(item.value, *path)
             templates = census.templates_of(item)
             exist = count_pods(templates)
             if wanted is None or not exist or wanted <= exist or dig(item.value, "spec", "elasticPolicy") is not None:

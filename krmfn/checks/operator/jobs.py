@@ -25,7 +25,7 @@ LONGEST_NAME: Final = 57
 def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
     for job in census.kind("batch", "Job"):
         templates = census.templates_of(job)
-        if "scheduling" in as_mapping(job.value.get("spec")) and templates and templates[0].link:
+        if "scheduling" in as_mapping(job.value, "spec") and templates and templates[0].link:
             name = templates[0].link.group
             message = (
                 f"this field has no effect: the pods link to the PodGroup {name}, so the Job controller "
@@ -66,7 +66,7 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Finding]:
     if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
-        spec = as_mapping(job.value.get("spec"))
+        spec = as_mapping(job.value, "spec")
         width = count_indexed(spec)
         if width > 1 and "scheduling" not in spec:
             message = (
@@ -87,7 +87,7 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Finding]:
     if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
-        width = count_indexed(as_mapping(job.value.get("spec")))
+        width = count_indexed(as_mapping(job.value, "spec"))
         concerned = settings.has("job-scheduling") or width > 1
         is_long = len(job.name.encode()) > LONGEST_NAME and not settings.release.has("cut-names")
         if concerned and (is_long or "." in job.name):
@@ -130,6 +130,6 @@ def _root_jobs(census: Census) -> Iterator[Item]:
     """Jobs that the controller makes groups for: no link, no other controller."""
     for job in census.kind("batch", "Job"):
         templates = census.templates_of(job)
-        managed = as_text(dig(job.value, "spec", "managedBy"))
+        managed = as_text(job.value, "spec", "managedBy")
         if managed in ("", KINDS["batch", "Job"].manager) and templates and templates[0].link is None:
             yield job

@@ -43,7 +43,7 @@ def find_subgroups_refused(census: Census, settings: Settings) -> Iterator[Findi
     """Names that repeat, parents that are missing or form a circle, and minima in the wrong place."""
     counts = counts_sub_groups(settings.operators)
     for item in census.kind(_ROW.group, "PodGroup"):
-        for path, why in _list_faults(as_mapping(item.value.get("spec")), counts):
+        for path, why in _list_faults(as_mapping(item.value, "spec"), counts):
             hint = "Set minSubGroup on a sub-group with sub-groups, minMember on one with pods, and use each name once."
             yield Finding(item, ("spec", *path), f"{why}: KAI refuses the PodGroup", hint=hint)
 
@@ -54,11 +54,11 @@ def find_subgroups_refused(census: Census, settings: Settings) -> Iterator[Findi
 def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
     """KAI only warns, and the pods wait."""
     for item in census.kind(_ROW.group, "PodGroup"):
-        spec = as_mapping(item.value.get("spec"))
+        spec = as_mapping(item.value, "spec")
         parts = _list_parts(spec)
-        children = Counter(as_text(part.get("parent")) for _, part in parts)
+        children = Counter(as_text(part, "parent") for _, part in parts)
         for path, part in [((), spec), *parts]:
-            above = as_text(part.get("name")) if path else ""
+            above = as_text(part, "name") if path else ""
             wanted, exist = as_int(part.get(_GROUPS)), children[above]
             if wanted is not None and wanted > exist and (exist or not path):
                 message = (
@@ -99,9 +99,9 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
     """A queue that is not among those of the input or the facts, or is below one that is not; one that has children;
     and one that, or above which a queue, may not use as much as a pod, or a whole gang, requests."""
     queues = census.facts.by_name(_QUEUES, "Queue")
-    above = {name: as_text(dig(queue, "spec", "parentQueue")) for name, queue in queues.items()}
+    above = {name: as_text(queue, "spec", "parentQueue") for name, queue in queues.items()}
     for template in census.templates if above else ():
-        found = [(as_text(dig(each, "labels", _ROW.queue)), path) for path, each in template.metadata_places]
+        found = [(as_text(each, "labels", _ROW.queue), path) for path, each in template.metadata_places]
         name, path = next(((name, path) for name, path in found if name), ("", ()))
         if template.scheduler != _ROW.name or name in {"", *_CHART_QUEUES} - above.keys():
             continue
@@ -128,10 +128,8 @@ def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
 
 def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
     """A scheduler sees the queues and the groups of one node pool; a group has the labels of its owner and its pods."""
-    pool = as_text(dig(queue, "metadata", "labels", NODE_POOL))
-    mine = next(
-        (each for _, place in template.metadata_places if (each := as_text(dig(place, "labels", NODE_POOL)))), ""
-    )
+    pool = as_text(queue, "metadata", "labels", NODE_POOL)
+    mine = next((each for _, place in template.metadata_places if (each := as_text(place, "labels", NODE_POOL))), "")
     if pool == mine:
         return ""
     first, second = (f"of the node pool {each}" if each else "of no node pool" for each in (pool, mine))
@@ -160,12 +158,12 @@ def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str
     while name in queues and name not in seen:
         seen.add(name)
         for word, resource, unit in _LIMITS:
-            limit = as_int(dig(queues[name], "spec", "resources", word, "limit"))
+            limit = as_int(queues[name], "spec", "resources", word, "limit")
             amount = wanted.get(resource, 0)
             if limit is not None and limit >= 0 and amount > limit * unit:
                 most, needed = (format_quantity(each) for each in (limit * unit, amount))
                 return f"{told} {needed} {resource}, and the queue {name} has a limit of {most}"
-        name = as_text(dig(queues[name], "spec", "parentQueue"))
+        name = as_text(queues[name], "spec", "parentQueue")
     return ""
 
 
@@ -178,7 +176,7 @@ def find_topology_missing(census: Census, _: Settings) -> Iterator[Finding]:
         name = as_text(constraint.get(fields[0]))
         if not name:
             continue
-        levels = [as_text(dig(level, "nodeLabel")) for level in as_list(dig(known.get(name), "spec", "levels"))]
+        levels = [as_text(level, "nodeLabel") for level in as_list(known.get(name), "spec", "levels")]
         if name not in known:
             why, field = f'there is no Topology "{name}" in the files checked{suggest(name, known)}', fields[0]
         else:
@@ -193,9 +191,9 @@ def find_topology_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Mapping[str, Any], tuple[str, ...]]]:
     for item in census.kind(_ROW.group, "PodGroup"):
-        spec = as_mapping(item.value.get("spec"))
+        spec = as_mapping(item.value, "spec")
         for path, part in [((), spec), *_list_parts(spec)]:
-            yield item, ("spec", *path, "topologyConstraint"), as_mapping(part.get("topologyConstraint")), _IN_GROUP
+            yield item, ("spec", *path, "topologyConstraint"), as_mapping(part, "topologyConstraint"), _IN_GROUP
     owners = {id(each.item): each.item for each in census.templates if each.scheduler == _ROW.name}
     for item in owners.values():
         yield item, ("metadata", "annotations"), item.annotations, _OF_OWNER
@@ -224,10 +222,10 @@ def _list_faults(spec: Mapping[str, Any], counts: bool) -> Iterator[tuple[Path, 
     if counts and spec.get(_PODS) is not None and spec.get(_GROUPS) is not None:
         yield (_GROUPS,), "minMember and minSubGroup cannot be combined"
     parts = _list_parts(spec)
-    above = {as_text(part.get("name")): as_text(part.get("parent")) for _, part in parts}
+    above = {as_text(part, "name"): as_text(part, "parent") for _, part in parts}
     parents, circles, seen = set(above.values()), _find_circles(above), set[str]()
     for path, part in parts:
-        name, parent = as_text(part.get("name")), as_text(part.get("parent"))
+        name, parent = as_text(part, "name"), as_text(part, "parent")
         if not name:
             continue  # the definition refuses it
         if name in seen:
@@ -264,11 +262,11 @@ def _find_circles(above: Mapping[str, str]) -> set[str]:
 
 def _list_parts(spec: Mapping[str, Any]) -> list[tuple[Path, Mapping[str, Any]]]:
     """The sub-groups with their paths below the spec."""
-    return [(("subGroups", index), as_mapping(part)) for index, part in enumerate(as_list(spec.get("subGroups")))]
+    return [(("subGroups", index), as_mapping(part)) for index, part in enumerate(as_list(spec, "subGroups"))]
 
 
 def _list_leaves(group: Item) -> list[str]:
     """The names of the sub-groups that pods can be in."""
-    parts = [as_mapping(part) for part in as_list(dig(group.value, "spec", "subGroups"))]
-    parents = {as_text(part.get("parent")) for part in parts}
-    return [name for part in parts if (name := as_text(part.get("name"))) not in parents]
+    parts = [as_mapping(part) for part in as_list(group.value, "spec", "subGroups")]
+    parents = {as_text(part, "parent") for part in parts}
+    return [name for part in parts if (name := as_text(part, "name")) not in parents]

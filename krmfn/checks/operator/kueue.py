@@ -93,7 +93,7 @@ def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
     for gang in census.gangs_with("schedulingConstraints"):
         key = gang.group.topology_key
         for template in gang.templates if key else ():
-            annotations = as_mapping(template.metadata.get("annotations"))
+            annotations = as_mapping(template.metadata, "annotations")
             for name in _TOPOLOGY:
                 other = annotations.get(name)
                 if isinstance(other, str) and other != key:
@@ -179,7 +179,7 @@ def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
         mine = local.get((item.space, name))
         behind = _behind(mine)
         for kind, label, queue in (("LocalQueue", name, mine), ("ClusterQueue", behind, whole.get(behind))):
-            policy = as_text(dig(queue, "spec", "stopPolicy"))
+            policy = as_text(queue, "spec", "stopPolicy")
             if policy in ("Hold", "HoldAndDrain"):
                 message = f"the {kind} {label} is stopped (stopPolicy: {policy}): Kueue does not admit this {item.kind}"
                 hint = f"Set stopPolicy: None in the {kind}, or use another queue."
@@ -226,14 +226,14 @@ def _list_references(
 ) -> Iterator[tuple[str, str, str]]:
     """Who names an object, its kind and its name."""
     flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
-    for flavor in (each for group in as_list(dig(queue, "spec", "resourceGroups")) for each in _list_flavors(group)):
+    for flavor in (each for group in as_list(queue, "spec", "resourceGroups") for each in _list_flavors(group)):
         yield owner, "ResourceFlavor", flavor
-        yield f"the ResourceFlavor {flavor}", "Topology", as_text(dig(flavors.get(flavor), "spec", "topologyName"))
-    for check in as_list(dig(queue, "spec", "admissionChecks")):
+        yield f"the ResourceFlavor {flavor}", "Topology", as_text(flavors.get(flavor), "spec", "topologyName")
+    for check in as_list(queue, "spec", "admissionChecks"):
         yield owner, "AdmissionCheck", as_text(check)
-    for entry in as_list(dig(queue, "spec", "admissionChecksStrategy", "admissionChecks")):
-        yield owner, "AdmissionCheck", as_text(dig(entry, "name"))
-    yield f"the label {_CLASS[-1]}", _PRIORITY, as_text(dig(item.value, *_CLASS))
+    for entry in as_list(queue, "spec", "admissionChecksStrategy", "admissionChecks"):
+        yield owner, "AdmissionCheck", as_text(entry, "name")
+    yield f"the label {_CLASS[-1]}", _PRIORITY, as_text(item.value, *_CLASS)
 
 
 @rule("kueue-flavor-unsuitable", "error", "No ResourceFlavor of a ClusterQueue suits the pods of a resource.")
@@ -247,8 +247,8 @@ def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Findin
             reason = next(
                 (
                     reason
-                    for group in as_list(dig(queue, "spec", "resourceGroups"))
-                    if any(name in ("pods", *requests) for name in as_list(dig(group, "coveredResources")))
+                    for group in as_list(queue, "spec", "resourceGroups")
+                    if any(name in ("pods", *requests) for name in as_list(group, "coveredResources"))
                     and (reason := _reject_all(group, flavors, _PodSet(template, pods, requests), census.facts))
                 ),
                 "",
@@ -288,7 +288,7 @@ def _reject_all(group: object, flavors: Mapping[str, Mapping[str, Any]], asked: 
     nodes = facts.nodes
     for name in _list_flavors(group):
         reason = _reject(flavors[name], asked.template.spec) if name in flavors else ""
-        labels = as_mapping(dig(flavors.get(name), "spec", "nodeLabels")).items()
+        labels = as_mapping(flavors.get(name), "spec", "nodeLabels").items()
         if name in flavors and nodes and not any(labels <= node.labels.items() for node in nodes):
             reason = reason or _NO_NODE
         if name in flavors and not reason:
@@ -302,17 +302,17 @@ def _reject_all(group: object, flavors: Mapping[str, Mapping[str, Any]], asked: 
 def _reject_topology(flavor: Mapping[str, Any], asked: _PodSet, facts: Facts) -> str:
     """What keeps Kueue from placing the pods by the topology that they ask for: a flavor without one, a level that it
     has not, or a required domain that is nowhere large enough."""
-    annotations = as_mapping(asked.template.metadata.get("annotations"))
+    annotations = as_mapping(asked.template.metadata, "annotations")
     key = next((str(annotations[name]) for name in _TOPOLOGY if annotations.get(name)), "")
-    wanted = as_text(dig(flavor, "spec", "topologyName"))
+    wanted = as_text(flavor, "spec", "topologyName")
     topology = facts.by_name(_KUEUE, "Topology").get(wanted)
     if not key or (wanted and topology is None):
         return ""
-    levels = [as_text(dig(level, "nodeLabel")) for level in as_list(dig(topology, "spec", "levels"))]
+    levels = [as_text(level, "nodeLabel") for level in as_list(topology, "spec", "levels")]
     if key not in levels:
         return f"its Topology {wanted} has no level {key}" if wanted else "it names no Topology"
     have: dict[str, dict[str, int]] = {}
-    labels = as_mapping(dig(flavor, "spec", "nodeLabels")).items()
+    labels = as_mapping(flavor, "spec", "nodeLabels").items()
     for node in facts.nodes or ():
         if labels <= node.labels.items() and key in node.labels:
             add(have.setdefault(str(node.labels[key]), {}), node.allocatable, node.number)
@@ -324,18 +324,18 @@ def _reject_topology(flavor: Mapping[str, Any], asked: _PodSet, facts: Facts) ->
 
 
 def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
-    tolerations = [*as_list(spec.get("tolerations")), *as_list(dig(flavor, "spec", "tolerations"))]
-    for taint in map(as_mapping, as_list(dig(flavor, "spec", "nodeTaints"))):
+    tolerations = [*as_list(spec, "tolerations"), *as_list(flavor, "spec", "tolerations")]
+    for taint in map(as_mapping, as_list(flavor, "spec", "nodeTaints")):
         if taint.get("effect") in ("NoSchedule", "NoExecute") and not tolerates(tolerations, taint):
             return f"untolerated taint {taint.get('key')}"
-    labels = as_mapping(dig(flavor, "spec", "nodeLabels"))
-    for key, value in as_mapping(spec.get("nodeSelector")).items():
+    labels = as_mapping(flavor, "spec", "nodeLabels")
+    for key, value in as_mapping(spec, "nodeSelector").items():
         if key in labels and labels[key] != value:
             return f"{key} is {labels[key]}, the pods need {value}"
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     terms = [
-        [entry for entry in as_list(dig(term, "matchExpressions")) if as_text(dig(entry, "key")) in labels]
-        for term in as_list(dig(spec, *path))
+        [entry for entry in as_list(term, "matchExpressions") if as_text(entry, "key") in labels]
+        for term in as_list(spec, *path)
     ]
     # A term about other labels suits every flavor.
     if terms and all(terms) and not match_node([{"matchExpressions": term} for term in terms], labels, ""):
@@ -348,10 +348,10 @@ def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Fin
     """Kueue may be set up to ignore such requests, or to count them as another resource, which no object shows. An info
     where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
     devices = census.facts.objects("resource.k8s.io", "DeviceClass")
-    mapped = {as_text(dig(value, "spec", "extendedResourceName")) for value in devices}
+    mapped = {as_text(value, "spec", "extendedResourceName") for value in devices}
     for item, local, name, queue in _find_queues(census).waiting:
-        groups = as_list(dig(queue, "spec", "resourceGroups"))
-        covered = {as_text(each) for group in groups for each in as_list(dig(group, "coveredResources"))}
+        groups = as_list(queue, "spec", "resourceGroups")
+        covered = {as_text(each) for group in groups for each in as_list(group, "coveredResources")}
         asked = {each for pods, requests in _list_all_needs(census, item) if pods != 0 for each in requests}
         missing = sorted(asked - covered - mapped)
         if missing:
@@ -399,7 +399,7 @@ def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]
 def _list_all_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resources]]:
     """What is admitted together: also the pod that submits a RayJob, which has no template by default."""
     yield from list_needs(census, item)
-    spec = as_mapping(item.value.get("spec"))
+    spec = as_mapping(item.value, "spec")
     if item.kind == "RayJob" and spec.get("submissionMode") in (None, "K8sJobMode") and not spec.get(_SUBMITTER):
         yield 1, _SUBMITS
 
@@ -419,22 +419,22 @@ def _find_queues(census: Census) -> _Queues:
 
 
 def _behind(queue: object) -> str:
-    return as_text(dig(queue, "spec", "clusterQueue"))
+    return as_text(queue, "spec", "clusterQueue")
 
 
 def _list_flavors(group: object) -> list[str]:
-    return [as_text(dig(flavor, "name")) for flavor in as_list(dig(group, "flavors"))]
+    return [as_text(flavor, "name") for flavor in as_list(group, "flavors")]
 
 
 def _cohort(queue: Mapping[str, Any]) -> str:
-    return as_text(dig(queue, "spec", "cohortName")) or as_text(dig(queue, "spec", "cohort"))
+    return as_text(queue, "spec", "cohortName") or as_text(queue, "spec", "cohort")
 
 
 def _list_entries(queue: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Each flavor with what it has of a resource."""
-    for group in as_list(dig(queue, "spec", "resourceGroups")):
-        for flavor in as_list(dig(group, "flavors")):
-            yield from ((as_text(dig(flavor, "name")), entry) for entry in as_list(dig(flavor, "resources")))
+    for group in as_list(queue, "spec", "resourceGroups"):
+        for flavor in as_list(group, "flavors"):
+            yield from ((as_text(flavor, "name"), entry) for entry in as_list(flavor, "resources"))
 
 
 @once
@@ -447,7 +447,7 @@ def _find_roots(census: Census) -> Mapping[str, str]:
             roots[cohort] = cohort
             chain.append(cohort)
             spec = dig(cohorts.get(cohort), "spec")
-            cohort = as_text(dig(spec, "parentName")) or as_text(dig(spec, "parent")) or cohort
+            cohort = as_text(spec, "parentName") or as_text(spec, "parent") or cohort
         roots |= dict.fromkeys(chain, roots[cohort])
     return roots
 
@@ -456,7 +456,7 @@ def _list_loans(queue: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], int
     """What a queue or a cohort lends at most, by flavor and resource."""
     for flavor, entry in _list_entries(queue):
         limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))
-        yield (flavor, as_text(dig(entry, "name"))), min((each for each in limits if each is not None), default=0)
+        yield (flavor, as_text(entry, "name")), min((each for each in limits if each is not None), default=0)
 
 
 @once
@@ -484,7 +484,7 @@ def _list_quota(queue: Mapping[str, Any], lent: Mapping[tuple[str, str], int] | 
     it may borrow without a limit is left out where that is not known."""
     found: dict[str, list[int | None]] = {}
     for flavor, entry in _list_entries(queue):
-        name = as_text(dig(entry, "name"))
+        name = as_text(entry, "name")
         amount, extra = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "borrowingLimit"))
         if not _cohort(queue):
             extra = 0

@@ -33,9 +33,9 @@ def find_statefulset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
 def find_jobset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
     """One group over replicated jobs that start one after another; also one that was generated before they did."""
     for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
-        jobs = as_list(dig(item.value, "spec", "replicatedJobs"))
+        jobs = as_list(item.value, "spec", "replicatedJobs")
         ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
-        waiting = [index for index, job in enumerate(jobs) if as_list(dig(job, "dependsOn"))]
+        waiting = [index for index, job in enumerate(jobs) if as_list(job, "dependsOn")]
         inside = {template.path[2] for template in templates}
         if len(inside) < 2 or not (ordered or inside & set(waiting)) or gang.group.policy != "gang":
             continue
@@ -143,14 +143,14 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
             yield Finding(item, path, message, "WaitForWorkersReady", hint=hint)
     for item in census.kind("kubeflow.org", "MPIJob"):
         policy = dig(item.value, "spec", "runPolicy", "schedulingPolicy")
-        workers = as_int(dig(item.value, "spec", "mpiReplicaSpecs", "Worker", "replicas"))
+        workers = as_int(item.value, "spec", "mpiReplicaSpecs", "Worker", "replicas")
         if (
             policy is None
             or workers is None
             or (dig(item.value, "spec", "launcherCreationPolicy") != "WaitForWorkersReady")
         ):
             continue
-        given = as_int(dig(policy, "minAvailable"))
+        given = as_int(policy, "minAvailable")
         need = workers + 1 if given is None else given  # as the operator counts where nobody says
         if need > workers:
             message = (
@@ -180,14 +180,14 @@ def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
 def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):
-            jobs = as_list(dig(item.value, "spec", "template", "spec", "replicatedJobs"))
-            awaited = {as_text(dig(entry, "name")) for job in jobs for entry in as_list(dig(job, "dependsOn"))}
-            policy = as_mapping(dig(item.value, "spec", "podGroupPolicy"))
+            jobs = as_list(item.value, "spec", "template", "spec", "replicatedJobs")
+            awaited = {as_text(entry, "name") for job in jobs for entry in as_list(job, "dependsOn")}
+            policy = as_mapping(item.value, "spec", "podGroupPolicy")
             links: dict[str, list[str]] = {}
             for template in census.templates_of(item):
                 if template.link is not None:
                     place = next(part for part in template.path if isinstance(part, int))
-                    links.setdefault(template.link.group, []).append(as_text(dig(jobs[place], "name")))
+                    links.setdefault(template.link.group, []).append(as_text(jobs[place], "name"))
             shared = any(len(names) > 1 and awaited & set(names) for names in links.values())
             if awaited - {""} and (shared or {"coscheduling", "volcano"} & set(policy)):
                 where = "podGroupPolicy" if not shared else "the shared group"
@@ -205,7 +205,7 @@ def find_two_policies(census: Census, _: Settings) -> Iterator[Finding]:
     """Trainer makes a PodGroup for each of them, and gives the pods to one scheduler."""
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):
-            if {"coscheduling", "volcano"} <= as_mapping(dig(item.value, "spec", "podGroupPolicy")).keys():
+            if {"coscheduling", "volcano"} <= as_mapping(item.value, "spec", "podGroupPolicy").keys():
                 message = (
                     "podGroupPolicy sets coscheduling and volcano: Trainer creates a PodGroup for each, and only one "
                     "of the schedulers gets the pods"

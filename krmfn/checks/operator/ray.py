@@ -23,7 +23,7 @@ def find_submitter_linked(census: Census, settings: Settings) -> Iterator[Findin
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
         for item in census.kind("ray.io", kind):
             path: Path = (*base, "submitterPodTemplate", "spec", *settings.release.link)
-            name = as_text(dig(item.value, *path))
+            name = as_text(item.value, *path)
             groups = {template.link.group for template in census.templates_of(item) if template.link}
             if name and name in groups:
                 message = (
@@ -40,10 +40,10 @@ def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
     for item, cluster, base in list_clusters(census):
         place = ("headGroupSpec", "template", "spec", "containers", 0, "ports")
         ports: dict[str, tuple[int, int]] = {}
-        for index, port in enumerate(as_list(dig(cluster, *place))):
-            number = as_int(dig(port, "containerPort"))
+        for index, port in enumerate(as_list(cluster, *place)):
+            number = as_int(port, "containerPort")
             if number is not None:
-                ports[as_text(dig(port, "name")) or f"{number}-port"] = (number, index)
+                ports[as_text(port, "name") or f"{number}-port"] = (number, index)
         if not ports:
             continue
         numbers = {number: name for name, (number, _) in ports.items()}
@@ -101,8 +101,8 @@ def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
         linked = [template for template in census.templates_of(item) if template.link]
         if not linked or not autoscales(item):
             continue
-        for index, group in enumerate(as_list(cluster.get("workerGroupSpecs"))):
-            least, most = as_int(dig(group, "minReplicas")) or 0, as_int(dig(group, "maxReplicas"))
+        for index, group in enumerate(as_list(cluster, "workerGroupSpecs")):
+            least, most = as_int(group, "minReplicas") or 0, as_int(group, "maxReplicas")
             if most is None or most > least:
                 path = (*base, "workerGroupSpecs", index, "maxReplicas")
                 message = (
@@ -121,7 +121,7 @@ def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
 def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
     """RayJob retries and resumes make a new cluster while pods of the old one may still be terminating."""
     for gang, item in census.gangs_of("ray.io", "RayJob"):
-        limit = as_int(dig(item.value, "spec", "backoffLimit")) or 0
+        limit = as_int(item.value, "spec", "backoffLimit") or 0
         if limit > 0 and gang.group.policy == "gang":
             message = (
                 f"a retry creates a new cluster in the same group {gang.group.name}; pods of the old cluster "
@@ -136,7 +136,7 @@ def list_clusters(census: Census) -> Iterator[tuple[Item, dict[str, Any], Path]]
     for kind in list_names("ray.io"):
         for item in census.kind("ray.io", kind):
             base = find_ray_cluster(kind)
-            yield item, dict(as_mapping(dig(item.value, *base))), base
+            yield item, dict(as_mapping(item.value, *base)), base
 
 
 def autoscales(item: Item) -> bool:
@@ -154,7 +154,7 @@ def _lowest(census: Census, gang: LinkedGang) -> int | None:
         if not autoscales(template.item) or template.path[-2] == "headGroupSpec":
             total += 1 if template.path[-2:-1] == ("headGroupSpec",) else template.pods or 0
             continue
-        group = as_mapping(dig(template.item.value, *template.path[:-1]))
-        hosts = as_int(group.get("numOfHosts"))
-        total += max(as_int(group.get("minReplicas")) or 0, 0) * (1 if hosts is None else hosts)
+        group = as_mapping(template.item.value, *template.path[:-1])
+        hosts = as_int(group, "numOfHosts")
+        total += max(as_int(group, "minReplicas") or 0, 0) * (1 if hosts is None else hosts)
     return total

@@ -43,7 +43,7 @@ def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
     queues = census.facts.queues
     of_ray = [(item, ("metadata", "labels", _QUEUE)) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
     for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *of_ray):
-        name = as_text(dig(item.value, *path)) or "default"
+        name = as_text(item.value, *path) or "default"
         if queues is None or name in queues or name == "default":
             continue
         end = "refuses the Job" if item.kind == "Job" else "refuses the PodGroup, or leaves it Pending"
@@ -62,8 +62,8 @@ def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
 @rule("volcano-queue-closed", "error", "A PodGroup or Job of Volcano names a queue that is closed.")
 def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
     for item in _list_queued(census):
-        name = as_text(dig(item.value, "spec", "queue")) or "default"
-        state = as_text(dig((census.facts.queues or {}).get(name), "status", "state"))
+        name = as_text(item.value, "spec", "queue") or "default"
+        state = as_text((census.facts.queues or {}).get(name), "status", "state")
         if state in ("Closed", "Closing"):
             end = "Volcano refuses the Job" if item.kind == "Job" else "the PodGroup stays Pending"
             message = f"the queue {name} is {state}: {end}"
@@ -121,21 +121,21 @@ def _list_needs(census: Census) -> Iterator[_Need]:
     from krmfn.capacity.requests import count_requests
 
     for item in census.kind(_GROUP, "PodGroup"):
-        queue = as_text(dig(item.value, "spec", "queue")) or "default"
+        queue = as_text(item.value, "spec", "queue") or "default"
         for name, amount in read_resources(dig(item.value, "spec", "minResources")).items():
             path, effect = ("spec", "minResources", name), "the PodGroup stays Pending"
             yield _Need(item, path, queue, {name: amount}, "minResources is", effect, "make the gang smaller")
     for item, templates in _list_members(census):
-        queue = as_text(dig(item.value, "spec", "queue")) or "default"
-        quorum = as_int(dig(item.value, "spec", "minMember")) or 0
+        queue = as_text(item.value, "spec", "queue") or "default"
+        quorum = as_int(item.value, "spec", "minMember") or 0
         least = sum_least(((each.pods, count_requests(each.spec, {})) for each in templates), quorum)
         told = f"the {quorum} pods that start together request at least"
         yield _Need(item, ("spec", "minMember"), queue, least, told, "no pod ever starts", "lower minMember", quorum)
     # Volcano makes the PodGroup of a Job with what the pods of its quorum request. Which pods these are depends on
     # priorities: they request at least as much as the smallest.
     for item in census.kind(_JOBS, "Job"):
-        queue = as_text(dig(item.value, "spec", "queue")) or "default"
-        quorum = as_int(dig(item.value, "spec", "minAvailable")) or 0
+        queue = as_text(item.value, "spec", "queue") or "default"
+        quorum = as_int(item.value, "spec", "minAvailable") or 0
         least = sum_least(((number or 0, requests) for number, requests in list_needs(census, item)), quorum)
         told, effect = f"the {quorum} pods that start together request at least", "the Job stays Pending"
         yield _Need(item, ("spec", "minAvailable"), queue, least, told, effect, "lower minAvailable", quorum)
@@ -172,9 +172,9 @@ def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
     queues = census.facts.queues or {}
     children: dict[str, str] = {}
     for name, queue in queues.items():
-        children.setdefault(as_text(dig(queue, "spec", "parent")), name)
+        children.setdefault(as_text(queue, "spec", "parent"), name)
     for item in _list_queued(census):
-        name = as_text(dig(item.value, "spec", "queue"))
+        name = as_text(item.value, "spec", "queue")
         if name in children and name:
             message = (
                 f"the queue {name} has the child {children[name]}: with hierarchical queues it accepts no "
@@ -198,22 +198,22 @@ def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
 def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
     """minAvailable above all replicas, or above those of tasks that wait for no other."""
     for item in census.kind(_JOBS, "Job"):
-        tasks = as_list(dig(item.value, "spec", "tasks"))
-        pods = [as_int(dig(task, "replicas")) if "replicas" in as_mapping(task) else 1 for task in tasks]
+        tasks = as_list(item.value, "spec", "tasks")
+        pods = [as_int(task, "replicas") if "replicas" in as_mapping(task) else 1 for task in tasks]
         if not tasks or any(number is None for number in pods):
             continue
         for index, (task, number) in enumerate(zip(tasks, pods, strict=True)):
-            asked = as_int(dig(task, "minAvailable")) or 0
+            asked = as_int(task, "minAvailable") or 0
             if asked > (number or 0):
-                message = f"minAvailable of the task {as_text(dig(task, 'name'))} is {asked}, but it has only "
+                message = f"minAvailable of the task {as_text(task, 'name')} is {asked}, but it has only "
                 message += f"{count(number or 0, 'pod')}: Volcano refuses the Job"
                 place = ("spec", "tasks", index, "minAvailable")
                 yield Finding(item, place, message, asked, hint=f"Set minAvailable to at most {number}.")
         total = sum(number or 0 for number in pods)
-        late = [task for task in tasks if as_list(dig(task, "dependsOn", "name"))]
+        late = [task for task in tasks if as_list(task, "dependsOn", "name")]
         first = sum(number or 0 for task, number in zip(tasks, pods, strict=True) if task not in late)
-        given = as_int(dig(item.value, "spec", "minAvailable"))
-        least = [as_int(dig(task, "minAvailable")) for task in tasks]
+        given = as_int(item.value, "spec", "minAvailable")
+        least = [as_int(task, "minAvailable") for task in tasks]
         usual = sum(number if number is not None else (own or 0) for number, own in zip(least, pods, strict=True))
         need = given if given is not None else usual
         path = ("spec", "minAvailable") if given is not None else ("spec", "tasks")
@@ -222,7 +222,7 @@ def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Findin
             hint = f"Set minAvailable to at most {total}."
             yield Finding(item, path, message, given, hint=hint)
         elif late and need > first:
-            name = as_text(dig(late[0], "name"))
+            name = as_text(late[0], "name")
             message = (
                 f"the gang needs {need} pods, and only {first} are created before the task {name}, which waits until "
                 "others run: no pod ever starts"
@@ -262,9 +262,9 @@ def find_task_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
     less than all of them together."""
     for item, templates in _list_members(census):
         yield from _find_short_sub_groups(item, templates)
-        tasks = as_mapping(dig(item.value, "spec", "minTaskMember"))
+        tasks = as_mapping(item.value, "spec", "minTaskMember")
         members = {task: wanted for task, wanted in tasks.items() if isinstance(wanted, int)}
-        if (as_int(dig(item.value, "spec", "minMember")) or 0) < sum(members.values()):
+        if (as_int(item.value, "spec", "minMember") or 0) < sum(members.values()):
             continue
         pods: dict[str, int | None] = {}
         for template in templates:
@@ -287,10 +287,10 @@ def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Iterato
     selector it matches, with the others that have the same values of matchLabelKeys; in none where it lacks one of
     these, which a controller may add to the pods of a template."""
     found: dict[int, Counter[tuple[str, ...]]] = {}
-    policies = [as_mapping(each) for each in as_list(dig(item.value, "spec", "subGroupPolicy"))]
-    keys = [tuple(map(str, as_list(policy.get("matchLabelKeys")))) for policy in policies]
+    policies = [as_mapping(each) for each in as_list(item.value, "spec", "subGroupPolicy")]
+    keys = [tuple(map(str, as_list(policy, "matchLabelKeys"))) for policy in policies]
     for template in templates:
-        labels = as_mapping(template.metadata.get("labels"))
+        labels = as_mapping(template.metadata, "labels")
         if template.pods is None or (template.item.kind != "Pod" and {*sum(keys, ())} - labels.keys()):
             return
         for index, policy in enumerate(policies):
@@ -300,7 +300,7 @@ def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Iterato
                 found.setdefault(index, Counter())[values] += template.pods
                 break
     for index, policy in enumerate(policies):
-        least, size = as_int(policy.get("minSubGroups")) or 0, as_int(policy.get("subGroupSize")) or 1
+        least, size = as_int(policy, "minSubGroups") or 0, as_int(policy, "subGroupSize") or 1
         whole = sum(pods >= size for pods in found.get(index, Counter()).values())
         if least > whole:
             message = (
@@ -334,7 +334,7 @@ def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
     chain: list[str] = []
     while name in queues and name not in chain and name != "root":
         chain.append(name)
-        name = as_text(dig(queues[name], "spec", "parent")) if hierarchical is not False else ""
+        name = as_text(queues[name], "spec", "parent") if hierarchical is not False else ""
     limits: dict[str, tuple[int, str]] = {}
     if hierarchical is False and census.facts.complete_queues and chain:
         total: dict[str, int] = {}
@@ -343,9 +343,9 @@ def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
         limits = {each: (amount, f"all nodes have {format_quantity(amount)}") for each, amount in total.items()}
         _keep_guaranteed(limits, [each for each in queues if each != chain[0]], queues)
     for place in reversed(chain):
-        parent = as_text(dig(queues[place], "spec", "parent"))
+        parent = as_text(queues[place], "spec", "parent")
         if limits and hierarchical is not False:
-            children = [each for each in queues if as_text(dig(queues[each], "spec", "parent")) == parent]
+            children = [each for each in queues if as_text(queues[each], "spec", "parent") == parent]
             _keep_guaranteed(limits, [each for each in children if each != place], queues)
         for resource, amount in read_resources(dig(queues[place], "spec", "capability")).items():
             # A capability of 0 is no limit for cpu and memory.
@@ -371,7 +371,7 @@ def _keep_guaranteed(
 def _is_hierarchical(census: Census) -> bool | None:
     """Whether the scheduler's configuration in the facts lets queues have parents, None where that is not known."""
     for config in census.facts.objects("", "ConfigMap"):
-        text = as_text(dig(config, "data", "volcano-scheduler.conf"))
+        text = as_text(config, "data", "volcano-scheduler.conf")
         if re.search(r"name: (capacity|proportion)\b", text):
             parents = re.search(r"name: capacity\s+enableHierarchy: true", text)
             return True if parents else None if "enableHierarchy" in text else False

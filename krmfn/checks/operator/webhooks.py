@@ -37,7 +37,7 @@ _FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-d
 def find_refused(census: Census, _: Settings) -> Iterator[Finding]:
     for (group, kind), (name, find) in _WEBHOOKS.items():
         for item in census.kind(group, kind):
-            for path, why, hint in find(item, as_mapping(item.value.get("spec"))):
+            for path, why, hint in find(item, as_mapping(item.value, "spec")):
                 yield Finding(item, path, f"{why}: the webhook of {name} refuses the {kind}", hint=hint)
     marked = (census.marked("annotations", key) for key in (_FRACTION, _MEMORY, _DEVICES))
     for template in {id(each): each for found in marked for each in found}.values():
@@ -49,12 +49,12 @@ def find_refused(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 def _find_job_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
-    jobs = {as_text(dig(job, "name")): as_mapping(job) for job in as_list(spec.get("replicatedJobs"))}
+    jobs = {as_text(job, "name"): as_mapping(job) for job in as_list(spec, "replicatedJobs")}
     before: list[str] = []
     for index, (name, job) in enumerate(jobs.items()):
         place: Path = ("spec", "replicatedJobs", index)
         longest = f"{item.name}-{name}-{_count_jobs(job) - 1}"
-        completions = as_int(dig(job, "template", "spec", "completions"))
+        completions = as_int(job, "template", "spec", "completions")
         if completions is not None and dig(job, "template", "spec", "completionMode") in (None, "Indexed"):
             longest += f"-{completions - 1}-xxxxx"
         if item.name and len(longest) > _LONGEST:
@@ -64,26 +64,25 @@ def _find_job_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         if index == 0 and job.get("dependsOn") is not None:
             why = f'the first replicated job "{name}" has dependsOn'
             yield (*place, "dependsOn"), why, "Remove it, or list the job after those that it depends on."
-        for number, other in enumerate(as_list(job.get("dependsOn")) if index else ()):
-            wanted = as_text(dig(other, "name"))
+        for number, other in enumerate(as_list(job, "dependsOn") if index else ()):
+            wanted = as_text(other, "name")
             if wanted not in before:
                 why = f'the replicated job "{name}" depends on "{wanted}", which is not listed before it'
                 yield (*place, "dependsOn", number, "name"), why, "List it before the jobs that depend on it."
     targets: list[Path] = [("spec", "successPolicy")]
     targets += [
-        ("spec", "failurePolicy", "rules", index)
-        for index, _ in enumerate(as_list(dig(spec, "failurePolicy", "rules")))
+        ("spec", "failurePolicy", "rules", index) for index, _ in enumerate(as_list(spec, "failurePolicy", "rules"))
     ]
     for path in targets:
-        policy = as_mapping(dig(item.value, *path))
-        for index, wanted in enumerate(as_list(policy.get("targetReplicatedJobs"))):
+        policy = as_mapping(item.value, *path)
+        for index, wanted in enumerate(as_list(policy, "targetReplicatedJobs")):
             if as_text(wanted) not in jobs:
                 why = f'there is no replicated job "{wanted}"{suggest(as_text(wanted), jobs)}'
                 yield (*path, "targetReplicatedJobs", index), why, "Use the name of a replicated job."
 
 
 def _count_jobs(job: Mapping[str, Any]) -> int:
-    replicas = as_int(job.get("replicas"))
+    replicas = as_int(job, "replicas")
     return 1 if replicas is None else replicas
 
 
@@ -91,8 +90,8 @@ def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
     if item.name and check_dns_1035(item.name):
         why = f"{item.name} is not a valid name for a Service: only lower case letters, digits and - are allowed"
         yield ("metadata", "name"), why, f"Use at most {_LONGEST} characters, beginning with a letter."
-    template, at = as_mapping(spec.get("leaderWorkerTemplate")), ("spec", "leaderWorkerTemplate", "subGroupPolicy")
-    size, part = as_int(template.get("size")), as_int(dig(template, "subGroupPolicy", "subGroupSize"))
+    template, at = as_mapping(spec, "leaderWorkerTemplate"), ("spec", "leaderWorkerTemplate", "subGroupPolicy")
+    size, part = as_int(template, "size"), as_int(template, "subGroupPolicy", "subGroupSize")
     alone = dig(template, "subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded"
     if (
         size is not None
@@ -104,7 +103,7 @@ def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         rule_of_it = "size - 1" if alone else "size, or size - 1,"
         yield (*at, "subGroupSize"), why, f"Choose a subGroupSize by which {rule_of_it} can be divided."
     path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
-    rollout, replicas = as_mapping(dig(item.value, *path)), as_int(spec.get("replicas", 1))
+    rollout, replicas = as_mapping(item.value, *path), as_int(spec.get("replicas", 1))
     words = [rollout.get("maxUnavailable", 1), rollout.get("maxSurge", 0)]
     readable = all(str(word).removesuffix("%").isdecimal() for word in words)
     if replicas and readable and not share(words[0], replicas, up=False) and not share(words[1], replicas, up=True):
@@ -117,8 +116,8 @@ def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
     if len(item.name) > _LONGEST:
         why = f"the name has {len(item.name)} characters, but {_LONGEST} are allowed"
         yield ("metadata", "name"), why, _SHORTER
-    for index, task in enumerate(map(as_mapping, as_list(spec.get("tasks")))):
-        name, place = as_text(task.get("name")), ("spec", "tasks", index)
+    for index, task in enumerate(map(as_mapping, as_list(spec, "tasks"))):
+        name, place = as_text(task, "name"), ("spec", "tasks", index)
         pod = f"{item.name}-{name}-{index}"
         if name in names:
             yield (*place, "name"), f'two tasks are called "{name}"', "Give each task a different name."
@@ -132,8 +131,8 @@ def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
 
 def _find_share_refused(annotations: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """A part of a GPU: the annotation, and what is wrong with it."""
-    boxes = [*as_list(spec.get("containers")), *as_list(spec.get("initContainers"))]
-    whole = any("nvidia.com/gpu" in as_mapping(dig(box, "resources", "limits")) for box in boxes)
+    boxes = [*as_list(spec, "containers"), *as_list(spec, "initContainers")]
+    whole = any("nvidia.com/gpu" in as_mapping(box, "resources", "limits") for box in boxes)
     fraction, memory, devices = (annotations.get(key) for key in (_FRACTION, _MEMORY, _DEVICES))
     if fraction is not None and whole:
         yield _FRACTION, "the pods request a part of a GPU and a whole one"

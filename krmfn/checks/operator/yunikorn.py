@@ -89,7 +89,7 @@ def _find_misspelt(templates: list[Template]) -> Iterator[Finding]:
     """Annotations that differ from those of task groups in hyphens, capitals and a plural."""
     meant = {key.replace("-", "").rstrip("s"): key for key in (_NAME, _GROUPS)}
     for template in templates:
-        for key, text in as_mapping(template.metadata.get("annotations")).items():
+        for key, text in as_mapping(template.metadata, "annotations").items():
             right = meant.get(str(key).lower().replace("-", "").rstrip("s"), key)
             if right != key:
                 message = f"YuniKorn does not read {key}: the pods are in no task group, and start one by one"
@@ -120,7 +120,7 @@ def _group_by_application(census: Census) -> Iterator[list[Template]]:
 
 
 def _annotation(template: Template, key: str) -> str:
-    return as_text(as_mapping(template.metadata.get("annotations")).get(key))
+    return as_text(as_mapping(template.metadata, "annotations").get(key))
 
 
 def _read_groups(text: str) -> tuple[dict[str, tuple[int, Resources]], str]:
@@ -135,8 +135,8 @@ def _read_groups(text: str) -> tuple[dict[str, tuple[int, Resources]], str]:
         return {}, "this is not a list of task groups"
     for entry in entries:
         for key, right in (
-            ("name", bool(as_text(entry.get("name")))),
-            ("minMember", (as_int(entry.get("minMember")) or 0) > 0),
+            ("name", bool(as_text(entry, "name"))),
+            ("minMember", (as_int(entry, "minMember") or 0) > 0),
             ("minResource", isinstance(entry.get("minResource"), dict)),
         ):
             if not right:

@@ -138,7 +138,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
         wanted, who = policies[0][1], "other pods of the group"
         root = census.root(gang.group)
         if compare:
-            wanted, who = as_text(root.spec.get("preemptionPolicy")) or DEFAULT_POLICY, f"the group {root.name}"
+            wanted, who = as_text(root.spec, "preemptionPolicy") or DEFAULT_POLICY, f"the group {root.name}"
         for template, policy in policies:
             if policy and wanted and policy != wanted:
                 message = (
@@ -156,9 +156,9 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Findin
     places = [(group.item, group.path, group.spec, group.priority_class) for group in groups]
     for workload in census.workloads.values():
         for path, template in ((path, spec) for path, spec in workload.templates.values() if "priority" in spec):
-            places.append((workload.item, path, template, as_text(template.get("priorityClassName"))))
+            places.append((workload.item, path, template, as_text(template, "priorityClassName")))
     for item, path, spec, class_name in places:
-        value = as_int(spec.get("priority"))
+        value = as_int(spec, "priority")
         if value is None or value == census.facts.priority(class_name):
             continue
         # The server fills the field in, with 0 where there is no class.
@@ -198,7 +198,7 @@ def _is_unsure(facts: Facts, first: str, second: str) -> bool:
 
 def _policy(census: Census, template: Template) -> str:
     """The policy the pod gets, "" when its class is unknown."""
-    own = as_text(template.spec.get("preemptionPolicy"))
+    own = as_text(template.spec, "preemptionPolicy")
     if own or not template.priority_class:
         return own or DEFAULT_POLICY
     found = census.facts.priority_classes.get(template.priority_class)
@@ -235,7 +235,7 @@ def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
         return
     for gang in census.gangs:
         for template in gang.templates:
-            policy = as_text(template.spec.get("preemptionPolicy"))
+            policy = as_text(template.spec, "preemptionPolicy")
             if policy in ("", "PreemptLowerPriority") or template.priority_class:
                 continue
             message = (
@@ -287,7 +287,7 @@ def find_tree_policies_differ(census: Census, settings: Settings) -> Iterator[Fi
         above, end = census.chain(group)
         if end or not above:
             continue
-        policy, wanted = (as_text(one.spec.get("preemptionPolicy")) or DEFAULT_POLICY for one in (group, above[-1]))
+        policy, wanted = (as_text(one.spec, "preemptionPolicy") or DEFAULT_POLICY for one in (group, above[-1]))
         if policy != wanted:
             message = (
                 f"the preemption policy is {policy}, but that of the root {above[-1].name} is {wanted}: no pod of the "

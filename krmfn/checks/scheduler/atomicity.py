@@ -161,7 +161,7 @@ def _is_staged(item: Item) -> bool:
     say so."""
     kind = find_kind(item.ref.group, item.kind)
     if item.kind == "JobSet":
-        jobs = as_list(dig(item.value, "spec", "replicatedJobs"))
+        jobs = as_list(item.value, "spec", "replicatedJobs")
         ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
         return ordered or any(dig(job, "dependsOn") for job in jobs)
     return kind is not None and kind.staged

@@ -71,17 +71,17 @@ def _list_keys(census: Census, kind: str) -> dict[tuple[str, str], Collection[st
 def list_uses(spec: Mapping[str, Any]) -> Iterator[_Use]:
     """The ConfigMaps and Secrets that a pod cannot start without."""
     for kind, volume, field, key_of, all_of in _FIELDS:
-        for index, each in enumerate(as_list(spec.get("volumes"))):
+        for index, each in enumerate(as_list(spec, "volumes")):
             place: Path = ("volumes", index)
             yield from _read(kind, dig(each, volume), field, (*place, volume))
-            for number, source in enumerate(as_list(dig(each, "projected", "sources"))):
+            for number, source in enumerate(as_list(each, "projected", "sources")):
                 yield from _read(kind, dig(source, volume), "name", (*place, "projected", "sources", number, volume))
         for boxes in ("containers", "initContainers"):
             for index, box in enumerate(as_list(spec.get(boxes))):
-                for number, entry in enumerate(as_list(dig(box, "env"))):
+                for number, entry in enumerate(as_list(box, "env")):
                     source = dig(entry, "valueFrom", key_of)
                     yield from _read(kind, source, "name", (boxes, index, "env", number, "valueFrom", key_of))
-                for number, entry in enumerate(as_list(dig(box, "envFrom"))):
+                for number, entry in enumerate(as_list(box, "envFrom")):
                     yield from _read(kind, dig(entry, all_of), "name", (boxes, index, "envFrom", number, all_of))
 
 
@@ -96,7 +96,7 @@ def _list_of_redis(template: Template) -> Iterator[_Use]:
 
 
 def _read(kind: str, source: object, field: str, path: Path) -> Iterator[_Use]:
-    name = as_text(dig(source, field))
+    name = as_text(source, field)
     if name and dig(source, "optional") is not True:
-        keys = [dig(source, "key"), *(dig(item, "key") for item in as_list(dig(source, "items")))]
+        keys = [dig(source, "key"), *(dig(item, "key") for item in as_list(source, "items"))]
         yield _Use(kind, name, tuple(filter(None, map(as_text, keys))), (*path, field))

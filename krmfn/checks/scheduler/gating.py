@@ -10,7 +10,7 @@ from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.gates import note_gates
 from krmfn.model.marks import is_generated
-from krmfn.model.values import as_mapping, dig
+from krmfn.model.values import as_mapping
 from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
 from krmfn.survey.census import Census, once
@@ -157,7 +157,7 @@ def _list_groups(census: Census) -> list[Group]:
 
 def _values(groups: list[Group]) -> Iterator[Mapping[str, Any]]:
     for group in groups:
-        spec = as_mapping(dig(group.item.value, *group.path))  # gates have the names of the release
+        spec = as_mapping(group.item.value, *group.path)  # gates have the names of the release
         yield {"apiVersion": group.item.api_version, "kind": group.item.kind, "spec": spec}
 
 

@@ -29,10 +29,10 @@ def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
 
 def _find_gates(census: Census) -> Iterator[Finding]:
     for gang in census.gangs_with("schedulingGates"):
-        gated = [template for template in gang.templates if as_list(template.spec.get("schedulingGates"))]
+        gated = [template for template in gang.templates if as_list(template.spec, "schedulingGates")]
         all_gated = len(gated) == len(gang.templates)
         for template in gated:
-            names = join([as_text(dig(gate, "name")) for gate in as_list(template.spec["schedulingGates"])])
+            names = join([as_text(gate, "name") for gate in as_list(template.spec["schedulingGates"])])
             message = (
                 f"the pods have the scheduling gate {names}: until it is removed, they do not count for the gang "
                 f"{gang.group.name}"
@@ -78,7 +78,7 @@ def _needs(census: Census, gang: LinkedGang) -> bool:
 def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
     for gang in census.gangs_with("nodeName"):
         for template in gang.templates:
-            name = as_text(template.spec.get("nodeName"))
+            name = as_text(template.spec, "nodeName")
             if name:
                 message = (
                     f"nodeName {name} binds the pods without the scheduler: they run even if the rest of "
@@ -124,10 +124,10 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
 @rule("claim-not-in-pods", "error", "The pods do not repeat a resource claim of their group.", needs="group-claims")
 def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
     for gang in census.gangs_with("resourceClaims"):
-        for index, claim in enumerate(as_list(gang.group.spec.get("resourceClaims"))):
+        for index, claim in enumerate(as_list(gang.group.spec, "resourceClaims")):
             wanted = _claim(claim)
             for template in gang.templates:
-                claims = [_claim(entry) for entry in as_list(template.spec.get("resourceClaims"))]
+                claims = [_claim(entry) for entry in as_list(template.spec, "resourceClaims")]
                 if wanted not in claims:
                     name = wanted[0] or f"number {index}"
                     message = (
@@ -146,7 +146,7 @@ def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Findin
     for gang in census.gangs if any(map(census.has_text, _DEADLINES)) else ():
         for template in gang.templates:
             for path in _deadlines(template):
-                seconds = as_int(dig(template.item.value, *path))
+                seconds = as_int(template.item.value, *path)
                 if seconds is None or not 0 < seconds <= SHORT_DEADLINE or id(template.item) in seen:
                     continue
                 seen.add(id(template.item))
@@ -182,13 +182,13 @@ def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
     for gang in census.gangs_with("volumes") if claims else ():
         used: dict[str, int] = {}
         for template in gang.templates:
-            for index, volume in enumerate(as_list(template.spec.get("volumes"))):
-                name = as_text(dig(volume, "persistentVolumeClaim", "claimName"))
+            for index, volume in enumerate(as_list(template.spec, "volumes")):
+                name = as_text(volume, "persistentVolumeClaim", "claimName")
                 claim = claims.get((template.item.space, name)) if name else None
                 if claim is None or template.pods is None:
                     continue
                 used[name] = used.get(name, 0) + template.pods
-                modes = as_list(dig(claim, "spec", "accessModes"))
+                modes = as_list(claim, "spec", "accessModes")
                 single = modes == ["ReadWriteOncePod"]
                 if used[name] < 2 or not (single or modes == ["ReadWriteOnce"]):
                     continue
@@ -236,9 +236,9 @@ def _deadlines(template: Template) -> Iterator[tuple[str | int, ...]]:
 def _missing_requests(spec: Mapping[str, Any]) -> set[str]:
     """What no container of a pod asks for. An accelerator limits the nodes more than any number of CPUs does."""
     missing: set[str] = set()
-    for container in as_list(spec.get("containers")):
-        resources = as_mapping(dig(container, "resources"))
-        named = {*as_mapping(resources.get("requests")), *as_mapping(resources.get("limits"))}
+    for container in as_list(spec, "containers"):
+        resources = as_mapping(container, "resources")
+        named = {*as_mapping(resources, "requests"), *as_mapping(resources, "limits")}
         if any("/" in name for name in named):
             return set()
         missing |= _AMOUNTS - named

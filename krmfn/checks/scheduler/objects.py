@@ -84,19 +84,19 @@ def _list_made(item: Item) -> Mapping[str, int]:
         case "ray.io", "RayCluster" | "RayJob" | "RayService":
             if dig(value, "spec", "clusterSelector"):
                 return {}
-            groups = as_list(dig(value, *find_ray_cluster(item.kind), "workerGroupSpecs"))
-            several = any((as_int(dig(group, "numOfHosts")) or 1) > 1 for group in groups)
+            groups = as_list(value, *find_ray_cluster(item.kind), "workerGroupSpecs")
+            several = any((as_int(group, "numOfHosts") or 1) > 1 for group in groups)
             own = {} if item.kind == "RayCluster" else {"rayclusters.ray.io": 1}
             return {"services": 2 if several else 1, **own, **({"jobs.batch": 1} if _has_submitter(value) else {})}
         case "jobset.x-k8s.io", "JobSet":
-            jobs = (dig(job, "replicas") for job in as_list(dig(value, "spec", "replicatedJobs")))
+            jobs = (dig(job, "replicas") for job in as_list(value, "spec", "replicatedJobs"))
             named = dig(value, "spec", "network", "enableDNSHostnames") is not False
             return {
                 "jobs.batch": sum(1 if number is None else as_int(number) or 0 for number in jobs),
                 **({"services": 1} if named else {}),
             }
         case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
-            size = as_int(dig(value, "spec", "leaderWorkerTemplate", "size")) or 1
+            size = as_int(value, "spec", "leaderWorkerTemplate", "size") or 1
             replicas = dig(value, "spec", "replicas")
             number: int = 1 if replicas is None else as_int(replicas) or 0
             return {"statefulsets.apps": 1 + number * (size > 1)}
@@ -107,8 +107,8 @@ def _list_made(item: Item) -> Mapping[str, int]:
 
 def _has_submitter(value: Mapping[str, Any]) -> bool:
     """Whether KubeRay makes a Job that submits the entrypoint of a RayJob."""
-    mode = as_text(dig(value, "spec", "submissionMode"))
-    return as_text(value.get("kind")) == "RayJob" and mode in ("", "K8sJobMode")
+    mode = as_text(value, "spec", "submissionMode")
+    return as_text(value, "kind") == "RayJob" and mode in ("", "K8sJobMode")
 
 
 def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Iterator[Finding]:

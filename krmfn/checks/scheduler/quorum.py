@@ -146,14 +146,14 @@ def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
     targets = {(t.item.space, t.item.ref.group, t.item.kind, t.item.name): t for t in templates}
     for scaler, field, default in scalers:
         target = dig(scaler.value, "spec", "scaleTargetRef")
-        group = as_text(dig(target, "apiVersion")).rpartition("/")[0] or ("apps" if field == "minReplicaCount" else "")
-        kind = as_text(dig(target, "kind")) or "Deployment"
-        template = targets.get((scaler.space, group, kind, as_text(dig(target, "name"))))
+        group = as_text(target, "apiVersion").rpartition("/")[0] or ("apps" if field == "minReplicaCount" else "")
+        kind = as_text(target, "kind") or "Deployment"
+        template = targets.get((scaler.space, group, kind, as_text(target, "name")))
         if template is not None:
-            floor = as_int(dig(scaler.value, "spec", field))
+            floor = as_int(scaler.value, "spec", field)
             yield id(template.item), (scaler, default if floor is None else floor)
     for item in census.kind("kubeflow.org", "PyTorchJob"):
-        workers = as_int(dig(item.value, "spec", "elasticPolicy", "minReplicas"))
+        workers = as_int(item.value, "spec", "elasticPolicy", "minReplicas")
         if workers is not None:
-            master = as_int(dig(item.value, "spec", "pytorchReplicaSpecs", "Master", "replicas"))
+            master = as_int(item.value, "spec", "pytorchReplicaSpecs", "Master", "replicas")
             yield id(item), (item, workers + (1 if master is None else master))

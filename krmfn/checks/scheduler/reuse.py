@@ -70,8 +70,8 @@ _SUCCESSIONS: Final = {
 @rule("retry-starves", "warning", "A retried pod of a Job is never scheduled after others have succeeded or failed.")
 def find_retry_starves(census: Census, settings: Settings) -> Iterator[Finding]:
     for gang, template, jobs in _complete_jobs(census, settings):
-        spec = as_mapping(dig(template.item.value, *jobs.path))
-        limit, counted = as_int(spec.get("backoffLimitPerIndex")), f"{gang.group.counted} {gang.group.quorum}"
+        spec = as_mapping(template.item.value, *jobs.path)
+        limit, counted = as_int(spec, "backoffLimitPerIndex"), f"{gang.group.counted} {gang.group.quorum}"
         lower = f"ower {name_min_count(gang.group, template.item)}"
         if limit is not None:
             message = (
@@ -97,7 +97,7 @@ def find_resume_starves(census: Census, settings: Settings) -> Iterator[Finding]
     for gang, template, jobs in _complete_jobs(census, settings) if census.has_text(KUEUE_QUEUE) else ():
         if template.item.kind == "AppWrapper":  # it deletes what it wraps, and creates it again
             continue
-        if as_mapping(dig(template.item.value, *jobs.labels)).get(KUEUE_QUEUE):
+        if as_mapping(template.item.value, *jobs.labels).get(KUEUE_QUEUE):
             message = (
                 "a resumed Job creates only the pods that have not succeeded: after "
                 f"{_tell_successes(jobs)}, {gang.group.counted} {gang.group.quorum} can never be reached"

@@ -238,8 +238,8 @@ def _pinned_value(kind: PodKind, key: str) -> str:
     if isinstance(value, str):
         return value
     terms = as_list(kind.affinity)
-    for expression in as_list(dig(terms[0], "matchExpressions")) if len(terms) == 1 else ():
-        values = as_list(dig(expression, "values"))
+    for expression in as_list(terms[0], "matchExpressions") if len(terms) == 1 else ():
+        values = as_list(expression, "values")
         if dig(expression, "key") == key and dig(expression, "operator") == "In" and len(values) == 1:
             return str(values[0])
     return ""

@@ -177,7 +177,7 @@ def _name_places(item: Item, path: Path) -> Sequence[str | int]:
 def _name(entry: object, part: str | int) -> str | int:
     if isinstance(part, str):
         return part
-    return as_text(dig(entry, "groupName")) or as_text(dig(entry, "name")) or part
+    return as_text(entry, "groupName") or as_text(entry, "name") or part
 
 
 def is_recreated(item: Item) -> bool:
