@@ -40,13 +40,13 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 
 def _paths(release: str) -> dict[str, str]:
-    """Lower-case kind to path: those of the release, and those of others; `podgroup.volcano` where both have one. What
-    lies beside the folders are tables, and `meta` holds types that kinds share."""
+    """Lower-case kind to path: those of the release, and those of others; `podgroup.volcano` where both have one. Some
+    files are tables, and `meta` holds types that kinds share."""
     own = f"kubernetes/{release}/"
     found: dict[str, str] = {}
     for path in sorted(schemastore.list_paths(), key=lambda path: not path.startswith(own)):
         is_own = path.startswith(own) and path != f"{own}meta.json"
-        if is_own or ("/" in path and not path.startswith("kubernetes/")):
+        if is_own or (not path.startswith("kubernetes/") and "$schema" in schemastore.load(path)):
             kind = path.rpartition("/")[2].removesuffix(".json")
             found[f"{kind}.{path.partition('/')[0]}" if kind in found else kind] = path
     return dict(sorted(found.items()))
