@@ -15,6 +15,7 @@ from krmfn.model.drafts import draft, list_strays
 from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.marks import KIND_KIND, PREFIX
 from krmfn.model.values import as_text
+from krmfn.workspace.trees import InputMissing
 
 SUMMARY = "Lists the kinds whose pods are known, prints the file of one, or drafts one from a CustomResourceDefinition."
 ARGUMENTS = Argument("[KIND]", "A kind, such as JobSet, or JobSet.jobset.x-k8s.io.", 0, 1)
@@ -70,7 +71,6 @@ def _say(row: KindRow) -> str:
 def _draft(path: str) -> Iterator[str]:
     from krmfn.cli.reading import read
     from krmfn.workspace.files import read_paths
-    from krmfn.workspace.trees import InputMissing
 
     read_now = read(read_paths([path]), {"quiet": True})
     if read_now.unreadable:
