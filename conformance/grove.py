@@ -114,9 +114,12 @@ def differ(record: Record) -> str:
     """What krmfn counts otherwise than Grove; empty where it counts the same.
 
     A PodGang of a set's replica waits for the first ones (`<set>-<replica>`, without the name of a group behind it), so
-    the quorum of a clique is what those need.
+    the quorum of a clique is what those need. Of a set that an autoscaler changes krmfn makes none.
     """
     value = record["object"]
+    template = value["spec"]["template"]
+    if not record["gangs"] or "scaleConfig" in str(template) or "autoScalingConfig" in str(template):
+        return f"said {predict(value)}, not none" if predict(value) else ""
     name, names = value["metadata"]["name"], [each["name"] for each in value["spec"]["template"]["cliques"]]
     pods, first, least, sets = (Counter[str]() for _ in range(4))
     for gang in record["gangs"]:
