@@ -119,9 +119,11 @@ class Meaning:
         if cause.type != "NotSupported" or not isinstance(found, str) or self._trace(cause.path) != cause.path:
             return ABSENT
         known = re.findall('"([^"]+)"', cause.message.partition(_SUPPORTED)[2])
-        inside = [
-            each for each in known if found.startswith(each) or found.endswith(each)
-        ]  # as constants of Go are called
+        inside = [  # as constants of Go are called, or cut off
+            each
+            for each in known
+            if found.startswith(each) or found.endswith(each) or (len(found) > 3 and each.startswith(found))
+        ]
         nearest = find_nearest(found, known, _ALIKE) or (inside[0] if len(inside) == 1 else "")
         return nearest if nearest and nearest != found else ABSENT
 
