@@ -75,6 +75,13 @@ def _preempt() -> HandWorld:
     )
 
 
+def _stay_admitted() -> HandWorld:
+    """A job of the files that runs already keeps its quota, although something more urgent waits for it."""
+    eager = _make_running("eager", 3, 100)[0]
+    del eager["status"]
+    return HandWorld([make_job("slow", 3)], [*_make_queue(), eager, *_make_running("slow", 3, 0)])
+
+
 def _ask_for_nodes(cls: str = "best-effort-atomic-scale-up") -> HandWorld:
     """Kueue asks an autoscaler for nodes before it starts anything; the node pool can grow."""
     config = make("ProvisioningRequestConfig", "grow", {"provisioningClassName": f"{cls}.autoscaling.x-k8s.io"})
@@ -109,6 +116,7 @@ def _stay_in_rack() -> HandWorld:
 #: By name.
 HAND_WORLDS: Final[Mapping[str, Callable[[], HandWorld]]] = {
     "preempts": _preempt,
+    "stays admitted": _stay_admitted,
     "asks for nodes": _ask_for_nodes,
     "asks whether there are nodes": _ask_whether,
     "stays in a rack": _stay_in_rack,

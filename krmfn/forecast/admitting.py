@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from krmfn.capacity.requests import count_requests
 from krmfn.forecast.question import Ask, list_stored
 from krmfn.forecast.queued import explain_workload
 from krmfn.forecast.roster import Roster, find_role, list_parts
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.values import as_mapping, dig
+from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.cutting import Cutter
@@ -80,19 +81,47 @@ def admit(census: Census, roster: Roster, simulator: Ask) -> dict[int, Admission
     jobs = list_queued(census)
     if not jobs:
         return {}
-    (result,) = simulator(_make_question(census, roster, [*map(_spell_job, jobs)]))
+    there = {id(job): each for job in jobs for each in _list_workloads(job, census) if _is_same(job, each, census)}
+    coming = [_spell_job(job) for job in jobs if id(job) not in there]
+    (result,) = simulator(_make_question(census, roster, coming))
     objects = [Item.hold(each) for key in ("workloads", "queues") for each in result[key]]
     decided = {each["job"]: each for each in result["jobs"]}
     found = {}
     for job in jobs:
         told = {"podSets": [], "preempts": [], "state": "open", **decided.get(f"{job.space}/{job.kind}/{job.name}", {})}
-        workload = Item.hold(told.pop("workload")) if told.get("workload") else None
+        made = told.pop("workload", None)
+        if made and id(job) in there:  # the simulator has taken it from its job, which does not come
+            made["metadata"]["ownerReferences"] = dig(there[id(job)], "metadata", "ownerReferences")
+        workload = Item.hold(made) if made else None
         if told["state"] != "admitted" and workload is not None:
             alone = [each for each in objects if each.kind != "Workload" or told["state"] != "never"]
             cause = explain_workload(workload, alone)
             told.update({"why": cause.text, "change": cause.way_out} if cause else {})
         found[id(job)] = Admission(job, told)
     return found
+
+
+def _list_workloads(job: Item, census: Census) -> list[Value]:
+    """The Workloads of a job that have quota."""
+    made = (each for each in census.facts.objects(KUEUE, "Workload") if dig(each, "metadata", "namespace") == job.space)
+    mine = (each for each in made if (job.kind, job.name) in _list_owners(each))
+    return [each for each in mine if dig(each, "status", "admission")]
+
+
+def _list_owners(workload: Value) -> list[tuple[str, str]]:
+    owners = as_list(dig(workload, "metadata", "ownerReferences"))
+    return [(as_text(dig(owner, "kind")), as_text(dig(owner, "name"))) for owner in owners]
+
+
+def _is_same(job: Item, workload: Value, census: Census) -> bool:
+    """Whether a job is still the one that a Workload was made of: the Workload then stands for it."""
+    sets = {as_text(dig(each, "name")): each for each in as_list(dig(workload, "spec", "podSets"))}
+    for template in census.templates_of(job):
+        pods = sets.get(find_role(template) or "main")
+        asked = as_mapping(dig(pods, "template", "spec"))
+        if dig(pods, "count") != template.pods or count_requests(asked, {}) != count_requests(template.spec, {}):
+            return False
+    return bool(dig(workload, "spec", "queueName") == job.labels[KUEUE_QUEUE])
 
 
 def _spell_job(job: Item) -> Value:

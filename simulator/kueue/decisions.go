@@ -177,6 +177,11 @@ func judge(asked question, given trial) result {
 		}
 		decided = append(decided, first)
 	}
+	for _, each := range shown.Jobs { // those of the dump
+		if !slices.ContainsFunc(decided, func(other decision) bool { return other.Job == each.Job }) {
+			decided = append(decided, each)
+		}
+	}
 	shown.Jobs = decided
 	return shown
 }

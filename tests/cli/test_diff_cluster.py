@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from krmfn.workspace.processes import find_simulator
 from tests.cli.conftest import Call
 from tests.cli.test_fit import SIMULATOR, make_job, make_node
 
@@ -144,3 +145,16 @@ def test_a_gang_that_is_new_has_no_before(zones: Path, krmfn: Call) -> None:
     text = diff(krmfn, "markdown", "none.yaml", "old.yaml")
     assert "| `ml/job-fits-too` | new, starts now in zone a ×2 |" in text
     assert diff(krmfn, "text", "old.yaml", "none.yaml").count("starts before in zone a") == 2
+
+
+def test_the_scheduler_itself_says_what_moves(zones: Path, krmfn: Call) -> None:
+    """No program that is made for the test: where the simulator is installed."""
+    if not find_simulator("1.37"):
+        pytest.skip("no krmfn-simulator-1.37: ./dev simulator 1.37")
+    (zones / "cluster.yaml").write_text(
+        yaml.safe_dump_all(make_node(f"gpu-{number}{zone}", zone) for zone in "ab" for number in (1, 2))
+    )
+    done = krmfn("diff", "old.yaml", "new.yaml", "--cluster", "cluster.yaml", "--kubernetes", "1.37", "-o", "json")
+    (shift,) = (each for each in json.loads(done.out)["cluster"] if each["gang"] == "ml/job-fits-too")
+    assert (shift["before"], shift["after"], shift["key"]) == ("starts", "starts", ZONE)
+    assert (set(shift["from"]), set(shift["to"])) == ({"a"}, {"b"})

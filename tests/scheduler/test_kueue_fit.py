@@ -122,6 +122,7 @@ def test_without_the_simulator_a_line_says_which_one_it_is(tmp_path: Path, monke
 #: Of each world written by hand: the verdict of its gang, words that say it, and the pods that make room.
 BY_HAND = {
     "preempts": ("open", "Kueue admits Job urgent as number 1: flavor default; it preempts Job slow", 3),
+    "stays admitted": ("open", "Kueue admits Job slow: flavor default", 0),
     "asks for nodes": (
         "grows",
         "Kueue requests nodes (ProvisioningRequest best-effort-atomic-scale-up.autoscaling.x-k8s.io for 3 pods)",
