@@ -30,7 +30,7 @@ func (made *store) giveUp(ctx context.Context) error {
 		}
 		again := evicted.Reason == kueue.WorkloadEvictedByPreemption
 		workload.SetRequeuedCondition(&each, evicted.Reason, evicted.Message, again)
-		workload.UnsetQuotaReservationWithCondition(&each, kueue.WorkloadPending, evicted.Message, time.Now())
+		workload.UnsetQuotaReservationWithCondition(&each, "Pending", evicted.Message, time.Now())
 		if err := made.objects.Status().Update(ctx, &each); err != nil {
 			return err
 		}
