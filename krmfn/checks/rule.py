@@ -22,6 +22,7 @@ OF_PODS: Final = tuple(
     f"krmfn.checks.scheduler.{name}" for name in ("hindrances", "reuse", "updating", "configuration")
 )
 
+_Rule: TypeAlias = "Callable[..., Iterable[Finding]]"
 Find: TypeAlias = 'Callable[["Census", "Settings"], Iterable[Finding]]'
 
 
@@ -32,17 +33,20 @@ class Check(NamedTuple):
     find: Find
 
 
-def rule(id: str, severity: Severity, sentence: str, *, needs: str = "", lacks: str = "") -> Callable[[Find], Check]:
+def rule(id: str, severity: Severity, sentence: str, *, needs: str = "", lacks: str = "") -> Callable[[_Rule], Check]:
     """Makes a rule of a function; its stage is the package that the function stands in.
 
     `id` is permanent, `sentence` says what is wrong, `needs` and `lacks` are the features that a release of
     Kubernetes must have, and must not have, for the rule to hold (see krmfn.releases.release). What else there is
-    to say is on its page, `docs/rules/<id>.md`. The function yields findings without id.
+    to say is on its page, `docs/rules/<id>.md`. The function yields findings without id. It takes the census, and the
+    settings where it asks them something.
     """
 
-    def make(find: Find) -> Check:
+    def make(find: _Rule) -> Check:
         stage: Any = find.__module__.split(".")[2]
-        return Check(Rule(id, stage, severity, sentence, needs, lacks), find)
+        asks_settings = find.__code__.co_argcount > 1
+        asked: Find = find if asks_settings else lambda census, _: find(census)
+        return Check(Rule(id, stage, severity, sentence, needs, lacks), asked)
 
     return make
 

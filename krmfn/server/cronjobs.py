@@ -24,7 +24,7 @@ def fill_cron_job(kind: Kind, new: dict[str, Any]) -> None:
     fill_template(new["spec"].setdefault("jobTemplate", {}).setdefault("spec", {}).setdefault("template", {}))
 
 
-def check_cron_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_cron_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """The name, the schedule with its time zone, and the job template."""
     spec = new.get("spec", {})
     before = None if old is None else old.get("spec", {})

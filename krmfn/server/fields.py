@@ -20,7 +20,7 @@ from krmfn.server.verdict import Cause, required, too_many
 _UNSET: Mapping[str, Any] = {"struct": {}, "string": "", "int32": 0, "int64": 0}
 
 
-def check_fields(kind: Kind, new: Object, old: Object | None, argument: Any) -> list[Cause]:
+def check_fields(kind: Kind, new: Object, old: Object | None) -> list[Cause]:
     """What the rows of all types of a kind refuse in an object."""
     out: list[Cause] = []
     _check_struct(kind, kind.root, new, old or {}, (), bool(old), out)

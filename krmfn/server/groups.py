@@ -1,6 +1,6 @@
 """The rules that the server's authors wrote by hand for the scheduling kinds; schemas call them by name.
 
-Each is one pure function (root type, new object, old object or None, the schema's argument) that yields causes. They
+Each is one pure function (kind, new object, old object or None, the schema's argument if any) that yields causes. They
 see the whole object, on creates and on every update, without the declarative rules' "unchanged is not looked at again".
 
 Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C12, C17, C20-C22, A2-A21, B40-B43.
@@ -39,7 +39,7 @@ _COMPOSITES = "compositePodGroupTemplates"
 _LEAVES = "podGroupTemplates"
 
 
-def check_unique_names(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_unique_names(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
     spec = new.get("spec", {})
     field, composites = _find(spec, _COMPOSITES)
@@ -64,7 +64,7 @@ def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[
         yield from _names_below(below, (*path, index, field), seen)
 
 
-def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
     """C21: at most `argument` levels, a flat list being one."""
     field, composites = _find(new.get("spec", {}), _COMPOSITES)
     for index, composite in enumerate(composites):
@@ -80,7 +80,7 @@ def _is_deeper(composite: Object, levels: int) -> bool:
     return levels == 0 or any(_is_deeper(child, levels - 1) for child in _find(composite, _COMPOSITES)[1])
 
 
-def check_single_priority(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_single_priority(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
     """C22: all templates have the same class and the same priority; an absent one differs from 0. `argument` (1.38):
     further fields that are the same in all."""
     spec = new.get("spec", {})
@@ -117,7 +117,7 @@ def _read_all(composite: Object, fields: tuple[str, ...]) -> set[tuple[Any, ...]
     return found.union(*(_read_all(each, fields) for each in _find(composite, _COMPOSITES)[1]))
 
 
-def check_children(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_children(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
     """C12: a composite has a child in one of its lists. `argument` (1.38): also which modes go together in a tree, and
     if it is true, as in a create, that only a gang is disrupted as a whole."""
     spec = new.get("spec", {})
@@ -155,7 +155,7 @@ def _check_child(composite: Object, child: Object, path: Path) -> Iterator[Cause
             yield invalid_text((*path, find_word(child, field)), detail, "", "mixed-modes")
 
 
-def check_disruption(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_disruption(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """1.38: only a gang is disrupted as a whole."""
     yield from _check_whole(new.get("spec", {}), ("spec",))
 
@@ -170,7 +170,7 @@ def _has_mode(group: Object, field: str, mode: str) -> bool:
     return mode in (_find(group, field)[1] or {})
 
 
-def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """C17: a group below a composite one names its Workload; what an update leaves as it was is not looked at."""
     spec = new.get("spec", {})
     field = find_word(spec, "parentCompositePodGroupName")
@@ -183,7 +183,7 @@ def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None, arg
         yield required(("spec", reference), detail, "parent-needs-workload-ref")
 
 
-def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
     """A2-A12: the whole spec of the Workload of 1.35. `argument` is the highest number of groups."""
     spec = new.get("spec", {})
     controller = spec.get("controllerRef")
@@ -229,7 +229,7 @@ def _check_v1alpha1_group(group: Object, path: Path) -> Iterator[Cause]:
         yield invalid((*path, "policy", "gang", "minCount"), count, "must be greater than zero", "pod-groups")
 
 
-def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
     fields = kind.root.fields["spec"].type.fields

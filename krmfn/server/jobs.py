@@ -65,15 +65,15 @@ def select_own_pods(kind: Kind, new: dict[str, Any]) -> None:
     selector.setdefault(_UID_LABELS[1], STORED_UID)
 
 
-def check_new_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_new_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """A create: also the generated selector and labels."""
     spec = new.get("spec", {})
     if not spec.get("manualSelector") and "selector" in spec:
         yield from _check_generated(new)
-    yield from check_job(kind, new, old, argument)
+    yield from check_job(kind, new, old)
 
 
-def check_job(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """What holds on every write of a Job."""
     spec = new.get("spec", {})
     path: Path = ("spec",)
@@ -191,7 +191,7 @@ def _check_generated(new: Object) -> Iterator[Cause]:
         yield invalid_text(("spec", "selector"), write_json(selector), "`selector` not auto-generated", "job-selector")
 
 
-def check_job_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_job_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """What cannot change. A suspended Job may change a little more of its template."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
     yield from _check_completions(spec, before)

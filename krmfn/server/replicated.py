@@ -89,7 +89,7 @@ def fill_replication_controller(kind: Kind, new: dict[str, Any]) -> None:
             new["metadata"]["labels"] = dict(labels)
 
 
-def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_deployment(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "deployment", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
@@ -102,7 +102,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None, argument: Any)
     yield from check_kept(kind, spec, before, "selector")
 
 
-def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_replica_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "replicaSet", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
@@ -110,7 +110,7 @@ def check_replica_set(kind: Kind, new: Object, old: Object | None, argument: Any
     yield from check_kept(kind, spec, before, "selector")
 
 
-def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_daemon_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "daemonSet", spec, _SPEC)
     selector = spec.get("selector")
@@ -126,7 +126,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None, argument: Any)
     yield from check_kept(kind, spec, before, "selector")
 
 
-def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
     """`argument` is the server's text for a change of anything that cannot change, empty where each field has its
     own."""
     spec, before = new["spec"], (old or {}).get("spec")
@@ -188,7 +188,7 @@ def _check_stateful_template(kind: Kind, spec: Object, before: Object | None) ->
     yield from list_template_causes(kind, {**template, "spec": pods}, old, (*_SPEC, "template"))
 
 
-def check_replication_controller(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_replication_controller(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "replicaSet", spec, _SPEC)
     selector = spec.get("selector", {})

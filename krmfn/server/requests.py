@@ -224,7 +224,7 @@ def _check_by_hand(
     kind: Kind, operation: str, new: dict[str, Any], old: dict[str, Any] | None, causes: list[Cause]
 ) -> None:
     for check, argument in kind.handwritten.get(operation, ()):
-        causes.extend(check(kind, new, old, argument))
+        causes.extend(check(kind, new, old) if argument is None else check(kind, new, old, argument))
 
 
 def _admit(

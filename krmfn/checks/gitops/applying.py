@@ -27,7 +27,7 @@ _WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "Rep
 
 
 @rule("wave-after-pods", "error", "A group, or what its pods need, is in a later Argo CD sync wave than the pods.")
-def find_wave_after_pods(census: Census, _: Settings) -> Iterator[Finding]:
+def find_wave_after_pods(census: Census) -> Iterator[Finding]:
     for item, owner in _pairs(census):
         wave, first = _wave(item), _wave(owner)
         if _HELM in owner.annotations:
@@ -86,7 +86,7 @@ def _find_later_hook(item: Item, owner: Item) -> Iterator[Finding]:
 
 
 @rule("hook-before-group", "error", "The group of a hook, or what its pods need, is applied in a later phase.")
-def find_hook_before_group(census: Census, _: Settings) -> Iterator[Finding]:
+def find_hook_before_group(census: Census) -> Iterator[Finding]:
     for item, owner in _pairs(census):
         mine, theirs = _phase(owner), _phase(item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):

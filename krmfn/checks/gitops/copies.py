@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
-from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
@@ -20,7 +19,7 @@ _BUNDLE = "scorecard.operatorframework.io"
 
 
 @rule("object-duplicate", "warning", "An object occurs twice in the files checked.")
-def find_object_duplicate(census: Census, _: Settings) -> Iterator[Finding]:
+def find_object_duplicate(census: Census) -> Iterator[Finding]:
     seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
     selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
     if any(group == _BUNDLE for group, _ in census.by_kind):

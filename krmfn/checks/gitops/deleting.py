@@ -45,7 +45,7 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Finding]:
 
 
 @rule("force-replace-group", "warning", "An annotation tells the GitOps tool to delete a PodGroup and create it again.")
-def find_force_replace(census: Census, _: Settings) -> Iterator[Finding]:
+def find_force_replace(census: Census) -> Iterator[Finding]:
     annotated = any(map(census.has_text, (OPTIONS, _FLUX_FORCE)))
     for item in census.kind(GROUP, "PodGroup") if annotated else ():
         options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
@@ -81,7 +81,7 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Findin
 
 
 @rule("owner-in-git", "warning", "A group in Git has an ownerReference.")
-def find_owner_in_git(census: Census, _: Settings) -> Iterator[Finding]:
+def find_owner_in_git(census: Census) -> Iterator[Finding]:
     for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("ownerReferences") else ():
         for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value, "metadata")

@@ -40,7 +40,7 @@ def find_function_skipped(census: Census, settings: Settings) -> Iterator[Findin
 
 
 @rule("listed-as-generator", "error", "krmfn is listed under generators.")
-def find_listed_as_generator(census: Census, _: Settings) -> Iterator[Finding]:
+def find_listed_as_generator(census: Census) -> Iterator[Finding]:
     for item, field, index, _config in _listings(census):
         if field == "generators":
             message = "kustomize passes no resources to generators, so krmfn receives none and fails"
@@ -49,7 +49,7 @@ def find_listed_as_generator(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("validator-returns-items", "error", "krmfn is listed under validators, but is configured to return items.")
-def find_validator_returns_items(census: Census, _: Settings) -> Iterator[Finding]:
+def find_validator_returns_items(census: Census) -> Iterator[Finding]:
     for item, field, index, config in _listings(census):
         spec = as_mapping(config.value, "spec")
         if field == "validators" and (spec.get("mode") != "Validate" or spec.get("emitItems") != "None"):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from krmfn.checks.rule import rule
-from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
@@ -28,7 +27,7 @@ _Named: TypeAlias = tuple[str, str, str]
     "warning",
     "A reference still uses the name that an object had before kustomize added a prefix or suffix.",
 )
-def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
+def find_renamed_reference(census: Census) -> Iterator[Finding]:
     dangling = list(_dangling_references(census))
     renamed = _find_renamed(
         ((item.space, kind, name) for item, _, kind, name in dangling),
@@ -45,7 +44,7 @@ def find_renamed_reference(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("affix-unconfigured", "warning", "A kustomization renames groups, but not the references to them.")
-def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
+def find_affix_unconfigured(census: Census) -> Iterator[Finding]:
     for item in census.kind("kustomize.config.k8s.io", "Kustomization"):  # a Component renames what others list
         affix = next((field for field in ("namePrefix", "nameSuffix") if as_text(item.value.get(field))), "")
         if affix and not as_list(item.value, "configurations") and _is_scheduling_involved(census, item):
@@ -58,7 +57,7 @@ def find_affix_unconfigured(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("substitution-in-group", "warning", "A group contains ${…}, which only Flux replaces.")
-def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
+def find_substitution(census: Census) -> Iterator[Finding]:
     for kind in SCHEDULING_KINDS if census.has_text("${") else ():
         for item in census.kind(GROUP, kind):
             for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
@@ -73,7 +72,7 @@ def find_substitution(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("generated-orphan", "info", "The source of a generated object is not in the files checked.")
-def find_generated_orphan(census: Census, _: Settings) -> Iterator[Finding]:
+def find_generated_orphan(census: Census) -> Iterator[Finding]:
     marked = census.objects if census.has_text(GENERATED_FROM) else ()
     generated = [(item, named) for item in marked if (named := list_sources(item))]
     wanted = {(item.space, *source.partition("/")[::2]) for item, named in generated for source in named}

@@ -45,7 +45,7 @@ def find_bridge_missing(census: Census, settings: Settings) -> Iterator[Finding]
 
 
 @rule("bridge-elsewhere", "error", "The link bridge does not act in the namespace of the pods.")
-def find_bridge_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
+def find_bridge_elsewhere(census: Census) -> Iterator[Finding]:
     selectors = [dig(value, "spec", "matchResources", "namespaceSelector") for value in _named(census, _BINDING)]
     if not selectors:
         return

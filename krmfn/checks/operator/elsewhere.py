@@ -24,7 +24,7 @@ _MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 
 @rule("gang-elsewhere", "warning", "The pods of a gang are created in another cluster than its group.")
-def find_gang_elsewhere(census: Census, _: Settings) -> Iterator[Finding]:
+def find_gang_elsewhere(census: Census) -> Iterator[Finding]:
     for gang in census.gangs:
         for owner in gang.owners:
             manager, path = _find_manager(owner) or _find_dispatcher(owner, census) or ("", ())

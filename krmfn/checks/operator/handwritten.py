@@ -11,7 +11,6 @@ from typing import Final
 from krmfn.checks.operator.queues import group_marked
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
-from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import list_names
@@ -33,7 +32,7 @@ _SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCH
 
 
 @rule("scheduler-mistyped", "warning", "schedulerName is probably a misspelled scheduler name.")
-def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
+def find_scheduler_mistyped(census: Census) -> Iterator[Finding]:
     listed = census.facts.schedulers or ()
     nearest: dict[str, str] = {}
     for template in census.templates:
@@ -52,7 +51,7 @@ def find_scheduler_mistyped(census: Census, _: Settings) -> Iterator[Finding]:
     "error",
     "minMember of a PodGroup of Volcano, scheduler-plugins or KAI is greater than the number of its pods.",
 )
-def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
+def find_members_above_pods(census: Census) -> Iterator[Finding]:
     for row in SCHEDULERS.values():
         items = census.kind(row.group, "PodGroup")
         groups = group_marked(census, *row.link) if items else {}
@@ -73,7 +72,7 @@ def find_members_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
     "warning",
     "Pods name a PodGroup of Volcano, scheduler-plugins or KAI that does not exist.",
 )
-def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_group_missing(census: Census) -> Iterator[Finding]:
     """No PodGroup of that name in the namespace of the pods; an error where groups are in the input."""
     for choice, row in SCHEDULERS.items():
         groups = census.kind(row.group, "PodGroup")
@@ -95,7 +94,7 @@ def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("scheduler-link-unread", "warning", "A PodGroup is named where its scheduler does not read it.")
-def find_link_unread(census: Census, _: Settings) -> Iterator[Finding]:
+def find_link_unread(census: Census) -> Iterator[Finding]:
     """The key of the link on the object that makes the pods, or an annotation for a label: the group has no pods."""
     for choice, row in SCHEDULERS.items():
         names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
@@ -118,7 +117,7 @@ def find_link_unread(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("scheduler-left-out", "warning", "Pods name a PodGroup of Volcano or KAI, but the default scheduler places them.")
-def find_scheduler_left_out(census: Census, _: Settings) -> Iterator[Finding]:
+def find_scheduler_left_out(census: Census) -> Iterator[Finding]:
     """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
     for choice, row in SCHEDULERS.items():
         names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
@@ -134,7 +133,7 @@ def find_scheduler_left_out(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kai-queue-unread", "warning", "The queue of KAI is named where KAI does not read it.")
-def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
+def find_queue_unread(census: Census) -> Iterator[Finding]:
     """The key of the label among the annotations of an object or of its pods, or that of old releases."""
     row = SCHEDULERS["KAI"]
     for template in census.templates:
@@ -152,7 +151,7 @@ def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("scheduler-label-old", "warning", "Pods name their PodGroup by a label that scheduler-plugins no longer reads.")
-def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
+def find_label_old(census: Census) -> Iterator[Finding]:
     """A label of releases before 0.25, and not the one of today."""
     row = SCHEDULERS["SchedulerPlugins"]
     groups = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
@@ -169,7 +168,7 @@ def find_label_old(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kueue-group-incomplete", "error", "A plain pod group of Kueue waits for pods that do not exist.")
-def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
+def find_group_incomplete(census: Census) -> Iterator[Finding]:
     """The total count is missing, differs among the pods, or is more than the pods of the group."""
     for (_space, name), templates in group_marked(census, "labels", KUEUE_POD_GROUP).items():
         totals = [as_mapping(each.metadata, "annotations").get(_KUEUE_TOTAL) for each in templates]
@@ -201,7 +200,7 @@ def find_group_incomplete(census: Census, _: Settings) -> Iterator[Finding]:
     "error",
     "The group that an operator creates for its job needs more pods than the job has.",
 )
-def find_min_available_above_pods(census: Census, _: Settings) -> Iterator[Finding]:
+def find_min_available_above_pods(census: Census) -> Iterator[Finding]:
     """The operators take minAvailable as the quorum of their group, whatever the replicas are."""
     path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
     for kind in list_names("kubeflow.org"):

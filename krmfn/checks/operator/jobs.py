@@ -22,7 +22,7 @@ LONGEST_NAME: Final = 57
 @rule(
     "job-scheduling-unused", "warning", "A Job sets both spec.scheduling and a link to a group.", needs="job-scheduling"
 )
-def find_scheduling_unused(census: Census, _: Settings) -> Iterator[Finding]:
+def find_scheduling_unused(census: Census) -> Iterator[Finding]:
     for job in census.kind("batch", "Job"):
         templates = census.templates_of(job)
         if "scheduling" in as_mapping(job.value, "spec") and templates and templates[0].link:

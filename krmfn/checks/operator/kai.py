@@ -51,7 +51,7 @@ def find_subgroups_refused(census: Census, settings: Settings) -> Iterator[Findi
 @rule(
     "kai-minimum-above-groups", "error", "minSubGroup of a KAI PodGroup is greater than the number of its sub-groups."
 )
-def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
+def find_minimum_above_groups(census: Census) -> Iterator[Finding]:
     """KAI only warns, and the pods wait."""
     for item in census.kind(_ROW.group, "PodGroup"):
         spec = as_mapping(item.value, "spec")
@@ -72,7 +72,7 @@ def find_minimum_above_groups(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kai-subgroup-missing", "error", "Pods name a sub-group that their KAI PodGroup does not have.")
-def find_subgroup_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_subgroup_missing(census: Census) -> Iterator[Finding]:
     """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
     groups = {(item.space, item.name): _list_leaves(item) for item in census.kind(_ROW.group, "PodGroup")}
     for template in census.templates if groups else ():
@@ -95,7 +95,7 @@ _CHART_QUEUES: Final = frozenset(("default-parent-queue", "default-queue"))
 
 
 @rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that does not exist, or that KAI does not serve.")
-def find_queue_unusable(census: Census, _: Settings) -> Iterator[Finding]:
+def find_queue_unusable(census: Census) -> Iterator[Finding]:
     """A queue that is not among those of the input or the facts, or is below one that is not; one that has children;
     and one that, or above which a queue, may not use as much as a pod, or a whole gang, requests."""
     queues = census.facts.by_name(_QUEUES, "Queue")
@@ -168,7 +168,7 @@ def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str
 
 
 @rule("kai-topology-missing", "warning", "A constraint for KAI names a Topology or a level that does not exist.")
-def find_topology_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_topology_missing(census: Census) -> Iterator[Finding]:
     """Of PodGroups and their sub-groups, and of the annotations from which the pod grouper makes them; by the
     Topologies of the input and the facts, where there is one."""
     known = census.facts.by_name("kai.scheduler", "Topology")
@@ -200,7 +200,7 @@ def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Mapping[str,
 
 
 @rule("kai-group-overwritten", "error", "The pod grouper of KAI replaces the group that the pods name.")
-def find_group_overwritten(census: Census, _: Settings) -> Iterator[Finding]:
+def find_group_overwritten(census: Census) -> Iterator[Finding]:
     """Pods of a controller that name a group, and nothing that tells the grouper to leave them alone."""
     part, key = _ROW.link
     for template in census.marked(part, key):

@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 from krmfn.checks.operator.queues import list_needs
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import name_all, suggest
-from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
@@ -58,7 +57,7 @@ class _Queues(NamedTuple):
 
 
 @rule("kueue-partial-admission", "warning", "Kueue may admit fewer pods than minCount.")
-def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
+def find_partial_admission(census: Census) -> Iterator[Finding]:
     for gang in census.gangs if census.has_text(KUEUE_MINIMUM) else ():
         for owner in gang.owners:
             if KUEUE_MINIMUM in owner.annotations and gang.group.quorum is not None:
@@ -75,7 +74,7 @@ def find_partial_admission(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kueue-several-workloads", "warning", "One gang consists of several Kueue workloads.")
-def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
+def find_several_workloads(census: Census) -> Iterator[Finding]:
     for gang in census.gangs if census.has_text(KUEUE_QUEUE) else ():
         queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
         parts = [part for owner in queued if (part := _PARTS.get(owner.kind))]
@@ -89,7 +88,7 @@ def find_several_workloads(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kueue-topology-differs", "info", "Kueue and the group use different topology keys.")
-def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
+def find_two_topologies(census: Census) -> Iterator[Finding]:
     for gang in census.gangs_with("schedulingConstraints"):
         key = gang.group.topology_key
         for template in gang.templates if key else ():
@@ -107,7 +106,7 @@ def find_two_topologies(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kueue-queue-unread", "warning", "A Kueue queue is named where Kueue does not read it.")
-def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
+def find_queue_unread(census: Census) -> Iterator[Finding]:
     for item in census.objects if census.has_text(KUEUE_QUEUE) else ():
         templates = census.templates_of(item)
         if KUEUE_QUEUE in item.labels or not templates:
@@ -127,7 +126,7 @@ def find_queue_unread(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kueue-minimum-refused", "error", "Kueue refuses a Job, because of the minimum for partial admission.")
-def find_minimum_refused(census: Census, _: Settings) -> Iterator[Finding]:
+def find_minimum_refused(census: Census) -> Iterator[Finding]:
     for job in census.kind("batch", "Job") if census.has_text(KUEUE_MINIMUM) else ():
         templates, least = census.templates_of(job), job.annotations.get(KUEUE_MINIMUM)
         jobs = find_jobs(templates[0]) if templates else None
@@ -142,7 +141,7 @@ def find_minimum_refused(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kueue-queue-missing", "warning", "A resource names a queue of Kueue that does not exist.")
-def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_kueue_queue_missing(census: Census) -> Iterator[Finding]:
     """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
     known, whole = _find_queues(census)[:2]
     for item in _list_queued(census) if known or census.facts.lists_all("LocalQueue") else ():
@@ -171,7 +170,7 @@ def find_kueue_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kueue-queue-stopped", "warning", "A resource waits in a queue of Kueue that is stopped.")
-def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
+def find_kueue_queue_stopped(census: Census) -> Iterator[Finding]:
     """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
     local, whole = _find_queues(census)[:2]
     for item in _list_queued(census) if local else ():
@@ -188,7 +187,7 @@ def find_kueue_queue_stopped(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("kueue-namespace-not-selected", "error", "A ClusterQueue of Kueue does not select the namespace of a resource.")
-def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[Finding]:
+def find_kueue_namespace_not_selected(census: Census) -> Iterator[Finding]:
     """No selector selects nothing. Labels that no file and no fact shows are not known."""
     spaces = census.facts.by_name("", "Namespace")
     complete = census.facts.lists_all("Namespace")
@@ -203,7 +202,7 @@ def find_kueue_namespace_not_selected(census: Census, _: Settings) -> Iterator[F
 
 
 @rule("kueue-reference-missing", "warning", "A Kueue queue, or what waits in it, names an object that does not exist.")
-def find_kueue_reference_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_kueue_reference_missing(census: Census) -> Iterator[Finding]:
     """Flavors, checks and topologies, without which a ClusterQueue is not active, and priority classes. An error if the
     facts list the kind."""
     for item, local, name, queue in _find_queues(census).waiting:
@@ -237,7 +236,7 @@ def _list_references(
 
 
 @rule("kueue-flavor-unsuitable", "error", "No ResourceFlavor of a ClusterQueue suits the pods of a resource.")
-def find_kueue_flavor_unsuitable(census: Census, _: Settings) -> Iterator[Finding]:
+def find_kueue_flavor_unsuitable(census: Census) -> Iterator[Finding]:
     """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
     flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
     for item, local, name, queue in _find_queues(census).waiting if flavors else ():
@@ -344,7 +343,7 @@ def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 
 
 @rule("kueue-resource-not-covered", "warning", "A resource requests something that its ClusterQueue does not cover.")
-def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Finding]:
+def find_kueue_resource_not_covered(census: Census) -> Iterator[Finding]:
     """Kueue may be set up to ignore such requests, or to count them as another resource, which no object shows. An info
     where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
     devices = census.facts.objects("resource.k8s.io", "DeviceClass")
@@ -370,7 +369,7 @@ def find_kueue_resource_not_covered(census: Census, _: Settings) -> Iterator[Fin
 
 
 @rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
-def find_kueue_queue_too_small(census: Census, _: Settings) -> Iterator[Finding]:
+def find_kueue_queue_too_small(census: Census) -> Iterator[Finding]:
     """What Kueue never admits: more than nominal quota and borrowing give. A Cohort that no fact shows may have quota
     of its own to lend: then a warning."""
     complete = census.facts.lists_all("ClusterQueue")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import rule
 from krmfn.checks.scheduler.trees import list_families
-from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.exclusive import Exclusive, find_exclusive
 from krmfn.model.findings import Finding
@@ -17,7 +16,7 @@ from krmfn.survey.jobs import count_first
 
 
 @rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after the other is a gang.")
-def find_statefulset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
+def find_statefulset_ordered(census: Census) -> Iterator[Finding]:
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
         if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
             message = (
@@ -30,7 +29,7 @@ def find_statefulset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("jobset-ordered", "error", "Replicated jobs that start one after another are in one gang.")
-def find_jobset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
+def find_jobset_ordered(census: Census) -> Iterator[Finding]:
     """One group over replicated jobs that start one after another; also one that was generated before they did."""
     for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
         jobs = as_list(item.value, "spec", "replicatedJobs")
@@ -59,7 +58,7 @@ def find_jobset_ordered(census: Census, _: Settings) -> Iterator[Finding]:
     "error",
     "Leader and workers of a LeaderWorkerSet are in one gang, but the workers start when the leader is ready.",
 )
-def find_leader_ready(census: Census, _: Settings) -> Iterator[Finding]:
+def find_leader_ready(census: Census) -> Iterator[Finding]:
     for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
         separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
         if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
@@ -82,7 +81,7 @@ def find_leader_ready(census: Census, _: Settings) -> Iterator[Finding]:
     "error",
     "A gang waits for pods that exclusive placement creates only after the first pod of their job has a node.",
 )
-def find_exclusive_placement(census: Census, _: Settings) -> Iterator[Finding]:
+def find_exclusive_placement(census: Census) -> Iterator[Finding]:
     """A JobSet or LeaderWorkerSet whose first pods wait in a gang for those that follow them."""
     for gang in census.gangs:
         quorum, there = gang.group.quorum or 0, 0
@@ -127,7 +126,7 @@ def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
     "error",
     "Launcher and workers of an MPIJob are in one gang, but the launcher waits for the workers.",
 )
-def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
+def find_launcher_waits(census: Census) -> Iterator[Finding]:
     for gang, item, templates in _owners(census, "kubeflow.org", "MPIJob"):
         roles = {template.path[2] for template in templates}
         if (
@@ -162,7 +161,7 @@ def find_launcher_waits(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("driver-in-gang", "error", "A Spark driver is in the gang of the executors that it creates.")
-def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
+def find_driver_in_gang(census: Census) -> Iterator[Finding]:
     for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
         driver = next((template for template in templates if template.path[1] == "driver"), None)
         if driver is not None and driver.link is not None and (gang.group.quorum or 0) > 1:
@@ -177,7 +176,7 @@ def find_driver_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "initializers-in-gang", "error", "The gang of a training job includes steps that must finish before others start."
 )
-def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
+def find_initializers_in_gang(census: Census) -> Iterator[Finding]:
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):
             jobs = as_list(item.value, "spec", "template", "spec", "replicatedJobs")
@@ -201,7 +200,7 @@ def find_initializers_in_gang(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("pod-group-policies", "warning", "A training runtime asks two schedulers for a gang.")
-def find_two_policies(census: Census, _: Settings) -> Iterator[Finding]:
+def find_two_policies(census: Census) -> Iterator[Finding]:
     """Trainer makes a PodGroup for each of them, and gives the pods to one scheduler."""
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):

@@ -35,7 +35,7 @@ def find_submitter_linked(census: Census, settings: Settings) -> Iterator[Findin
 
 
 @rule("ray-head-ports", "error", "Two ports of a Ray head get the same number in the service that KubeRay creates.")
-def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
+def find_head_ports(census: Census) -> Iterator[Finding]:
     """The service gets the head's ports by name, and 8080 as `metrics` where no port has that name."""
     for item, cluster, base in list_clusters(census):
         place = ("headGroupSpec", "template", "spec", "containers", 0, "ports")
@@ -64,7 +64,7 @@ def find_head_ports(census: Census, _: Settings) -> Iterator[Finding]:
     "warning",
     "The Redis cleanup pod of a Ray cluster becomes a member of the cluster's gang.",
 )
-def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
+def find_cleanup_joins(census: Census) -> Iterator[Finding]:
     """Redis fault tolerance: the clean-up pod is made from the head's template, link included."""
     for item, cluster, base in list_clusters(census):
         options = cluster.get("gcsFaultToleranceOptions")
@@ -82,7 +82,7 @@ def find_cleanup_joins(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("ray-autoscaler-below-gang", "warning", "The Ray autoscaler may leave fewer pods than minCount.")
-def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
+def find_autoscaler_below(census: Census) -> Iterator[Finding]:
     for gang in census.gangs if census.has_text("enableInTreeAutoscaling") else ():
         lowest = _lowest(census, gang)
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
@@ -96,7 +96,7 @@ def find_autoscaler_below(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("ray-autoscaler-beyond-gang", "info", "Pods that the Ray autoscaler adds do not start together.")
-def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
+def find_autoscaler_beyond(census: Census) -> Iterator[Finding]:
     for item, cluster, base in list_clusters(census):
         linked = [template for template in census.templates_of(item) if template.link]
         if not linked or not autoscales(item):
@@ -118,7 +118,7 @@ def find_autoscaler_beyond(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("ray-retry-shares-group", "info", "All retries of a RayJob use one group.")
-def find_retry_shares_group(census: Census, _: Settings) -> Iterator[Finding]:
+def find_retry_shares_group(census: Census) -> Iterator[Finding]:
     """RayJob retries and resumes make a new cluster while pods of the old one may still be terminating."""
     for gang, item in census.gangs_of("ray.io", "RayJob"):
         limit = as_int(item.value, "spec", "backoffLimit") or 0

@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 from krmfn.checks.operator.queues import group_marked, list_needs, sum_least
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
-from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
@@ -39,7 +38,7 @@ _RAY_KINDS: Final = ("RayCluster", "RayJob")
 @rule(
     "volcano-queue-missing", "warning", "A PodGroup, Job or RayCluster for Volcano names a queue that does not exist."
 )
-def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_queue_missing(census: Census) -> Iterator[Finding]:
     queues = census.facts.queues
     of_ray = [(item, ("metadata", "labels", _QUEUE)) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
     for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *of_ray):
@@ -60,7 +59,7 @@ def find_queue_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("volcano-queue-closed", "error", "A PodGroup or Job of Volcano names a queue that is closed.")
-def find_queue_closed(census: Census, _: Settings) -> Iterator[Finding]:
+def find_queue_closed(census: Census) -> Iterator[Finding]:
     for item in _list_queued(census):
         name = as_text(item.value, "spec", "queue") or "default"
         state = as_text((census.facts.queues or {}).get(name), "status", "state")
@@ -86,7 +85,7 @@ class _Need(NamedTuple):
 
 
 @rule("volcano-resources-above-queue", "error", "A PodGroup or Job of Volcano needs more than its queue can ever give.")
-def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]:
+def find_resources_above_queue(census: Census) -> Iterator[Finding]:
     found: set[int] = set()
     for need in _list_needs(census) if census.facts.queues else ():
         for resource, (limit, says) in _find_limits(census, need.queue).items():
@@ -100,7 +99,7 @@ def find_resources_above_queue(census: Census, _: Settings) -> Iterator[Finding]
 
 
 @rule("volcano-resources-above-cluster", "error", "A PodGroup or Job of Volcano needs more than all nodes have.")
-def find_resources_above_cluster(census: Census, _: Settings) -> Iterator[Finding]:
+def find_resources_above_cluster(census: Census) -> Iterator[Finding]:
     """With Volcano's overcommit factor, by which it judges a PodGroup; the pods of a Job have to have their nodes."""
     total: dict[str, int] = {}
     for node in census.facts.nodes or ():
@@ -150,7 +149,7 @@ def _list_needs(census: Census) -> Iterator[_Need]:
 
 
 @rule("volcano-queue-refused", "error", "The resources of a Volcano Queue contradict each other.")
-def find_queue_refused(census: Census, _: Settings) -> Iterator[Finding]:
+def find_queue_refused(census: Census) -> Iterator[Finding]:
     """The guarantee is at most what is deserved, and that at most the capability; one that is empty is not compared."""
     for item in census.kind(_GROUP, "Queue"):
         paths = ("spec", "guarantee", "resource"), ("spec", "deserved"), ("spec", "capability")
@@ -168,7 +167,7 @@ def find_queue_refused(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("volcano-queue-has-children", "warning", "A PodGroup or Job of Volcano names a queue that has child queues.")
-def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
+def find_queue_has_children(census: Census) -> Iterator[Finding]:
     queues = census.facts.queues or {}
     children: dict[str, str] = {}
     for name, queue in queues.items():
@@ -185,7 +184,7 @@ def find_queue_has_children(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("volcano-job-linked", "warning", "A Volcano Job links to a native group.")
-def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
+def find_native_link(census: Census) -> Iterator[Finding]:
     for item in census.kind(_JOBS, "Job"):
         template = next((one for one in census.templates_of(item) if one.link), None)
         if template is not None and template.link is not None:
@@ -195,7 +194,7 @@ def find_native_link(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("volcano-job-never-whole", "error", "A Volcano Job requires more pods (minAvailable) than are created at once.")
-def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
+def find_volcano_job_never_whole(census: Census) -> Iterator[Finding]:
     """minAvailable above all replicas, or above those of tasks that wait for no other."""
     for item in census.kind(_JOBS, "Job"):
         tasks = as_list(item.value, "spec", "tasks")
@@ -232,7 +231,7 @@ def find_volcano_job_never_whole(census: Census, _: Settings) -> Iterator[Findin
 
 
 @rule("volcano-job-above-quota", "warning", "A Volcano Job creates more pods than a ResourceQuota allows.")
-def find_job_above_quota(census: Census, _: Settings) -> Iterator[Finding]:
+def find_job_above_quota(census: Census) -> Iterator[Finding]:
     """All pods of tasks that wait for no other are created together, not only the quorum."""
     facts = census.facts
     for item in census.kind(_JOBS, "Job") if facts.quotas else ():
@@ -257,7 +256,7 @@ def find_job_above_quota(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("volcano-task-never-whole", "error", "A Volcano PodGroup waits for more pods of a task than can exist.")
-def find_task_never_whole(census: Census, _: Settings) -> Iterator[Finding]:
+def find_task_never_whole(census: Census) -> Iterator[Finding]:
     """minTaskMember of a task is more than the pods that name the task. Volcano only looks at it where minMember is not
     less than all of them together."""
     for item, templates in _list_members(census):

@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
-from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Finding
@@ -34,7 +33,7 @@ _FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-d
 
 
 @rule("webhook-refuses", "error", "The webhook of an operator refuses a resource that its definition allows.")
-def find_refused(census: Census, _: Settings) -> Iterator[Finding]:
+def find_refused(census: Census) -> Iterator[Finding]:
     for (group, kind), (name, find) in _WEBHOOKS.items():
         for item in census.kind(group, kind):
             for path, why, hint in find(item, as_mapping(item.value, "spec")):

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest, sum_up
-from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.values import as_int, as_mapping, as_text
@@ -31,7 +30,7 @@ _APPLICATION: Final = (
 
 
 @rule("yunikorn-task-groups", "warning", "The task groups of a YuniKorn application do not match its pods.")
-def find_task_groups(census: Census, _: Settings) -> Iterator[Finding]:
+def find_task_groups(census: Census) -> Iterator[Finding]:
     """Annotations that are no task groups, names that are not among them, and more members than pods."""
     for templates in _group_by_application(census):
         yield from _find_misspelt(templates)
@@ -62,7 +61,7 @@ def find_task_groups(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "yunikorn-placeholder-too-small", "warning", "A pod for YuniKorn requests more than minResource of its task group."
 )
-def find_placeholder_too_small(census: Census, _: Settings) -> Iterator[Finding]:
+def find_placeholder_too_small(census: Census) -> Iterator[Finding]:
     """YuniKorn gives up the placeholders of such a group, and with them the room."""
     from krmfn.capacity.requests import count_requests
 

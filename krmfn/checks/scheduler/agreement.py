@@ -38,7 +38,7 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Findi
 
 
 @rule("scheduler-foreign", "warning", "Linked pods use a scheduler that may ignore PodGroups.")
-def find_scheduler_foreign(census: Census, _: Settings) -> Iterator[Finding]:
+def find_scheduler_foreign(census: Census) -> Iterator[Finding]:
     gangs = census.gangs_with("schedulerName")
     needed = {id(template) for gang in gangs for template in gang.list_needed()}
     needed |= {id(template) for template in census.dangling}
@@ -206,7 +206,7 @@ def _policy(census: Census, template: Template) -> str:
 
 
 @rule("priority-class-missing", "error", "Pods of a gang name a priority class that does not exist.")
-def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_class_missing(census: Census) -> Iterator[Finding]:
     if not census.facts.complete_classes:
         return
     known = census.facts.priority_classes
@@ -228,7 +228,7 @@ def find_class_missing(census: Census, _: Settings) -> Iterator[Finding]:
     "warning",
     "Pods of a gang set a preemption policy without a priority class that has it.",
 )
-def find_policy_without_class(census: Census, _: Settings) -> Iterator[Finding]:
+def find_policy_without_class(census: Census) -> Iterator[Finding]:
     """Admission takes the policy from the class; where the classes are known, `pod-refused` decides."""
     facts = census.facts
     if facts.complete_classes or any(entry.default for entry in facts.priority_classes.values()):

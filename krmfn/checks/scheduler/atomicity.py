@@ -24,7 +24,7 @@ from krmfn.survey.groups import Group, disruption_mode
     "A composite group does not wait for all of its children.",
     needs="composite-groups",
 )
-def find_children_start_apart(census: Census, _: Settings) -> Iterator[Finding]:
+def find_children_start_apart(census: Census) -> Iterator[Finding]:
     for composite, children in list_families(census):
         if len(children) < 2:
             continue
@@ -77,7 +77,7 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Fin
 
 
 @rule("tree-workloads-differ", "warning", "Groups of one tree refer to different Workloads.", needs="composite-groups")
-def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]:
+def find_tree_workloads_differ(census: Census) -> Iterator[Finding]:
     for group in list_groups(census):
         above, end = census.chain(group)
         if above and not end and group.workload and above[0].workload and group.workload != above[0].workload:
@@ -96,7 +96,7 @@ def find_tree_workloads_differ(census: Census, _: Settings) -> Iterator[Finding]
     "A group sets disruptionMode `single`, but a group above it sets `all`.",
     needs="composite-groups",
 )
-def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Finding]:
+def find_disruption_mode_overruled(census: Census) -> Iterator[Finding]:
     for group in list_groups(census):
         if disruption_mode(group.spec) != "single":
             continue
@@ -117,7 +117,7 @@ def find_disruption_mode_overruled(census: Census, _: Settings) -> Iterator[Find
     "A group combines the policy `basic` with disruptionMode `all`.",
     needs="disruption-modes",
 )
-def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
+def find_basic_disruption_all(census: Census) -> Iterator[Finding]:
     for gang in census.gangs_with("disruptionMode"):
         if gang.group.policy == "basic" and disruption_mode(gang.group.spec) == "all":
             message = "the policy is basic, but disruptionMode all evicts the pods together"
@@ -128,7 +128,7 @@ def find_basic_disruption_all(census: Census, _: Settings) -> Iterator[Finding]:
 @rule(
     "basic-child", "info", "A tree contains a group of several pods with the policy `basic`.", needs="composite-groups"
 )
-def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
+def find_basic_child(census: Census) -> Iterator[Finding]:
     """A basic child with several pods under a gang: the tree waits for one of them."""
     for gang in census.gangs_with("parentCompositePodGroupName"):
         above, end = census.chain(gang.group)
@@ -143,7 +143,7 @@ def find_basic_child(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("children-differ", "info", "The child groups of a gang have different topology keys.", needs="composite-groups")
-def find_children_differ(census: Census, _: Settings) -> Iterator[Finding]:
+def find_children_differ(census: Census) -> Iterator[Finding]:
     for composite, children in list_families(census):
         keys = {child.topology_key for child in children}
         if composite.policy == "gang" and len(keys - {""}) > 1:

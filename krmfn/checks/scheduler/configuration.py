@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 from krmfn.checks.rule import rule
 from krmfn.checks.wording import suggest
-from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
@@ -30,7 +29,7 @@ class _Use(NamedTuple):
 
 
 @rule("configuration-missing", "warning", "Pods of a gang name a ConfigMap or a Secret that does not exist.")
-def find_configuration_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_configuration_missing(census: Census) -> Iterator[Finding]:
     """Only where the facts list the kind, and no object of another kind in the input has the name: it may make it."""
     known = {kind: _list_keys(census, kind) for kind, *_ in _FIELDS if census.facts.lists_all(kind)}
     if not known:

@@ -108,7 +108,7 @@ def find_gate_gone(census: Census, settings: Settings) -> Iterator[Finding]:
 
 
 @rule("facts-missing", "info", "Something was not checked, because data about the cluster is missing.")
-def find_facts_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_facts_missing(census: Census) -> Iterator[Finding]:
     groups = _list_groups(census)
     if not groups:
         return

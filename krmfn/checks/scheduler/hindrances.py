@@ -22,7 +22,7 @@ from krmfn.survey.jobs import SUSPENDED, is_suspended
 
 
 @rule("gated-member", "warning", "Some pods of a gang have a scheduling gate, or their resource is suspended.")
-def find_gated_member(census: Census, _: Settings) -> Iterator[Finding]:
+def find_gated_member(census: Census) -> Iterator[Finding]:
     yield from _find_gates(census)
     yield from _find_suspended(census)
 
@@ -75,7 +75,7 @@ def _needs(census: Census, gang: LinkedGang) -> bool:
 
 
 @rule("node-name", "warning", "A pod of a gang is bound to a node in its manifest.")
-def find_node_name(census: Census, _: Settings) -> Iterator[Finding]:
+def find_node_name(census: Census) -> Iterator[Finding]:
     for gang in census.gangs_with("nodeName"):
         for template in gang.templates:
             name = as_text(template.spec, "nodeName")
@@ -141,7 +141,7 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Findin
 
 
 @rule("deadline-counts-waiting", "warning", "A short deadline runs while the gang waits.")
-def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Finding]:
+def find_deadline_counts_waiting(census: Census) -> Iterator[Finding]:
     seen: set[int] = set()
     for gang in census.gangs if any(map(census.has_text, _DEADLINES)) else ():
         for template in gang.templates:
@@ -159,7 +159,7 @@ def find_deadline_counts_waiting(census: Census, _: Settings) -> Iterator[Findin
 
 
 @rule("requests-missing", "warning", "Pods of a gang have no CPU request or no memory request.")
-def find_requests_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_requests_missing(census: Census) -> Iterator[Finding]:
     """Containers without CPU or memory requests; one finding for an object."""
     seen: set[int] = set()
     for gang in census.gangs:

@@ -20,7 +20,7 @@ _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 
 
 @rule("group-missing", "error", "A pod template links to a group that does not exist.")
-def find_group_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_group_missing(census: Census) -> Iterator[Finding]:
     names = group_names(census.groups if census.lost else ())
     known_all = bool(census.groups) or any(map(census.facts.lists_all, ("PodGroup", "Workload")))
     for template, elsewhere in _lost(census):
@@ -49,7 +49,7 @@ def _offer(item: Item) -> str:
 
 
 @rule("group-other-namespace", "error", "The group that a pod template links to is in another namespace.")
-def find_group_other_namespace(census: Census, _: Settings) -> Iterator[Finding]:
+def find_group_other_namespace(census: Census) -> Iterator[Finding]:
     for template, elsewhere in _lost(census):
         link = template.link
         if not elsewhere or link is None:
@@ -136,7 +136,7 @@ def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
 
 
 @rule("partly-linked", "warning", "Some pod templates of an object link to a group and others do not.")
-def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
+def find_partly_linked(census: Census) -> Iterator[Finding]:
     for every in census.by_item.values():
         templates = [template for template in every if template.pods != 0]
         linked = [template for template in templates if template.link]
@@ -159,7 +159,7 @@ def find_partly_linked(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("group-shared", "warning", "Several objects link to one group, but its minCount is too small for all of them.")
-def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
+def find_group_shared(census: Census) -> Iterator[Finding]:
     for gang in census.gangs:
         owners = [owner for owner in gang.owners if owner.kind != "Pod"]
         if len(owners) < 2:
@@ -177,7 +177,7 @@ def find_group_shared(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("gang-group-split", "error", "Resources of one gang link to groups without a common root.")
-def find_gang_group_split(census: Census, _: Settings) -> Iterator[Finding]:
+def find_gang_group_split(census: Census) -> Iterator[Finding]:
     declared: dict[tuple[str, str], list[Template]] = {}
     for template in census.templates if census.has_text("krmfn.dev/gang-group") else ():
         name = template.item.annotations.get("krmfn.dev/gang-group")

@@ -72,7 +72,7 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Finding]:
 
 
 @rule("gang-without-head", "warning", "The workers of a Ray cluster can meet minCount without the head.")
-def find_gang_without_head(census: Census, _: Settings) -> Iterator[Finding]:
+def find_gang_without_head(census: Census) -> Iterator[Finding]:
     for gang in census.gangs:
         head = next((each for each in gang.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
         quorum = gang.group.quorum or 0
@@ -88,7 +88,7 @@ def find_gang_without_head(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("min-count-above-scaler", "warning", "An autoscaler may leave fewer pods than minCount.")
-def find_min_count_above_scaler(census: Census, _: Settings) -> Iterator[Finding]:
+def find_min_count_above_scaler(census: Census) -> Iterator[Finding]:
     floors = dict(_scaler_floors(census))
     for gang in census.gangs if floors else ():
         group = gang.group

@@ -113,7 +113,7 @@ def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[F
     "Pod templates of one gang select different domains of the group's topology key.",
     needs="topology-keys",
 )
-def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
+def find_selectors_apart(census: Census) -> Iterator[Finding]:
     pinned: dict[tuple[int, str], dict[str, PodKind]] = {}
     for gang, kind, needed in _list_needed(census):
         for key in _list_keys(census, gang) if needed > 0 else ():
@@ -138,7 +138,7 @@ def find_selectors_apart(census: Census, _: Settings) -> Iterator[Finding]:
     "The topology key of a child group equals its parent's, or is coarser.",
     needs="composite-groups",
 )
-def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
+def find_child_key(census: Census) -> Iterator[Finding]:
     groups = [gang.group for gang in _gangs(census)] + list(census.composites.values())
     for group in {id(entry.item): entry for entry in groups if entry.topology_key}.values():
         above, _end = census.chain(group)
@@ -159,7 +159,7 @@ def find_child_key(census: Census, _: Settings) -> Iterator[Finding]:
     "Exclusive placement of a JobSet or LeaderWorkerSet conflicts with the topology key of its group.",
     needs="topology-keys",
 )
-def find_exclusive_topology(census: Census, _: Settings) -> Iterator[Finding]:
+def find_exclusive_topology(census: Census) -> Iterator[Finding]:
     for gang in _gangs(census):
         for template in gang.templates:
             exclusive = find_exclusive(template.item.value, template.path)

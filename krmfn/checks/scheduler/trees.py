@@ -18,7 +18,7 @@ _PARENT = "parentCompositePodGroupName"
 
 
 @rule("parent-missing", "error", "The parent of a group does not exist.", needs="composite-groups")
-def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
+def find_parent_missing(census: Census) -> Iterator[Finding]:
     names = group_names(census.composites)
     for group in list_groups(census):
         if group.parent and (group.namespace, group.parent) not in census.composites:
@@ -40,7 +40,7 @@ def find_parent_missing(census: Census, _: Settings) -> Iterator[Finding]:
 
 
 @rule("parent-cycle", "error", "The parents of groups form a cycle.", needs="composite-groups")
-def find_parent_cycle(census: Census, _: Settings) -> Iterator[Finding]:
+def find_parent_cycle(census: Census) -> Iterator[Finding]:
     for composite in list_composites(census):
         above, end = census.chain(composite)
         if end == "cycle" and any(entry.parent == composite.name for entry in (composite, *above)):
@@ -87,7 +87,7 @@ def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Finding]:
     "minGroupCount is greater than the number of child groups, so no pod of the tree is ever scheduled.",
     needs="composite-groups",
 )
-def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator[Finding]:
+def find_min_group_count_above_children(census: Census) -> Iterator[Finding]:
     for composite, children in list_families(census):
         if composite.quorum is not None and composite.quorum > len(children):
             names = f" ({join([child.name for child in children])})" if children else ""
@@ -110,7 +110,7 @@ def find_min_group_count_above_children(census: Census, _: Settings) -> Iterator
     "Child groups without pods make minGroupCount unreachable.",
     needs="composite-groups",
 )
-def find_min_group_count_above_ready(census: Census, _: Settings) -> Iterator[Finding]:
+def find_min_group_count_above_ready(census: Census) -> Iterator[Finding]:
     """Enough children exist, but too few of them can reach their own quorum because they have no pods."""
     families = {id(composite.item): children for composite, children in list_families(census)}
     empty = {id(gang.group.item) for gang in census.gangs if gang.pods == 0 and not gang.group.composite}

@@ -31,7 +31,7 @@ def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
             subject.setdefault("apiGroup", _GROUP)
 
 
-def check_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_binding(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     if old and new.get("roleRef") != old.get("roleRef"):
         older = kind.is_on("older-texts")
         yield invalid_text(_REF, "{…}", "cannot change roleRef" if older else "field is immutable", "immutable")

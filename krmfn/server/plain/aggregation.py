@@ -6,7 +6,6 @@ Source: k8s.io/kube-aggregator/pkg/apis/apiregistration/validation.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from krmfn.model.gotext import quote
 from krmfn.server.plain.config import read_bytes
@@ -15,7 +14,7 @@ from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, invalid
 
 
-def check_api_service(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_api_service(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new["spec"]
     group, version, name = spec.get("group", ""), spec.get("version", ""), new["metadata"].get("name", "")
     whole = f"{version}.{group}"

@@ -49,8 +49,8 @@ def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
         first_generation(kind, new)
 
 
-def check_older_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
-    yield from check_autoscaler(kind, _read_older(new), old and _read_older(old), argument)
+def check_older_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
+    yield from check_autoscaler(kind, _read_older(new), old and _read_older(old))
     share = new["spec"].get("targetCPUUtilizationPercentage")
     if share is not None and share < 1:
         path = (*_SPEC, "metrics", 0, "resource", "target", "averageUtilization")
@@ -69,7 +69,7 @@ def _read_older(value: Object) -> Object:
     return {**value, "spec": spec}
 
 
-def check_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_autoscaler(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new["spec"]
     before = old["spec"] if old else {}
     least, most = spec["minReplicas"], spec.get("maxReplicas", 0)

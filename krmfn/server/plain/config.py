@@ -27,7 +27,7 @@ _NEEDS_ONE: Mapping[str, tuple[str, ...]] = {"kubernetes.io/basic-auth": ("usern
 _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 
 
-def check_config_map(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_config_map(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     texts, binary = new.get("data", {}), new.get("binaryData", {})
     yield from _check_frozen(new, old, "data", "binaryData")
     for key in texts:
@@ -65,7 +65,7 @@ def fill_secret(kind: Kind, new: dict[str, Any]) -> None:
             data[key] = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
-def check_secret(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_secret(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     data, name = new.get("data", {}), new.get("type", "")
     yield from _check_frozen(new, old, "data")
     if sum(len(read_bytes(value)) for value in data.values()) > _MOST:
@@ -120,7 +120,7 @@ def prepare_namespace_change(kind: Kind, new: dict[str, Any], old: Object) -> No
     new["spec"] = dict(old.get("spec", {}))
 
 
-def check_namespace(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_namespace(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     if old:
         return
     path = ("spec", "finalizers")

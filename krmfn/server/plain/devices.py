@@ -58,17 +58,17 @@ def _fill_spec(spec: Object) -> None:
             request["count"] = 1
 
 
-def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_claim(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     if not old:
         yield from _check_devices(kind, new, ("spec",))
 
 
-def check_claim_template(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_claim_template(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     yield from check_metadata_of_claims(kind, dig(new, "spec", "metadata", default={}), ("spec", "metadata"))
     yield from _check_devices(kind, new, ("spec", "spec"))
 
 
-def check_device_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_device_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new.get("spec", {})
     for index, config in enumerate(_list_few(spec.get("config", ()))):
         yield from _check_config(new, config, ("spec", "config", index))

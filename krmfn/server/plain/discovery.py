@@ -6,7 +6,6 @@ Source: k8s.io/kubernetes/pkg/apis/{discovery,core}/validation and pkg/apis/{dis
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
@@ -17,7 +16,7 @@ from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, invalid, refuse_text, required
 
 
-def check_slice(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_slice(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     endpoints = new.get("endpoints", ())
     if len(endpoints) <= 1000 and not (old and new.get("endpoints") == old.get("endpoints")):
         for index, endpoint in enumerate(endpoints):

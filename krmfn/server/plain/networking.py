@@ -39,7 +39,7 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _WILDCARD = rf"\*\.{_LABEL}(\.{_LABEL})*"
 
 
-def check_ingress(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_ingress(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new.get("spec", {})
     before = old.get("spec", {}) if old else {}
     if not spec.get("rules") and "defaultBackend" not in spec:
@@ -122,7 +122,7 @@ def fill_network_policy(kind: Kind, new: dict[str, Any]) -> None:
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
-def check_network_policy(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_network_policy(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new.get("spec", {})
     before = old.get("spec", {}) if old else {}
     any_value = is_wrong_selector(before.get("podSelector"))

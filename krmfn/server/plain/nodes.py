@@ -27,7 +27,7 @@ def fill_node(kind: Kind, new: dict[str, Any]) -> None:
         spec["podCIDR"] = several[0]
 
 
-def check_node(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_node(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec, before = new["spec"], old["spec"] if old else {}
     path, networks = (*_SPEC, "podCIDRs"), spec.get("podCIDRs", [])
     families = [network.version for network in map(read_network, networks) if network]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
@@ -24,7 +23,7 @@ _RESERVED = re.compile(
 _MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
 
 
-def check_policy(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_policy(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec, before = new["spec"], old["spec"] if old else {}
     at: Path = ("spec",)
     if not old or any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
@@ -84,7 +83,7 @@ def check_message(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, text, "must not contain line breaks")
 
 
-def check_policy_binding(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_policy_binding(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new["spec"]
     if {"Deny", "Warn"} <= set(spec.get("validationActions", ())):
         detail = (

@@ -6,7 +6,6 @@ Source: k8s.io/kubernetes/pkg/apis/{policy,scheduling,node,coordination}/validat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.server.admission import SYSTEM_CLASSES
@@ -22,7 +21,7 @@ _SPEC = ("spec",)
 _MOST = 1_000_000_000
 
 
-def check_budget(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_budget(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new.get("spec", {})
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
     yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
@@ -33,7 +32,7 @@ def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cau
     yield from check_whole(kind, value, path)
 
 
-def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_priority_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     value, name = new.get("value", 0), new["metadata"].get("name", "")
     if old:
         if kind.is_on("newest-texts"):
@@ -56,7 +55,7 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None, argument: 
         yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_MOST}", "maximum")
 
 
-def check_runtime_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_runtime_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     pod = Setting({}, kind.gates, [])
     check_overhead(pod, new.get("overhead", {}).get("podFixed", {}), ("overhead",))
     yield from pod.out

@@ -51,7 +51,7 @@ def prepare_limit_range(kind: Kind, new: dict[str, Any]) -> None:
     new["metadata"].setdefault("name", STORED_UID)
 
 
-def check_limit_range(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_limit_range(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     for index, limit in enumerate(new.get("spec", {}).get("limits", ())):
         yield from _check_limit(limit, limit.get("type", ""), (*_SPEC, "limits", index))
 
@@ -111,7 +111,7 @@ def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Iterator[Caus
         yield invalid(path, write_amount(ratio), detail)
 
 
-def check_quota(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_quota(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec = new.get("spec", {})
     hard, scopes = spec.get("hard", {}), spec.get("scopes", [])
     for name, amount in hard.items():

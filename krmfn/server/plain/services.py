@@ -157,7 +157,7 @@ def check_first(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
             yield invalid((*_SPEC, "ipFamilyPolicy"), policy, detail)
 
 
-def check_service(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_service(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     spec, notes = new["spec"], new["metadata"].get("annotations", {})
     before = old["spec"] if old else {}
     if old:

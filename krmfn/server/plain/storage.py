@@ -80,7 +80,7 @@ def prepare_claim_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
     _pair_sources(new["spec"], old["spec"])
 
 
-def check_claim(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_claim(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     yield from check_part(kind, "claimSpec", new["spec"], _SPEC, "volume-claims")
     if old:
         yield from _check_changed_claim(new, old)
@@ -123,7 +123,7 @@ def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
         yield forbidden((*_SPEC, "volumeAttributesClassName"), detail, "immutable")
 
 
-def check_volume(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_volume(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     out: list[Cause] = []
     spec, pod = new["spec"], Setting({}, kind.gates, out)
     yield from _check_capacity(new, spec.get("capacity", {}))
@@ -176,7 +176,7 @@ def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[
         yield forbidden((*_SPEC, "volumeAttributesClassName"), detail, "immutable")
 
 
-def check_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     for name in ("parameters", "provisioner", "reclaimPolicy") if old else ():
         if not kind.is_on("oldest-texts"):
             yield from check_immutable(new, old or {}, name, ())
@@ -217,7 +217,7 @@ def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cau
         yield too_long(path, 256 * 1024)
 
 
-def check_attributes_class(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_attributes_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     for name in ("driverName", "parameters") if old else ():
         if new.get(name) != (old or {}).get(name):
             yield forbidden((name,), f"updates to {name} are forbidden.", "immutable")
@@ -239,7 +239,7 @@ def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:
         pod.required((*path, "nodeAffinity"), "Local volume requires node affinity")
 
 
-def check_driver(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_driver(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """CSIDriver."""
     spec = new["spec"]
     requests = spec.get("tokenRequests", [])

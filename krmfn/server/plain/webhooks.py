@@ -6,7 +6,6 @@ Source: k8s.io/kubernetes/pkg/apis/admissionregistration/validation; k8s.io/apis
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
@@ -25,7 +24,7 @@ SELECTORS = ("namespaceSelector", "objectSelector")
 _FORM = "; desired format: https://host[/path]"
 
 
-def check_webhooks(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_webhooks(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
     names = [hook.get("name", "") for hook in hooks]
     again = find_repeated(names)

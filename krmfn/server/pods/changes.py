@@ -76,14 +76,14 @@ def list_allowed(meta: Object, spec: Object, gates: Mapping[str, bool]) -> froze
     return frozenset(found)
 
 
-def check_created_pod(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_created_pod(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """A new Pod."""
     out: list[Cause] = []
     check_new_pod(new["metadata"], new["spec"], kind.gates, out)
     yield from out
 
 
-def check_pod_change(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_pod_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """P6: what a live pod may change. The server's text goes on with a diff, which is left out here."""
     assert old is not None
     spec, before = new["spec"], old["spec"]
@@ -227,7 +227,7 @@ def _only_adds(new: Object, old: Object) -> bool:
     return all(new.get(name, [])[: len(old[name])] == old[name] for name in names if old.get(name))
 
 
-def check_pod_template(kind: Kind, new: Object, old: Object | None, argument: Any) -> Iterator[Cause]:
+def check_pod_template(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """A PodTemplate, on every write."""
     yield from list_template_causes(kind, new.get("template", {}), (old or {}).get("template"), ("template",))
 
