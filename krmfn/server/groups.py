@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import TEMPLATES, find_word
-from krmfn.server.formats import (
-    check_long_name,
-    check_path_segment,
-    check_short_name,
-)
 from krmfn.server.schema import Kind, Type
 from krmfn.server.spell import read_written, to_internal, write_json
 from krmfn.server.verdict import (
@@ -27,7 +22,6 @@ from krmfn.server.verdict import (
     find_repeated,
     invalid,
     invalid_text,
-    refuse_text,
     required,
     too_many,
 )
@@ -185,48 +179,17 @@ def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None) -> 
 
 def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
     """A2-A12: the whole spec of the Workload of 1.35. `argument` is the highest number of groups."""
-    spec = new.get("spec", {})
-    controller = spec.get("controllerRef")
-    if controller is not None:
-        yield from _check_v1alpha1_controller(controller)
+    from krmfn.server.cases import check_each, check_part  # one release has it
+
+    spec, path = new.get("spec", {}), ("spec", "podGroups")
+    yield from check_part(kind, "firstWorkload", spec, ("spec",))
     groups = spec.get("podGroups", ())
-    if not groups:
-        yield required(("spec", "podGroups"), "must have at least one item", "pod-groups")
-    elif len(groups) > argument:
-        yield too_many(("spec", "podGroups"), len(groups), argument, "pod-groups")
+    if len(groups) > argument:
+        yield too_many(path, len(groups), argument, "pod-groups")
     else:
-        again = find_repeated(group.get("name", "") for group in groups)
-        for index, group in enumerate(groups):
-            if index in again:
-                yield duplicate(("spec", "podGroups", index, "name"), quote(group.get("name", "")), "pod-groups")
-            yield from _check_v1alpha1_group(group, ("spec", "podGroups", index))
-
-
-def _check_v1alpha1_controller(controller: Object) -> Iterator[Cause]:
-    path: Path = ("spec", "controllerRef")
-    group = controller.get("apiGroup")
-    if group:
-        yield from refuse_text((*path, "apiGroup"), group, check_long_name(group), "controller-ref")
-    for name in ("kind", "name"):
-        value = controller.get(name)
-        if not value:
-            yield required((*path, name), rule="controller-ref")
-        else:
-            yield from refuse_text((*path, name), value, check_path_segment(value), "controller-ref")
-
-
-def _check_v1alpha1_group(group: Object, path: Path) -> Iterator[Cause]:
-    name = group.get("name", "")
-    yield from refuse_text((*path, "name"), name, check_short_name(name), "pod-groups")
-    policy = group.get("policy", {})
-    if len(policy) == 2:
-        detail = "exactly one of `basic`, `gang` is required, but multiple fields are set"
-        yield invalid((*path, "policy"), "{`basic`, `gang`}", detail, "pod-groups")
-    elif not policy:
-        yield required((*path, "policy"), "exactly one of `basic`, `gang` is required", "pod-groups")
-    elif "gang" in policy and policy["gang"].get("minCount", 0) <= 0:
-        count = policy["gang"].get("minCount", 0)
-        yield invalid((*path, "policy", "gang", "minCount"), count, "must be greater than zero", "pod-groups")
+        yield from check_each(kind, "firstGroup", groups, path, "pod-groups")
+        for index in sorted(find_repeated(group.get("name", "") for group in groups)):
+            yield duplicate((*path, index, "name"), quote(groups[index].get("name", "")), "pod-groups")
 
 
 def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:

@@ -20,7 +20,7 @@ from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, to_api, write_json
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, not_supported, refuse_text, required
+from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"
@@ -120,7 +120,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     if selector is not None and not _needs(selector):
         yield invalid_text((*_SPEC, "selector"), "{…}", "empty selector is invalid for daemonset", _SELECTOR)
     yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
-    yield from _check_running(spec, "DaemonSet")
+    yield from _check_running(kind, spec, "DaemonSet")
     strategy = spec.get("updateStrategy", {})
     yield from check_part(kind, "daemonSetStrategy", strategy, (*_SPEC, "updateStrategy"), _STRATEGY)
     yield from check_kept(kind, spec, before, "selector")
@@ -169,7 +169,7 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iter
             yield _mismatch(new)
         if not skip_template:
             yield from _check_stateful_template(kind, spec, before)
-    yield from _check_running(spec, "StatefulSet")
+    yield from _check_running(kind, spec, "StatefulSet")
 
 
 def _check_stateful_template(kind: Kind, spec: Object, before: Object | None) -> Iterator[Cause]:
@@ -203,7 +203,7 @@ def check_replication_controller(kind: Kind, new: Object, old: Object | None) ->
     if any(labels.get(key) != value for key, value in selector.items()):
         yield _mismatch(new)
     yield from list_template_causes(kind, template, (before or {}).get("template"), path)
-    yield from _check_running(spec, "ReplicationController")
+    yield from _check_running(kind, spec, "ReplicationController")
 
 
 def _labels(spec: Object) -> Object:
@@ -266,15 +266,13 @@ def _check_template(kind: Kind, new: Object, before: Object | None) -> Iterator[
     if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
         yield _mismatch(new)
     yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
-    yield from _check_running(spec, "ReplicaSet")
+    yield from _check_running(kind, spec, "ReplicaSet")
 
 
-def _check_running(spec: Object, noun: str) -> Iterator[Cause]:
+def _check_running(kind: Kind, spec: Object, noun: str) -> Iterator[Cause]:
     pods = spec.get("template", {}).get("spec", {})
     path = (*_SPEC, "template", "spec")
-    restart = pods.get("restartPolicy", "")
-    if restart != "Always":
-        yield not_supported((*path, "restartPolicy"), write_json(restart), ("Always",), "pod-restart")
+    yield from check_part(kind, "alwaysRestarting", pods, path)
     if "activeDeadlineSeconds" in pods:
         detail = f"activeDeadlineSeconds in {noun} is not Supported"
         yield forbidden((*path, "activeDeadlineSeconds"), detail, "pod-deadline")

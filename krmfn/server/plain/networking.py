@@ -31,7 +31,7 @@ from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required, too_long
+from krmfn.server.verdict import Cause, invalid, invalid_text, refuse_text, required, too_long
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"
@@ -169,10 +169,6 @@ def _check_peer(kind: Kind, peer: Object, at: Path, any_value: bool, known: set[
     block = peer.get("ipBlock")
     if block is not None:
         yield from _check_block(kind, block, (*at, "ipBlock"), known)
-    if not any(name in peer for name in ("podSelector", "namespaceSelector", "ipBlock")):
-        yield required(at, "must specify a peer")
-    elif block is not None and len(peer) > 1:
-        yield forbidden(at, "may not specify both ipBlock and another peer")
 
 
 def _check_block(kind: Kind, block: Object, path: Path, known: set[str]) -> Iterator[Cause]:

@@ -14,7 +14,7 @@ from krmfn.krm.paths import Path
 from krmfn.server.amounts import write_amount
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, count_bytes
-from krmfn.server.plain.values import check_choice, check_immutable, spell_empty
+from krmfn.server.plain.values import check_immutable, spell_empty
 from krmfn.server.pods.placement import check_node_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.pods.volumes import check_kind
@@ -23,7 +23,6 @@ from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.verdict import (
     Cause,
     duplicate,
-    find_repeated,
     forbidden,
     invalid,
     invalid_text,
@@ -134,8 +133,6 @@ def check_volume(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]
     if affinity is not None and "required" in affinity:
         check_node_selector(pod, affinity["required"], (*_SPEC, "nodeAffinity", "required"), False)
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
-    if "volumeAttributesClassName" in spec and "csi" not in spec and kind.is_on("VolumeAttributesClass"):
-        yield required((*_SPEC, "csi"), "has to be specified when using volumeAttributesClassName")
     yield from out
     if old:
         yield from _check_changed_volume(kind, spec, old["spec"])
@@ -237,22 +234,3 @@ def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:
             check_kind(pod, source, spec[source], name, path)
     if found[:1] == ["local"] and "nodeAffinity" not in spec:
         pod.required((*path, "nodeAffinity"), "Local volume requires node affinity")
-
-
-def check_driver(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
-    """CSIDriver."""
-    spec = new["spec"]
-    requests = spec.get("tokenRequests", [])
-    again = find_repeated([each.get("audience", "") for each in requests])
-    for index, each in enumerate(requests):
-        path = (*_SPEC, "tokenRequests", index)
-        seconds = each.get("expirationSeconds", 600)
-        if index in again:
-            yield duplicate((*path, "audience"), write_json(each.get("audience", "")))
-        elif seconds < 600:
-            yield invalid((*path, "expirationSeconds"), seconds, "may not specify a duration less than 10 minutes")
-        elif seconds > 1 << 32:
-            detail = "may not specify a duration larger than 2^32 seconds"
-            yield invalid((*path, "expirationSeconds"), seconds, detail)
-    for mode in spec["volumeLifecycleModes"]:
-        yield from check_choice(mode, (*_SPEC, "volumeLifecycleModes"), ("Persistent", "Ephemeral"))
