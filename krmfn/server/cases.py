@@ -86,6 +86,11 @@ def _read_place(text: str) -> Path:
     return tuple(Key(part[1:-1]) if part[0] == "[" else part for part in text.split(".") if part)
 
 
+def _is_needed(names: str, wanted: Any) -> bool:
+    """Whether a condition never holds without the field that it is about."""
+    return names[0] not in "@." and "|" not in names and not _make_test(wanted)(None)
+
+
 class Case:
     """What is said of a field, or of a place below it, while other fields of the same struct are as `when` says."""
 
@@ -102,10 +107,11 @@ class Case:
         self.checks = list_checks(row)
         #: What the field has where nothing is written.
         self.unset = unset if "at" not in row else row.get("unset")
-        asked = row.get("when", {}).get(".".join(map(str, self.place)))
-        silent = asked is not None and not _make_test(asked)(None) if self.says else self.unset is None
+        needed = [names for names, wanted in row.get("when", {}).items() if _is_needed(names, wanted)]
+        if not needed and not self.says and self.unset is None:
+            needed = list(self.place[:1])
         #: The field without which nothing is said.
-        self.needs = self.place[0] if silent and self.place else None
+        self.needs = str(needed[0]).partition(".")[0] if needed else None
 
     def check(self, kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
         """What is said, where `when` holds."""
@@ -150,12 +156,13 @@ def _read_part(name: str) -> list[Case]:
 
 def _make_enum(values: list[str]) -> Check:
     known = tuple(values)
-    return lambda kind, value, path: [
-        cause
-        for each in (value if isinstance(value, list) else [value])
-        if each not in known
-        for cause in check_choice(each, path, known)
-    ]
+
+    def check(kind: Any, value: Any, path: Path) -> Iterable[Cause]:
+        if isinstance(value, list):
+            return [cause for each in value for cause in check_choice(each, path, known)]
+        return () if value in known else check_choice(value, path, known)
+
+    return check
 
 
 def _make_format(name: str) -> Check:
