@@ -41,6 +41,7 @@ from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.sharding import Shard, decides, defines
 from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import (
+    CHARTS,
     KUSTOMIZATIONS,
     SUFFIXES,
     Lacking,
@@ -137,7 +138,11 @@ class Gathering:
         """The manifests that are in no world."""
         tree = self._tree
         files = tuple(file for file in self.files if tree.resolve(file.path) not in self._covered)
-        return Inputs(files, tuple(tree.left_out))
+        # A chart that something deploys is rendered.
+        left_out = (
+            left for left in tree.left_out if left.sort != CHARTS or tree.resolve(left.path) not in self._covered
+        )
+        return Inputs(files, tuple(left_out))
 
     @property
     def folders(self) -> set[str]:

@@ -83,6 +83,7 @@ class ChartWorlds:
             paths |= {id(item): path for item in read.items}
             if path.endswith(SUFFIXES) and "/crds/" in path:  # which helm applies as it is
                 self.covered.add(self._tree.resolve(path))
+        self.covered.add(self._tree.resolve(posixpath.join(chart.folder, CHART)))
         put_into(Placing(chart.namespace), items)
         refs = {(item.kind, item.name) for item in items}
         found = {id(item): self._sources.find(paths[id(item)], item, refs) for item in items}

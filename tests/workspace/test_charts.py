@@ -209,3 +209,11 @@ def test_two_revisions_are_compared(folder: Path, capsys: pytest.CaptureFixture[
     values = folder / "charts/app/values.yaml"
     values.write_text(values.read_text().replace("2", "6"))
     assert "2 → 6" in call(capsys, "diff", "--allow-helm", "git:HEAD", ".")[1].replace("->", "→")
+
+
+def test_only_a_chart_that_is_not_rendered_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chart = make_chart(templates__job=charts.JOB)
+    deploys = {"apps/train.yaml": APPLICATION.replace("HELM", "")}
+    write(folder, {**nest("charts/app", chart), **nest("charts/other", chart), **deploys})
+    for words, expected in ((["--allow-helm"], "Helm charts (1)"), ([], "Helm charts (2)")):
+        assert f"not checked: {expected}" in call(capsys, "validate", *words, ".")[2]
