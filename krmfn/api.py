@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
 from krmfn.config.kinds import use_objects
-from krmfn.judging import Judging, leave_out_present
+from krmfn.judging import Judging, leave_out_present, tell_findings
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
@@ -159,7 +159,7 @@ def validate(
         before = states.get(id(world))
         known = settings._replace(is_base=world.is_base, rivals=known_definitions.near(world))
         findings = pipeline.find_all(world.items, known, before.items if before else None, stages, update)
-        found.append((world, judging.judge_findings(world, known, findings)))
+        found.append((world, judging.judge_findings(world, known, tell_findings(world, findings))))
     results += [(world.name, result) for world, pairs in leave_out_present(found) for _, result in pairs]
     return Findings(order(merge(results)))
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
@@ -45,6 +45,10 @@ OF_ABSENCE: Final = {
     *("configuration-missing", "priority-class", "runtime-class", "workload-exists"),
 }
 _NONE: Final = Rulings()
+
+
+#: The object of a finding, the finding on what somebody wrote, and its result.
+Told: TypeAlias = "tuple[Item, Finding, Result]"
 
 
 class _Decision(NamedTuple):
@@ -138,16 +142,10 @@ class Judging:
             pairs, settings.rules, world.items, lambda item: world.locate(item, _ANNOTATION), folder, world.unseen
         )
 
-    def judge_findings(
-        self, world: World, settings: Settings, findings: Iterable[Finding], edits: bool = False
-    ) -> list[tuple[Finding, Result]]:
+    def judge_findings(self, world: World, settings: Settings, told: Sequence[Told]) -> list[tuple[Finding, Result]]:
         """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
-        found = list(findings)
-        traced = [world.trace(finding) for finding in found]
-        results = to_results(traced, edits)
-        pairs = [(each.item.ref, world.settle(result)) for each, result in zip(found, results, strict=True)]
-        judged = self.judge_world(world, settings, pairs)
-        return [(each, result) for each, result in zip(traced, judged, strict=True) if result is not None]
+        judged = self.judge_world(world, settings, [(item.ref, result) for item, _, result in told])
+        return [(finding, result) for (_, finding, _), result in zip(told, judged, strict=True) if result is not None]
 
     def sum_up(self, covers: Callable[[str], bool]) -> Ignores:
         """The ignores. `covers` says whether all of a folder was checked."""
@@ -228,6 +226,14 @@ class Judging:
                 ignore = found[item.ref] = Ignore(rules, f"the annotation {IGNORE}", locate(item))
                 self._known.setdefault(ignore, "")
         return found
+
+
+def tell_findings(world: World, findings: Iterable[Finding], edits: bool = False) -> list[Told]:
+    """What there is to say of a world. `edits` adds those that would mend it."""
+    found = list(findings)
+    traced = [world.trace(finding) for finding in found]
+    results = to_results(traced, edits)
+    return [(each.item, own, world.settle(result)) for each, own, result in zip(found, traced, results, strict=True)]
 
 
 def leave_out_present(

@@ -22,11 +22,12 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import find_rendered, miss_state, read_definitions, read_worlds, share
+from krmfn.cli.reading import miss_state, read_definitions, read_worlds, share
 from krmfn.config import Settings
 from krmfn.forecast.standing import PREEMPTED, Outlook, Standing
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
+from krmfn.model.kept import Printed
 from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
@@ -88,7 +89,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     given, words = words, (_name_one if options["to_kubernetes"] else _name_both)(words)
     paths = [_path(word) for word in words]
     configurations = Configurations(options)
-    done = find_rendered(options)
+    done = Printed()
     named = [([word], other or ".") for word, other in zip(words, reversed(paths), strict=True)]
     try:
         shard = share(named, options)

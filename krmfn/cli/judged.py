@@ -9,7 +9,7 @@ from typing import Any
 
 from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config import Settings
-from krmfn.judging import Ignores, Judging, list_unused
+from krmfn.judging import Ignores, Judging, Told, list_unused
 from krmfn.krm import Item
 from krmfn.krm.results import Result
 from krmfn.model.findings import Finding
@@ -51,11 +51,9 @@ class Judged:
         pairs = [(each.ref, world.settle(named)) for each, named in zip(results, world.rename(results), strict=True)]
         return [result for result in self._judging.judge_world(world, settings, pairs) if result is not None]
 
-    def judge_findings(
-        self, world: World, settings: Settings, findings: Iterable[Finding], edits: bool
-    ) -> list[tuple[Finding, Result]]:
+    def judge_findings(self, world: World, settings: Settings, told: Sequence[Told]) -> list[tuple[Finding, Result]]:
         """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
-        return self._judging.judge_findings(world, settings, findings, edits)
+        return self._judging.judge_findings(world, settings, told)
 
     def grow(self, world: World, settings: Settings, as_is: bool) -> tuple[list[Item], list[tuple[str, Result]]]:
         """The objects of a world with the groups that are generated for them, unless they are taken `as_is`, and with

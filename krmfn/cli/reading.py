@@ -10,6 +10,7 @@ from krmfn.cli.configuration import Configurations
 from krmfn.cli.options import UsageError, split_list
 from krmfn.krm import Item, Result
 from krmfn.krm.item import list_holding
+from krmfn.model.kept import Printed
 from krmfn.model.marks import KIND_WORDS, PREFIX
 from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
@@ -20,9 +21,10 @@ from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
 
 if TYPE_CHECKING:
+    from krmfn.model.kept import Printed
     from krmfn.workspace.helm import Helm
     from krmfn.workspace.sharding import Shard
-    from krmfn.workspace.trees import Tree
+from krmfn.workspace.trees import Tree
 
 
 def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
@@ -51,8 +53,7 @@ def read_worlds(
 ) -> Worlds:
     """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. States that are compared
     share `done`, and `shard` (see share). See find_worlds."""
-    if done is None and options.get("cache"):
-        done = find_rendered(options)
+    done = Printed() if done is None else done
     rendering = Rendering(
         not options["no_render"],
         tuple(split_list(options["allow_exec"])),
@@ -67,7 +68,7 @@ def read_worlds(
     return found
 
 
-def _prepare_helm(options: Mapping[str, Any], done: MutableMapping[bytes, bytes] | None) -> Helm:
+def _prepare_helm(options: Mapping[str, Any], done: MutableMapping[bytes, bytes]) -> Helm:
     """How charts are rendered: for the Kubernetes version of the configuration around each."""
     from krmfn.workspace.helm import Helm
 
@@ -76,17 +77,7 @@ def _prepare_helm(options: Mapping[str, Any], done: MutableMapping[bytes, bytes]
     def find_release(tree: Tree, folder: str) -> str:
         return configurations.find(World("", "", (), tree, folder)).release.version
 
-    return Helm(find_release, {} if done is None else done)
-
-
-def find_rendered(options: Mapping[str, Any]) -> MutableMapping[bytes, bytes]:
-    """Where what kustomize makes is kept, for states that are compared, and with --cache for later runs."""
-    if options.get("cache"):
-        from krmfn.cli.caching import open_store  # few runs have one
-
-        if store := open_store(options["cache"]):
-            return store.rendered
-    return {}
+    return Helm(find_release, done)
 
 
 def read_shard(options: Mapping[str, Any]) -> Shard | None:

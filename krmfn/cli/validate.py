@@ -32,7 +32,6 @@ from krmfn.cli.options import (
     switch,
 )
 from krmfn.cli.reading import (
-    find_rendered,
     miss_state,
     read_definitions,
     read_shard,
@@ -41,14 +40,16 @@ from krmfn.cli.reading import (
     say_if_unasked,
     share,
 )
+from krmfn.cli.telling import tell
 from krmfn.config import Settings
 from krmfn.judging import leave_out_present
 from krmfn.krm.item import Item
 from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
+from krmfn.model.kept import Printed
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
-from krmfn.pipeline import describe_scope, find_all, run_functions
+from krmfn.pipeline import describe_scope, run_functions
 from krmfn.survey.gangs import list_unasked
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.files import GIT, is_path, name_state
@@ -151,14 +152,13 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     found: list[Found] = []
     scopes: list[tuple[Sequence[Item], Settings]] = []
     unasked: set[int] = set()
+    edits = options["output"] in ("sarif", "json", "yaml")
     for world, settings in _configure(new.own, configurations, definitions, options):
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = pairs.get(id(world))
-        findings = find_all(world.items, settings, before.items if before else None, stages, options["update"])
-        found.append(
-            (world, judged.judge_findings(world, settings, findings, options["output"] in ("sarif", "json", "yaml")))
-        )
+        told = tell(world, settings, before.items if before else None, stages, options["update"], edits)
+        found.append((world, judged.judge_findings(world, settings, told)))
         unasked |= {id(world.sources.get(id(item), item)) for item in list_unasked(world.items, settings)}
         scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))
     found = leave_out_present(found)
@@ -245,7 +245,7 @@ def _read_states(words: Sequence[str], options: Mapping[str, Any]) -> tuple[Shar
         if list(words) == ["-"]:
             raise UsageError(f"--against {given}: name the path in the revision when stdin is checked: {against}:PATH")
         named = [f"{against}:{word}" for word in words if is_path(word)]
-    done = find_rendered(options)
+    done = Printed()
     try:
         shard = share([(words, "."), (named, ".")], options)
         new, old = (

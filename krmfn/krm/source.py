@@ -19,7 +19,7 @@ _BLOCK = 4096
 class Source:
     """A file or stream. `data` is never changed; `path` is what people call it, empty for stdin."""
 
-    __slots__ = ("_characters", "_signs", "_stand_ins", "_starts", "begin", "data", "newline", "path")
+    __slots__ = ("_characters", "_digest", "_signs", "_stand_ins", "_starts", "begin", "data", "newline", "path")
 
     def __init__(self, data: bytes, path: str = "") -> None:
         """Find out how lines end: as the first one does."""
@@ -34,8 +34,18 @@ class Source:
         #: The characters with which lines begin, and how many come before each block; made when a place is asked for.
         self._starts: list[int] | None = None
         self._characters: list[int] | None = None
+        self._digest = ""
         self._signs: dict[bytes, tuple[bytes, ...]] = {}
         self._stand_ins: tuple[bytes, ...] | None = None
+
+    @property
+    def digest(self) -> str:
+        """What stands for the data in a name."""
+        if not self._digest:
+            from hashlib import sha256  # few ask
+
+            self._digest = sha256(self.data).hexdigest()
+        return self._digest
 
     def list_signs(self, word: bytes) -> tuple[bytes, ...]:
         """Those that the data has of a word and of what may stand for it: aliases and escapes."""

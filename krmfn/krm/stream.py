@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence as Many
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
@@ -57,6 +57,10 @@ class Skipped(NamedTuple):
     column: int = 1
 
 
+#: Values of documents, by their numbers.
+Known: TypeAlias = "dict[int, Any] | None"
+
+
 class StreamPart(NamedTuple):
     """A document of a stream: its bytes with the marker line before it, and either one item or a listing.
 
@@ -82,13 +86,19 @@ class Stream:
         self.items: list[Item] = [item for part in parts for item in part.items]
 
     @classmethod
-    def parse(cls, data: bytes, path: str = "", *, tolerant: bool = False) -> Stream:
-        """Read a file; `path` is what results call it.
+    def parse(cls, data: bytes, path: str = "", *, tolerant: bool = False, known: Known = None) -> Stream:
+        """Read a file; `path` is what results call it, and `known` what `list_values` gave for the same data.
 
         Raises Unreadable; `tolerant` leaves documents that cannot be read among `skipped` instead.
         """
         source = Source(data, path)
-        return cls(source, *read_stream(source, tolerant))
+        return cls(source, *read_stream(source, tolerant, known))
+
+    def list_values(self) -> dict[int, Any]:
+        """The values of the documents that are one object, by their numbers. Raises Unreadable."""
+        alone = [item for part in self._parts if part.listing is None for item in part.items]
+        plain = [item for item in alone if not (item.frame.json or item.may_repeat) and _is_object(item.value)]
+        return {item.frame.index: item.value for item in plain}
 
     def append(self, item: Item) -> None:
         """Add an object: to the list when the stream is one list, as a document otherwise."""
@@ -211,8 +221,9 @@ def _spell(node: Node | None) -> str:
     return node.content if isinstance(node, Scalar) else ""
 
 
-def read_stream(source: Source, tolerant: bool = False) -> tuple[list[StreamPart], list[Skipped]]:
-    """Read all documents of a source. Raises Unreadable, unless it is `tolerant` of documents that cannot be read."""
+def read_stream(source: Source, tolerant: bool = False, known: Known = None) -> tuple[list[StreamPart], list[Skipped]]:
+    """Read all documents of a source, whose values may be `known` by their numbers. Raises Unreadable, unless it is
+    `tolerant` of documents that cannot be read."""
     parts: list[StreamPart] = []
     skipped: list[Skipped] = []
     start = source.begin
@@ -227,8 +238,8 @@ def read_stream(source: Source, tolerant: bool = False) -> tuple[list[StreamPart
         if not tolerant:
             raise
     spans = split_documents(source.data, start)
-    values: list[dict[str, Any] | None] = [None] * len(spans)
-    if len(spans) >= _MANY:
+    values = [(known or {}).get(number) for number in range(len(spans))]
+    if len(spans) >= _MANY and not known:
         values = share(lambda span: _read_lines(source, span), spans)
     for index, (span, value) in enumerate(zip(spans, values, strict=True)):
         try:
@@ -345,7 +356,7 @@ def _read_json_stream(source: Source, start: int, skipped: list[Skipped]) -> lis
     return parts
 
 
-def _is_object(value: dict[str, Any]) -> bool:
+def _is_object(value: Any) -> bool:
     """Whether a value is surely one object: a list of objects is not, nor what lacks its kind."""
     version, kind = value.get("apiVersion"), value.get("kind")
     return isinstance(version, str) and isinstance(kind, str) and bool(version and kind) and not kind.endswith("List")

@@ -161,6 +161,11 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
         self._own.update({(row.group, row.name): row for row in rows})
 
     @property
+    def own(self) -> tuple[KindRow, ...]:
+        """The kinds that are not shipped."""
+        return tuple(self._own.values())
+
+    @property
     def shipped(self) -> Collection[tuple[str, str]]:
         """The kinds that krmfn itself comes with."""
         return self._list_files().keys()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from krmfn.krm.paths import Path, dig, format_path
 from krmfn.krm.results import ABSENT
 from krmfn.model.gotext import quote
+from krmfn.model.kept import check_once
 from krmfn.model.showing import close
 from krmfn.releases import schemastore
 from krmfn.server.answers import Mode
@@ -60,7 +61,7 @@ def find_wrong_keywords(value: Mapping[str, Any]) -> list[Cause]:
     definition may write anything, and a server refuses it. Source: the type JSONSchemaProps of apiextensions.k8s.io/v1.
     """
     known = schemastore.load("crds/schema.json")
-    return Structure(known["schema"], known, trusted=True).check(value)
+    return check_once("keywords", Structure(known["schema"], known, trusted=True).check, value)
 
 
 def is_schema(value: Any) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path, dig
+from krmfn.model.kept import check_once
 from krmfn.model.values import without_nulls
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
@@ -124,7 +125,7 @@ def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iter
     if schema is None:
         yield required(path)
     if isinstance(schema, dict) and not unread:
-        yield from check_structural(schema, path, integers)
+        yield from check_once("structural", check_structural, schema, path, integers)
         if subresources.get("status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):
             detail = f"{', '.join(_NOT_AT_ROOT)} are not allowed at the root if the status subresource is enabled"
             yield invalid_text(path, "{…}", detail)

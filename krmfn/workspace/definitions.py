@@ -25,17 +25,19 @@ class Definitions:
         for world in worlds:
             for item in world.items:
                 if item.kind == _DEFINITION:
-                    path = world.place(item).path
+                    path = world.find_file(item).path
                     self._known.setdefault(item.name, []).append((world, item, path))
 
     def near(self, world: World) -> list[Item]:
         """The definitions that are not in a world. Of those that it has, copies where nothing renders its files: an
-        older one, or the newer one. Of those that it lacks, the ones that are nearest to its folder."""
+        older one, or the newer one. Of those that it lacks and whose API group its objects have, the ones that are
+        nearest to its folder."""
         found: list[Item] = []
+        groups = tuple({f".{item.ref.group}" for item in world.items})
         for name, places in self._known.items():
             others = [place for place in places if place[0] is not world]
             if len(others) == len(places):
-                found += self._choose(world, name, others)
+                found += self._choose(world, name, others) if name.endswith(groups) else ()
             elif not world.name:
                 found += [item for _, item, _ in others]
         return found

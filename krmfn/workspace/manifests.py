@@ -13,6 +13,7 @@ from typing import NamedTuple
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.results import Severity
 from krmfn.krm.stream import Skipped
+from krmfn.model.kept import find, keep
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
@@ -81,9 +82,12 @@ def load(
 
 def read_whole(path: str, data: bytes, *, tolerant: bool = False) -> LoadedFile:
     """A file with all that is in it, so that it is known what cannot be read. Raises Unreadable."""
-    stream = Stream.parse(data, path, tolerant=tolerant)
+    known = find("values", data)
+    stream = Stream.parse(data, path, tolerant=tolerant, known=known)
     for item in stream.items:
         item.value  # noqa: B018  is parsed when it is asked for
+    if known is None:
+        keep("values", data, stream.list_values())
     return LoadedFile(path, data, stream)
 
 

@@ -35,6 +35,7 @@ from krmfn.workspace.processes import (
 )
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, InputMissing, NotRendered, Tree
+from krmfn.workspace.witness import spell_program
 
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
 #: Nothing that people build takes as long, and a CI job should end with a word about the reason.
@@ -161,8 +162,8 @@ class Build:
     """kustomize at work on a copy of a kustomization."""
 
     def __init__(self, workshop: _Workshop, folder: str, *, free: bool) -> None:
-        """Makes the copy below the workshop's root, and starts kustomize, unless it has built the same for another
-        state. Raises NotRendered."""
+        """Plans the copy below the workshop's root; makes it and starts kustomize, unless it has built the same for
+        another state or run. Raises NotRendered."""
         self._workshop = workshop
         self._place = place = tempfile.mkdtemp(dir=workshop.root)
         self._running: Background | Renderer | None = None
@@ -176,6 +177,7 @@ class Build:
             self._words = [workshop.kustomize, "build", *(_PLUGINS if stage.runs else ()), self._built]
             self._digest = b"" if stage.runs else self._summarize(self._words)
             if self._digest not in workshop.done:
+                self._write()
                 self._start()
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
@@ -186,14 +188,20 @@ class Build:
         return self._running is not None
 
     def _summarize(self, words: Sequence[str]) -> bytes:
-        """The digest of what kustomize would be started with: its words, and all files of the copy."""
-        found = hashlib.sha256(repr([word.removeprefix(self._place) for word in words]).encode())
-        for path in self._stage.files:
-            with open(path, "rb") as stream:
-                data = stream.read()
+        """The digest of what kustomize would be started with: the program, its words, and all files of the copy."""
+        programs = [spell_program(word) for word in (words[0], *self._workshop.renderer)]
+        found = hashlib.sha256(repr((programs, [word.removeprefix(self._place) for word in words])).encode())
+        for path, data in sorted(self._stage.files.items()):
             found.update(repr((path.removeprefix(self._place), len(data))).encode())
             found.update(data)
         return found.digest()
+
+    def _write(self) -> None:
+        for path, data in self._stage.files.items():
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as stream:
+                stream.write(data)
+        self._stage.files.clear()
 
     def _start(self) -> None:
         shop, root = self._workshop, self._workshop.root

@@ -1,9 +1,9 @@
 """A copy of what a kustomization builds from, in which kustomize can be let loose on files that nobody has reviewed.
 
-kustomize reads the copy alone. Every kustomization and every function's configuration in it was written here, as JSON
-from the values that were checked, so kustomize cannot read them in another way than we did. A function of ours is
-replaced by a program of ours, whatever the file says; others have to be allowed by name; nothing is fetched. Only files
-that a kustomization names are copied.
+kustomize reads the copy alone, which is on the disk only while it is at work. Every kustomization and every function's
+configuration in it was written here, as JSON from the values that were checked, so kustomize cannot read them in
+another way than we did. A function of ours is replaced by a program of ours, whatever the file says; others have to be
+allowed by name; nothing is fetched. Only files that a kustomization names are copied.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ _VALUE = re.compile(rb"""fieldPath["']?:\s*["']?data\.([\w.-]+)""", re.IGNORECAS
 
 
 class Stage:
-    """The copy below `root`, an empty folder. After `add` and `finish`, `configurations` are ours, `makes_secrets` says
-    whether kustomize makes Secrets, which it quotes when it fails, and `left_out` what the copy does without."""
+    """The copy below `root`, an empty folder. After `add` and `finish`, `files` are its files by path,
+    `configurations` are ours, `makes_secrets` says whether kustomize makes Secrets, which it quotes when it fails, and
+    `left_out` what the copy does without."""
 
     def __init__(
         self,
@@ -100,26 +101,20 @@ class Stage:
         self._ours = ours
         self._allowed = allowed
         self._here = find_here()
-        self._written: set[str] = set()
+        self.files: dict[str, bytes] = {}
         self._kustomizations: dict[str, dict[str, Any]] = {}  # by folder of the copy
         self._builds: dict[str, int] = {}  # how often kustomize builds something for a folder of the copy
         self._number = 0
         self._first = ""  # the kustomization that builds on all others
 
-    @property
-    def files(self) -> list[str]:
-        """All files of the copy."""
-        return sorted(self._written)
-
     def finish(self) -> None:
-        """Writes the kustomizations, when it is known what is left out: a patch for one object, which kustomize would
+        """Adds the kustomizations, when it is known what is left out: a patch for one object, which kustomize would
         miss, becomes one for those that its target names. Values of files that are not there are placeholders."""
         for place, value in self._kustomizations.items():
             self._write(posixpath.join(place, KUSTOMIZATIONS[0]), self._aim(value, place) if self.left_out else value)
         names: set[bytes] = set()
-        for path in self.files if self._emptied else ():
-            with open(path, "rb") as stream:
-                names.update(_VALUE.findall(stream.read()))
+        for data in self.files.values() if self._emptied else ():
+            names.update(_VALUE.findall(data))
         # Somebody may call a file that is missing as a kustomization that was checked.
         emptied = [place for place in self._emptied if os.path.basename(place) not in KUSTOMIZATIONS]
         for place in emptied if names else ():
@@ -136,9 +131,8 @@ class Stage:
                 continue
             path = os.path.normpath(os.path.join(place, text))
             data = text.encode("utf-8", "replace")
-            if is_path(text) and path in self._written:
-                with open(path, "rb") as stream:
-                    data = stream.read()
+            if is_path(text):
+                data = self.files.get(path, data)
             others = {key: each for key, each in patch.items() if key not in ("path", "patch")}
             for each in read_objects(data, text):
                 aimed.append({**others, "patch": spell_json(each).decode(), "target": _find_target(each)})
@@ -418,7 +412,7 @@ class Stage:
         # As for kustomize: a file may be a link, and lies below the folder of the kustomization all the same.
         if not is_below(self.place(real), self.place(folder)):
             return False
-        if self.place(path) not in self._written or is_read:
+        if self.place(path) not in self.files or is_read:
             self._note(path)
             self._write(self.place(path), self._read(path, is_read))
         return True
@@ -462,16 +456,13 @@ class Stage:
         return data
 
     def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
-        self._written.add(place)
-        data = content if isinstance(content, bytes) else spell_json(content)
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(place, "wb") as stream:
-            stream.write(data)
+        self.files[place] = content if isinstance(content, bytes) else spell_json(content)
 
 
 def _refuse_circles(data: bytes, path: str) -> None:
     """Raises NotRendered for YAML in which an anchor is used in its own value: kustomize would never come to an end."""
-    if b"\0" not in data and not (b"&" in data and b"*" in data):  # in UTF-16 nobody sees them
+    anchors, aliases = ({*re.findall(rb"%b(?=([\w-]+|\S))" % sign, data)} for sign in (b"&", rb"\*"))
+    if b"\0" not in data and anchors.isdisjoint(aliases):  # in UTF-16 nobody sees them
         return
     try:
         for item in Stream.parse(data, path).items:

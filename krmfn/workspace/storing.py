@@ -2,25 +2,36 @@
 
 Each entry is signed with a secret that only the owner of the folder can read, together with its name. What is damaged,
 foreign or of another version is as if it were not there; what cannot be written is not kept. Entries are written whole,
-so that any number of processes can use the folder.
+so that any number of processes can use the folder. They hold plain data and a few records, and nothing that is run.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import io
 import os
+import pickle
 import stat
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 #: Of all entries together. The oldest go when there is more.
 MOST_BYTES: Final = 512 * 2**20
 _SECRET: Final = "secret"
 _ENTRIES: Final = "entries"
 _SIGNATURE: Final = 32
+#: What entries hold besides plain data.
+_RECORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "krmfn.krm.results": ("ABSENT", "Edit", "FileRef", "ResourceRef", "Result"),
+    "krmfn.model.findings": ("EditStep",),
+    "krmfn.server.amounts": ("Amount",),
+    "krmfn.server.spell": ("Key",),
+    "krmfn.workspace.witness": ("Question",),
+}
 
 
 class NotTrusted(Exception):
@@ -30,13 +41,15 @@ class NotTrusted(Exception):
 class Store:
     """Entries by name. A name says everything that the entry depends on and that the entry does not say itself."""
 
-    def __init__(self, folder: str) -> None:
-        """Makes the folder and its secret where they are missing. Raises NotTrusted, and OSError where it cannot."""
+    def __init__(self, folder: str, program: str = "") -> None:
+        """Makes the folder and its secret where they are missing; `program` says who made the entries. Raises
+        NotTrusted, and OSError where it cannot."""
         self._folder = folder
+        self._program = hashlib.sha256(program.encode()).hexdigest()
         self._secret = _find_secret(folder)
         self._size = -1
 
-    def load(self, name: str) -> bytes | None:
+    def load(self, name: str) -> Any:
         """An entry; None where there is none that can be believed."""
         path = self._place(name)
         try:
@@ -46,11 +59,17 @@ class Store:
         except OSError:
             return None
         signature, text = data[:_SIGNATURE], data[_SIGNATURE:]
-        return text if hmac.compare_digest(signature, self._sign(name, text)) else None
+        if not hmac.compare_digest(signature, self._sign(name, text)):
+            return None
+        try:
+            return _PlainValues(io.BytesIO(zlib.decompress(text))).load()
+        except pickle.UnpicklingError:
+            return None
 
-    def save(self, name: str, text: bytes) -> None:
+    def save(self, name: str, value: object) -> None:
         """Keeps an entry, if the disk lets it."""
         path = self._place(name)
+        text = zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), 1)
         beside = ""
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -65,11 +84,11 @@ class Store:
         self._prune(_SIGNATURE + len(text))
 
     def _place(self, name: str) -> str:
-        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = hashlib.sha256((self._program + name).encode("utf-8", "surrogatepass")).hexdigest()
         return os.path.join(self._folder, _ENTRIES, digest[:2], digest)
 
     def _sign(self, name: str, text: bytes) -> bytes:
-        return hmac.digest(self._secret, repr(name).encode() + b"\0" + text, "sha256")
+        return hmac.digest(self._secret, repr((self._program, name)).encode() + b"\0" + text, "sha256")
 
     def _prune(self, added: int) -> None:
         """Removes the entries that nobody has used for longest, where all together have become too large."""
@@ -93,6 +112,15 @@ class Store:
                 with suppress(OSError):
                     status = os.lstat(path)
                     yield status.st_mtime, status.st_size, path
+
+
+class _PlainValues(pickle.Unpickler):
+    """Reads plain data. Who knows the secret of a folder can lie in it, and make nobody run anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name not in _RECORDS.get(module, ()):
+            raise pickle.UnpicklingError(f"{module}.{name} is in no entry")
+        return super().find_class(module, name)
 
 
 def _find_secret(folder: str) -> bytes:

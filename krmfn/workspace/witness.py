@@ -110,7 +110,7 @@ def _ask_entries(path: str) -> str:
         return ""
 
 
-def _ask_data(path: str) -> str:
+def digest(path: str) -> str:
     """The digest of a file that is neither a link nor a pipe, as `Disk.read` opens it."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -133,7 +133,7 @@ _ANSWERS: Final[Mapping[str, Callable[[str], str]]] = {
     "leads to": lambda path: _ask_kind(path, os.stat),
     "kind": _ask_kind,
     "entries": _ask_entries,
-    "data": _ask_data,
+    "data": digest,
     "program": _ask_program,
     "file of a program": spell_program,
 }

@@ -171,13 +171,15 @@ class World(NamedTuple):
         )
         return finding._replace(hint=hint, proposed=ABSENT, mend=())
 
+    def find_file(self, item: Item) -> FileRef:
+        """The file that an object is in, or else the kustomization."""
+        own = self.sources.get(id(item), item).file
+        return FileRef(self.templates.get(item.ref, self.overlay)) if self.overlay and own.path == RENDERED else own
+
     def place(self, item: Item) -> FileRef:
         """Where an object begins, or else the kustomization that it is in."""
         own = self.sources.get(id(item), item)
-        if not self.overlay:
-            return own.file
-        made = FileRef(self.templates.get(item.ref, self.overlay))
-        return made if own.file.path == RENDERED else own.locate(())
+        return own.locate(()) if self.overlay and own.file.path != RENDERED else self.find_file(item)
 
     def locate(self, item: Item, path: Path) -> FileRef:
         """Where a field of an object stands, or else the object, or the kustomization that it is in."""

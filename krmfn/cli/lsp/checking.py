@@ -14,6 +14,7 @@ from krmfn.cli.judged import Judged
 from krmfn.cli.options import UsageError
 from krmfn.cli.reading import use_kinds
 from krmfn.config import ConfigError, Settings
+from krmfn.judging import tell_findings
 from krmfn.krm.results import FileRef, Result
 from krmfn.model.findings import STAGES
 from krmfn.model.tree import Gang, leaves
@@ -130,7 +131,9 @@ class Checker:
         settings = configurations.find(world, as_cluster=True)
         settings = settings._replace(is_base=world.is_base, rivals=self._definitions.near(world))
         findings = find_all(world.items, settings, None, STAGES, "apply")
-        results = tuple(result for _, result in judged.judge_findings(world, settings, findings, True))
+        results = tuple(
+            result for _, result in judged.judge_findings(world, settings, tell_findings(world, findings, True))
+        )
         return Checked(world, paths | _list_paths(world), results, *_list_gangs(world, settings))
 
 
