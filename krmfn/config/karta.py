@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from krmfn.krm.paths import dig
 from krmfn.model.values import as_list, as_mapping, as_text
 
 _HINT: Final = "Write a WorkloadKind for it; krmfn kinds --from prints what was understood."
@@ -26,13 +25,13 @@ class _Unsaid(Exception):
 
 def translate(karta: Mapping[str, Any]) -> dict[str, Any]:
     """The `spec` of a WorkloadKind for a Karta, empty where that names no kind."""
-    structure = as_mapping(dig(karta, "spec", "structureDefinition"))
-    root = as_mapping(structure.get("rootComponent"))
-    group, version, kind = (as_text(dig(root, "kind", word)) for word in ("group", "version", "kind"))
+    structure = as_mapping(karta, "spec", "structureDefinition")
+    root = as_mapping(structure, "rootComponent")
+    group, version, kind = (as_text(root, "kind", word) for word in ("group", "version", "kind"))
     if not kind:
         return {}
     made: dict[str, Any] = {"group": group, "kind": kind, "versions": [version]}
-    components = [root, *map(as_mapping, as_list(structure.get("childComponents")))]
+    components = [root, *map(as_mapping, as_list(structure, "childComponents"))]
     try:
         members = _list_members(karta, components)
         roles = [role for each in components if (role := _read_component(each, members))]
@@ -46,25 +45,25 @@ def translate(karta: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list_members(karta: Mapping[str, Any], components: list[Mapping[str, Any]]) -> set[str]:
     """The names of the components whose pods are the gang. Raises _Unsaid where there are several gangs."""
-    told = list(map(as_mapping, as_list(dig(karta, "spec", "optimizationInstructions", "gangScheduling", "podGroups"))))
+    told = list(map(as_mapping, as_list(karta, "spec", "optimizationInstructions", "gangScheduling", "podGroups")))
     if len(told) > 1:
         raise _Unsaid(f"it has {len(told)} kinds of groups")
     parts = {
-        as_text(dig(each, "podSelector", *place))
+        as_text(each, "podSelector", *place)
         for each in components
         for place in (("componentInstanceSelector", "idPath"), ("replicaSelector", "keyPath"))
     }
     members: set[str] = set()
-    for member in (each for group in told for each in map(as_mapping, as_list(group.get("members")))):
-        keys = list(map(as_text, as_list(member.get("groupByKeyPaths"))))
+    for member in (each for group in told for each in map(as_mapping, as_list(group, "members"))):
+        keys = list(map(as_text, as_list(member, "groupByKeyPaths")))
         finer = [key for place, key in enumerate(keys) if place or any(part and key.startswith(part) for part in parts)]
         if finer:
             found = _LABEL.fullmatch(finer[0])
             raise _Unsaid(f"each value of {found[1] if found else finer[0]} is a separate gang")
         if member.get("filters"):
             raise _Unsaid("filters choose the pods of a group")
-        members.add(as_text(member.get("componentName")))
-    empty = {as_text(each.get("name")) for each in components if not each.get("specDefinition")}
+        members.add(as_text(member, "componentName"))
+    empty = {as_text(each, "name") for each in components if not each.get("specDefinition")}
     if members & empty:
         raise _Unsaid(f"{min(members & empty)} has no separate pods")
     return members
@@ -75,21 +74,21 @@ def _read_component(component: Mapping[str, Any], members: set[str]) -> dict[str
     _Unsaid."""
     if not component.get("specDefinition"):
         return {}
-    name = as_text(component.get("name"))
+    name = as_text(component, "name")
     aside = name not in members
     try:
-        role = _read_pods(as_mapping(component.get("specDefinition")))
-        scale = as_mapping(component.get("scaleDefinition"))
+        role = _read_pods(as_mapping(component, "specDefinition"))
+        scale = as_mapping(component, "scaleDefinition")
         if scale and not scale.get("replicasPath"):
             raise _Unsaid("an autoscaler counts its pods")
-        count = _read_number(as_text(scale.get("replicasPath")) or "1")
-        minimum = _read_number(as_text(scale.get("minReplicasPath"))) if scale.get("minReplicasPath") else []
+        count = _read_number(as_text(scale, "replicasPath") or "1")
+        minimum = _read_number(as_text(scale, "minReplicasPath")) if scale.get("minReplicasPath") else []
     except _Unsaid as unsaid:
         if not aside:
             raise _Unsaid(f"{unsaid} (component {name})") from None
         return {}
     named = "" if "*" in role["template"] else name
-    own = as_text(component.get("instanceIdPath")).rpartition(".")[2]
+    own = as_text(component, "instanceIdPath").rpartition(".")[2]
     return {
         **({"name": named} if named else {"nameField": own} if own not in ("", "key", "name") else {}),
         **role,
@@ -101,12 +100,12 @@ def _read_component(component: Mapping[str, Any], members: set[str]) -> dict[str
 
 def _read_pods(definition: Mapping[str, Any]) -> dict[str, Any]:
     """Where the pods of a component are described: a template, or an entry with annotations. Raises _Unsaid."""
-    template = as_text(definition.get("podTemplateSpecPath"))
+    template = as_text(definition, "podTemplateSpecPath")
     if template:
         return {"template": _read_path(template)}
-    parts = as_mapping(definition.get("fragmentedPodSpecDefinition"))
-    entry, spec = as_text(definition.get("metadataPath")), as_text(definition.get("podSpecPath"))
-    annotations = _read_path(as_text(parts.get("annotationsPath"))) if parts.get("annotationsPath") else ""
+    parts = as_mapping(definition, "fragmentedPodSpecDefinition")
+    entry, spec = as_text(definition, "metadataPath"), as_text(definition, "podSpecPath")
+    annotations = _read_path(as_text(parts, "annotationsPath")) if parts.get("annotationsPath") else ""
     above, _, last = annotations.rpartition(".")
     if annotations and last == "annotations":
         whole = above.removesuffix(".metadata")

@@ -119,9 +119,9 @@ def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterat
     at hand, those that lead neither to the spec nor to the metadata."""
     said = [item for item in definitions if _identify(item) == (spec["group"], spec["kind"])]
     schemas = [
-        as_mapping(dig(version, "schema", "openAPIV3Schema"))
+        as_mapping(version, "schema", "openAPIV3Schema")
         for definition in said
-        for version in as_list(dig(definition.value, "spec", "versions"))
+        for version in as_list(definition.value, "spec", "versions")
     ]
     if not said:
         yield from _find_misspelled(spec, definitions)
@@ -154,7 +154,7 @@ def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterat
 
 def _identify(definition: Item) -> tuple[str, str]:
     """The group and the kind of a CustomResourceDefinition."""
-    return as_text(dig(definition.value, "spec", "group")), as_text(dig(definition.value, "spec", "names", "kind"))
+    return as_text(definition.value, "spec", "group"), as_text(definition.value, "spec", "names", "kind")
 
 
 def _find_misspelled(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
@@ -171,7 +171,7 @@ def _suggest_field(schemas: Iterable[Mapping[str, Any]], steps: list[str]) -> st
     """A field that is meant instead of one that no schema has."""
     for schema in schemas:
         for number, step in enumerate(steps):
-            known = as_mapping(as_mapping(_follow(schema, steps[:number])).get("properties"))
+            known = as_mapping(_follow(schema, steps[:number]), "properties")
             if step not in known and (nearest := find_nearest(step, known)):
                 return f"Did you mean {'.'.join((*steps[:number], nearest))}?"
     return ""
@@ -180,7 +180,7 @@ def _suggest_field(schemas: Iterable[Mapping[str, Any]], steps: list[str]) -> st
 def _find_wrong_type(found: Sequence[Mapping[str, Any]], named: _NamedPath, apart: bool) -> str:
     """What the field for a number or for a pod template is instead, in every version that has it. A template may be
     `apart` from its spec."""
-    types = {as_text(schema.get("type")) for schema in found}
+    types = {as_text(schema, "type") for schema in found}
     key, factor = named.place[-1], named.factor
     others = {"template": ("array", "integer"), "count": ("array", "object"), "minimum": ("array", "object")}
     wrong = ("integer", "number") if factor.get("entries") else others.get(str(key), ())
@@ -196,7 +196,7 @@ def _follow(schema: Mapping[str, Any], path: list[str]) -> Mapping[str, Any] | N
         if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
             return {}
         entries = schema.get("items") or schema.get("additionalProperties")
-        below = entries if step == "*" else as_mapping(schema.get("properties")).get(step, entries)
+        below = entries if step == "*" else as_mapping(schema, "properties").get(step, entries)
         if not isinstance(below, Mapping):
             return {} if below is True else None
         schema = below
@@ -231,7 +231,7 @@ def _find_others(item: Item, found: Iterable[Item]) -> Iterator[Mistake]:
     for other in found:
         if other is item:
             return
-        mine, its = as_mapping(item.value.get("spec")), as_mapping(other.value.get("spec"))
+        mine, its = as_mapping(item.value, "spec"), as_mapping(other.value, "spec")
         if mine != its and (mine.get("group"), mine.get("kind")) == (its.get("group"), its.get("kind")):
             message = f"{mine.get('kind')} is described differently at {other.locate(('spec', 'kind')).spell()}"
             yield Mistake(("spec", "kind"), message, "Remove one of the two files.")

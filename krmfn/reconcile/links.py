@@ -54,7 +54,7 @@ def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
     if isinstance(spec, dict):
         yield from _sites_of_pod(value, spec, path)
     elif _PATCHES in path:
-        yield from _bridged_sites(as_mapping(value.get("metadata")), path)
+        yield from _bridged_sites(as_mapping(value, "metadata"), path)
     for key, entry in value.items():
         if isinstance(entry, dict | list):
             yield from find_sites(entry, (*path, key))
@@ -67,7 +67,7 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
         name = dig(spec, *field)
         if isinstance(name, str):
             yield Site((*path, "spec", *field), name, ((*path, "spec", field[0]),), field)
-    metadata = as_mapping(template.get("metadata"))
+    metadata = as_mapping(template, "metadata")
     yield from _bridged_sites(metadata, path)
     for row in SCHEDULERS.values():
         yield from _sites_of(row, metadata, spec, path)
@@ -75,7 +75,7 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
 
 def _bridged_sites(metadata: Mapping[str, Any], path: Path) -> Iterator[Site]:
     """The annotations that the link bridge reads."""
-    annotations = as_mapping(metadata.get("annotations"))
+    annotations = as_mapping(metadata, "annotations")
     if isinstance(annotations.get(POD_GROUP), str):
         places = ((*path, "metadata", "annotations", key) for key in (POD_GROUP, POD_GROUP_BY) if key in annotations)
         yield Site((*path, "metadata", "annotations", POD_GROUP), annotations[POD_GROUP], tuple(places))

@@ -21,20 +21,20 @@ SETTINGS: Final = "controller_manager_config.yaml"
 
 def find_version(deployment: Value) -> str:
     """The version of the Kueue that a Deployment runs, by its image; empty if it runs something else."""
-    boxes = as_list(dig(deployment, "spec", "template", "spec", "containers"))
-    images = (as_text(dig(box, "image")).partition("@")[0].rpartition("/kueue:v") for box in boxes)
+    boxes = as_list(deployment, "spec", "template", "spec", "containers")
+    images = (as_text(box, "image").partition("@")[0].rpartition("/kueue:v") for box in boxes)
     return next((tag for _, found, tag in images if found), "")
 
 
 def find_line(cluster: Value) -> str:
     """The minor version of the Kueue whose Deployment a dump has; the newest one without."""
-    made = (as_mapping(value) for value in as_list(cluster.get("items")) if dig(value, "kind") == "Deployment")
+    made = (as_mapping(value) for value in as_list(cluster, "items") if dig(value, "kind") == "Deployment")
     return next((".".join(tag.split(".")[:2]) for tag in map(find_version, made) if tag), NEWEST)
 
 
 def read_configuration(config_map: Value) -> Value:
     """What of the configuration of Kueue's manager decides about admissions; empty if the ConfigMap has none."""
-    text = as_text(dig(config_map, "data", SETTINGS))
+    text = as_text(config_map, "data", SETTINGS)
     try:
         given = as_mapping(Item.parse(text.encode()).value) if f"config.{KUEUE}" in text else {}
     except Unreadable:
@@ -55,7 +55,7 @@ def shrink(items: Iterable[Value], cut_pod: Callable[[Value], Value]) -> Iterato
                     "metadata": _keep(item.get("metadata"), "metadata"),
                     "spec": spec,
                 }
-        elif as_text(item.get("apiVersion")).startswith(KUEUE) and not _is_finished(item):
+        elif as_text(item, "apiVersion").startswith(KUEUE) and not _is_finished(item):
             yield _shrink_workload(item, cut_pod)
 
 
@@ -68,13 +68,13 @@ def keep_configuration(config_map: Value) -> dict[str, str]:
 def list_hosts(workload: Value) -> Iterator[str]:
     """The values of the last level of the topology that the pods of a Workload are assigned to: nodes, if it is their
     names."""
-    for assigned in as_list(dig(workload, "status", "admission", "podSetAssignments")):
-        for domain in as_list(dig(assigned, "topologyAssignment", "domains")):  # kueue.x-k8s.io/v1beta1
-            yield from map(as_text, as_list(dig(domain, "values"))[-1:])
-        for part in as_list(dig(assigned, "topologyAssignment", "slices")):
-            for level in as_list(dig(part, "valuesPerLevel"))[-1:]:
-                each = as_mapping(dig(level, "individual"))
-                roots = as_list(each.get("roots")) or [dig(level, "universal")]
+    for assigned in as_list(workload, "status", "admission", "podSetAssignments"):
+        for domain in as_list(assigned, "topologyAssignment", "domains"):  # kueue.x-k8s.io/v1beta1
+            yield from map(as_text, as_list(domain, "values")[-1:])
+        for part in as_list(assigned, "topologyAssignment", "slices"):
+            for level in as_list(part, "valuesPerLevel")[-1:]:
+                each = as_mapping(level, "individual")
+                roots = as_list(each, "roots") or [dig(level, "universal")]
                 yield from (f"{each.get('prefix', '')}{root}{each.get('suffix', '')}" for root in roots)
 
 
@@ -87,7 +87,7 @@ def find_time(workloads: Iterable[Value]) -> str:
 
 
 def _is_finished(workload: Value) -> bool:
-    conditions = as_list(dig(workload, "status", "conditions"))
+    conditions = as_list(workload, "status", "conditions")
     return any(dig(each, "type") == "Finished" and dig(each, "status") == "True" for each in conditions)
 
 
@@ -98,16 +98,16 @@ def _keep(value: object, part: str) -> dict[str, Any]:
 
 
 def _shrink_workload(workload: Value, cut_pod: Callable[[Value], Value]) -> Value:
-    metadata, given = _keep(workload.get("metadata"), "metadata"), as_mapping(workload.get("metadata"))
+    metadata, given = _keep(workload.get("metadata"), "metadata"), as_mapping(workload, "metadata")
     for field in ("labels", "annotations"):
         marks = {key: text for key, text in as_mapping(given.get(field)).items() if KUEUE in key}
         metadata |= {field: marks} if marks else {}
     metadata |= {"ownerReferences": given["ownerReferences"]} if "ownerReferences" in given else {}
-    spec = dict(as_mapping(workload.get("spec")))
+    spec = dict(as_mapping(workload, "spec"))
     spec["podSets"] = [
-        {**as_mapping(pods), "template": {"spec": cut_pod(as_mapping(dig(pods, "template")))["spec"]}}
-        for pods in as_list(spec.get("podSets"))
+        {**as_mapping(pods), "template": {"spec": cut_pod(as_mapping(pods, "template"))["spec"]}}
+        for pods in as_list(spec, "podSets")
     ]
     status = _keep(workload.get("status"), "status")
-    status["conditions"] = [_keep(row, "condition") for row in as_list(dig(workload, "status", "conditions"))]
+    status["conditions"] = [_keep(row, "condition") for row in as_list(workload, "status", "conditions")]
     return {**workload, "metadata": metadata, "spec": spec, "status": status}
