@@ -330,11 +330,11 @@ def _wanted(of: Type, value: Any) -> str:
         return "" if isinstance(value, (int, float)) and not isinstance(value, bool) else "numeric (int or float)"
     if of.kind == "bool":
         return "" if isinstance(value, bool) else "boolean"
-    if of.kind in ("quantity", "intorstring"):
+    if of.kind == "intorstring":
+        return ""  # it fits whatever it is, and is refused when it is decoded
+    if of.kind in ("quantity", "time", "microtime"):
         return "any scalar" if isinstance(value, (dict, list)) else ""
-    if of.kind in ("time", "microtime") or isinstance(value, str):
-        return ""
-    return "string"
+    return "" if isinstance(value, str) else "string"
 
 
 def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, label: str) -> Iterator[Cause]:

@@ -58,7 +58,7 @@ def _make(structure: Structure, schema: Mapping[str, Any]) -> Type:
         made._build = lambda: {name: _make_field(structure, name, below) for name, below in fields.items()}
         return made
     if form == "string" and schema.get("format", "byte") != "byte":
-        return Type("intorstring", "")  # any scalar, before its format is looked at
+        return Type("time", "")  # any scalar, before its format is looked at
     return Type("any" if schema.get("x-kubernetes-int-or-string") else _SCALARS.get(form, "any"), "")
 
 

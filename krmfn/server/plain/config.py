@@ -15,7 +15,7 @@ from krmfn.model.placeholders import has_placeholder
 from krmfn.server.formats import check_config_key, check_label_key, count_bytes
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key
+from krmfn.server.spell import Key, read_written
 from krmfn.server.verdict import Cause, forbidden, invalid, refuse_text, required, too_long
 
 _MOST = 1024 * 1024
@@ -43,7 +43,8 @@ def _check_frozen(new: Object, old: Object | None, *names: str) -> Iterator[Caus
     if not new.get("immutable"):
         yield forbidden(("immutable",), _FROZEN, "immutable")
     for name in names:
-        if new.get(name) != old.get(name):
+        emptied = read_written(new, name) == {} and name not in old  # an empty map is not the same as none
+        if emptied or new.get(name) != old.get(name):
             yield forbidden((name,), _FROZEN, "immutable")
 
 

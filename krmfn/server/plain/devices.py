@@ -141,7 +141,8 @@ def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path)
 
 def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     domain, slash, name = text.partition("/")
-    words = ("the domain", "the name") if kind.is_on("older-texts") else ("prefix", "name")
+    older = kind.is_on("older-texts")
+    words = ("the domain", "the name") if older else ("prefix", "name")
     if not slash:
         yield from _check_identifier(text, path)
         detail = "a fully qualified name must be a domain and a name separated by a slash"
@@ -149,8 +150,12 @@ def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
     elif "/" not in name:  # with several, the server says nothing
         if not domain:
             yield invalid(path, "", f"{words[0]} must not be empty")
-        else:
+        elif older:
             yield from check_driver(kind, domain, path)
+        else:
+            if len(domain) > 63:
+                yield too_long(path, 63)
+            yield from refuse_text(path, domain, [f"prefix: {each}" for each in check_long_name(domain, "bytes")])
         if not name:
             yield invalid(path, "", f"{words[1]} must not be empty")
         else:

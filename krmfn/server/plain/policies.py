@@ -64,8 +64,10 @@ def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
     for index, each in enumerate(annotations):
         place: Path = (*at, "auditAnnotations", index)
         key, text = each.get("key", ""), each.get("valueExpression", "").strip()
-        name = f"{new['metadata'].get('name', '')}/{key}"
-        yield from refuse_text((*place, "key"), name, check_label_key(name))
+        if name := new["metadata"].get("name", ""):
+            yield from refuse_text((*place, "key"), f"{name}/{key}", check_label_key(f"{name}/{key}"))
+        else:
+            yield invalid((*place, "key"), key, "requires metadata.name be non-empty")
         if not text:
             yield required((*place, "valueExpression"), "valueExpression is not specified")
         elif len(text.encode()) > _LONGEST_EXPRESSION:
