@@ -37,16 +37,16 @@ Check: TypeAlias = "Callable[[Any, Any, Path], Iterable[Cause] | None]"
 Condition: TypeAlias = "Callable[[Any, Object], bool]"
 
 
-def read_conditions(row: Mapping[str, Any]) -> Condition:
-    """What `when` asks of what knows the gates and of the struct."""
-    found: Condition = lambda kind, holder: True  # noqa: E731
+def read_conditions(row: Mapping[str, Any]) -> Condition | None:
+    """What `when` asks of what knows the gates and of the struct; None where it asks nothing."""
+    found: Condition | None = None
     for names, wanted in reversed(row.get("when", {}).items()):
         found = _join(_make_condition(names, _make_test(wanted)), found)
     return found
 
 
-def _join(one: Condition, others: Condition) -> Condition:
-    return lambda kind, holder: one(kind, holder) and others(kind, holder)
+def _join(one: Condition, others: Condition | None) -> Condition:
+    return one if others is None else lambda kind, holder: one(kind, holder) and others(kind, holder)
 
 
 def _make_condition(names: str, fits: Callable[[Any], bool]) -> Condition:
@@ -115,21 +115,27 @@ class Case:
 
     def check(self, kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
         """What is said, where `when` holds."""
-        at, value, before = (*path[: self.kept], *self.named), dig(holder, *self.place), len(out)
+        value, before = dig(holder, *self.place), len(out)
+        if value is None and not self.says:
+            value = self.unset
+            if value is None:
+                return
+        at = path[: self.kept] + self.named
         for say, detail in self.says:
             found = "" if value is None else value
             shown = write_json(found) if self.shown == "json" else self.shown or spell_any(found)
             out.append(say(at, detail, shown))
         value = self.unset if value is None else value
         for check in self.checks if value is not None else ():
-            out.extend(check(kind, value, at) or ())
+            if causes := check(kind, value, at):
+                out.extend(causes)
         if self.rule:
             note_rule(out, before, self.rule)
 
 
 def check_cases(cases: Iterable[Case], kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
     for case in cases:
-        if (case.needs is None or case.needs in holder) and case.when(kind, holder):
+        if (case.needs is None or case.needs in holder) and (case.when is None or case.when(kind, holder)):
             case.check(kind, holder, path, out)
 
 

@@ -87,7 +87,9 @@ def _check_struct(
             out.extend(check_immutable(new, old, name, path))
         if kind is not None:
             check_cases(row.cases, kind, new, path, out)
-        if (value is not None or row.required is not None) and (kind is None or row.when(kind, new)):
+        if (value is not None or row.required is not None) and (
+            kind is None or row.when is None or row.when(kind, new)
+        ):
             _check_value(kind, of.fields[name].type, row, value, old.get(name), (*path, name), changed, out)
 
 
