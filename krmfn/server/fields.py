@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.server.cases import Case, check_cases, list_checks, read_conditions
+from krmfn.server.cases import Case, Cases, list_checks, read_conditions
 from krmfn.server.plain.values import check_immutable
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind, Type
@@ -46,8 +46,9 @@ class _Row:
         self.when = read_conditions(row)
         self.max_items: int | None = row.get("maxItems")
         self.checks = list_checks(row)
-        self.cases = [Case(case, name, None if pointer else _UNSET.get(of.kind)) for case in row.get("cases", ())]
-        self.within = [Case(case) for case in row.get("within", ())]
+        unset = None if pointer else _UNSET.get(of.kind)
+        self.cases = Cases(Case(case, name, unset) for case in row["cases"]) if "cases" in row else None
+        self.within = Cases(Case(case) for case in row["within"]) if "within" in row else None
         #: The fields of a struct of which there is something to say, or what is said of the items of a list.
         self.fields = _list_fields(of) if of.kind == "struct" else ()
         item = of.item
@@ -85,8 +86,8 @@ def _check_struct(
         value = new.get(name, row.unset)
         if changed and row.immutable:
             out.extend(check_immutable(new, old, name, path))
-        if kind is not None:
-            check_cases(row.cases, kind, new, path, out)
+        if row.cases and kind is not None:
+            row.cases.check(kind, new, path, out)
         if (value is not None or row.required is not None) and (
             kind is None or row.when is None or row.when(kind, new)
         ):
@@ -110,7 +111,8 @@ def _check_value(
     if kind is not None:
         for check in row.checks:
             out.extend(check(kind, value, path) or ())
-        check_cases(row.within, kind, value, path, out)
+        if row.within:
+            row.within.check(kind, value, path, out)
     if of.kind == "struct":
         _check_struct(kind, of, value, old or {}, path, changed and old is not None, out)
     elif row.items and of.item:
