@@ -144,7 +144,7 @@ class Cases:
 
     def check(self, kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
         """What they say, where their `when` holds."""
-        for case in self._select(tuple(holder)):
+        for case in self._select(tuple(holder) if isinstance(holder, dict) else ()):
             if case.when is None or case.when(kind, holder):
                 case.check(kind, holder, path, out)
 

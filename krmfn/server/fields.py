@@ -6,7 +6,7 @@ write, whether or not the field changed. Knows keywords, no kinds; the README be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from krmfn.krm.paths import Path
@@ -46,9 +46,8 @@ class _Row:
         self.when = read_conditions(row)
         self.max_items: int | None = row.get("maxItems")
         self.checks = list_checks(row)
-        unset = None if pointer else _UNSET.get(of.kind)
-        self.cases = Cases(Case(case, name, unset) for case in row["cases"]) if "cases" in row else None
-        self.within = Cases(Case(case) for case in row["within"]) if "within" in row else None
+        self.cases = _read_cases(row.get("cases", ()), name, None if pointer else _UNSET.get(of.kind))
+        self.within = _read_cases(row.get("within", ()))
         #: The fields of a struct of which there is something to say, or what is said of the items of a list.
         self.fields = _list_fields(of) if of.kind == "struct" else ()
         item = of.item
@@ -59,6 +58,10 @@ class _Row:
             else (self.fields or self.within) and self.required is None
         )
         self.unset: Any = _UNSET.get(of.kind) if says and not pointer else None
+
+
+def _read_cases(rows: Sequence[Mapping[str, Any]], name: str = "", unset: Any = None) -> Cases | None:
+    return Cases(Case(row, name, unset) for row in rows) if rows else None
 
 
 def _list_fields(of: Type) -> list[tuple[str, _Row]]:
