@@ -83,7 +83,7 @@ def _draft(path: str) -> Iterator[str]:
     found = [(item, spec) for item, spec in specs if spec.get("roles") or "reason" in spec]
     if not found:
         hint = "write the file by hand; krmfn kinds JobSet prints one"
-        names = join_words([as_text(spec.get("kind")) or item.name for item, spec in specs])
+        names = join_words([as_text(spec, "kind") or item.name for item, spec in specs])
         raise UsageError(f"{path}: the schema of {names} has no pod template: {hint}")
     for item, spec in found:
         local = {"config.kubernetes.io/local-config": "true"}  # kustomize and kpt send it to no cluster

@@ -69,7 +69,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _name_files(words: Sequence[str], found: Worlds, items: Sequence[Item]) -> Sequence[str]:
     """The arguments, where they hold all that is applied: no dump, nothing rendered, nothing generated in memory."""
-    dumped = any("uid" in as_mapping(item.value.get("metadata")) for item in items)
+    dumped = any("uid" in as_mapping(item.value, "metadata") for item in items)
     whole = all(not world.overlay for world in found.worlds) and len(items) == sum(
         len(world.items) for world in found.worlds
     )

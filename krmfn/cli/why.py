@@ -62,7 +62,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     facts = [*nodes, *(item.value for item in items if _tells_of_cluster(item))]
     # What a dump has of a kind is all that there is.
     given = {"items": facts, "listed": sorted({*(item.kind for item in items), *(["Node"] if nodes else ())})}
-    spelled = [as_mapping(item.value.get("spec")) for item in items if item.kind == FACTS_KIND]
+    spelled = [as_mapping(item.value, "spec") for item in items if item.kind == FACTS_KIND]
     settings = settings._replace(cluster={**merge([settings.cluster, *spelled]), **given})
     diagnosis = explain(items, settings, _choose(items, words[0]), asker)
     form = options["output"]

@@ -109,16 +109,16 @@ def _list_workloads(job: Item, census: Census) -> list[Value]:
 
 
 def _list_owners(workload: Value) -> list[tuple[str, str]]:
-    owners = as_list(dig(workload, "metadata", "ownerReferences"))
-    return [(as_text(dig(owner, "kind")), as_text(dig(owner, "name"))) for owner in owners]
+    owners = as_list(workload, "metadata", "ownerReferences")
+    return [(as_text(owner, "kind"), as_text(owner, "name")) for owner in owners]
 
 
 def _is_same(job: Item, workload: Value, census: Census) -> bool:
     """Whether a job is still the one that a Workload was made of: the Workload then stands for it."""
-    sets = {as_text(dig(each, "name")): each for each in as_list(dig(workload, "spec", "podSets"))}
+    sets = {as_text(each, "name"): each for each in as_list(workload, "spec", "podSets")}
     for template in census.templates_of(job):
         pods = sets.get(find_role(template) or "main")
-        asked = as_mapping(dig(pods, "template", "spec"))
+        asked = as_mapping(pods, "template", "spec")
         if dig(pods, "count") != template.pods or count_requests(asked, {}) != count_requests(template.spec, {}):
             return False
     return bool(dig(workload, "spec", "queueName") == job.labels[KUEUE_QUEUE])
@@ -153,7 +153,7 @@ def _complete_check(check: dict[str, Any], facts: Facts) -> None:
     """Whether a check is active, where the facts do not say it; who asks for nodes is left out if they do not say
     how."""
     if dig(check, "spec", "parameters", "name") not in facts.by_name(KUEUE, "ProvisioningRequestConfig"):
-        check["spec"] = {**as_mapping(check.get("spec")), "controllerName": "not-simulated"}
+        check["spec"] = {**as_mapping(check, "spec"), "controllerName": "not-simulated"}
     check.setdefault("status", {"conditions": [{"type": "Active", "status": "True", "reason": "Active"}]})
 
 
@@ -174,7 +174,7 @@ def obey(roster: Roster, admissions: Mapping[int, Admission], census: Census) ->
         for pod, place in zip(pods[:most], places if places and not there else [{}] * most, strict=False):
             assigned[pod.name] = {**given["labels"], **place}, given["tolerations"]
     gone = {tuple(each.split("/")[::2]) for admission in admissions.values() for each in admission.told["preempts"]}
-    labels = ((pod, as_mapping(dig(pod.value, "metadata", "labels")).values()) for pod in roster.bound)
+    labels = ((pod, as_mapping(pod.value, "metadata", "labels").values()) for pod in roster.bound)
     out = {pod.name for pod, values in labels if any((pod.name.split("/")[0], each) in gone for each in values)}
     bound = tuple(pod for pod in roster.bound if pod.name not in out)
     return roster._replace(bound=bound, assigned=assigned, evicted=tuple(sorted(out))), waits

@@ -9,7 +9,7 @@ from krmfn.capacity.pods import PodKind, read_kinds, selects
 from krmfn.forecast.roster import Pod, Roster
 from krmfn.model.selectors import match_labels
 from krmfn.model.tree import Path
-from krmfn.model.values import as_mapping, dig
+from krmfn.model.values import as_mapping
 from krmfn.survey.facts import Facts
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _lacks_pods(result: Mapping[str, Any]) -> bool:
 def _is_wanted(pod: Pod, kinds: Iterable[PodKind], facts: Facts) -> bool:
     """Whether an affinity term of one of the kinds may select the pod, or a spread constraint count it."""
     own = next(iter(read_kinds([pod.template], facts)), None) if pod.template is not None else None
-    space, labels = pod.name.partition("/")[0], as_mapping(dig(pod.value, "metadata", "labels"))
+    space, labels = pod.name.partition("/")[0], as_mapping(pod.value, "metadata", "labels")
     for kind in kinds:
         if any(selects(term, kind, space, labels, own, facts) is not False for term in kind.together):
             return True

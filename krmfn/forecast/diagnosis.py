@@ -187,9 +187,9 @@ def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None, owne
 def _find_claims(pods: Iterable[Item], items: Iterable[Item]) -> Iterator[Item]:
     """The claims that pods use."""
     used = {
-        (pod.space, as_text(dig(volume, "persistentVolumeClaim", "claimName")))
+        (pod.space, as_text(volume, "persistentVolumeClaim", "claimName"))
         for pod in pods
-        for volume in as_list(dig(pod.value, "spec", "volumes"))
+        for volume in as_list(pod.value, "spec", "volumes")
     }
     return (item for item in items if item.kind == "PersistentVolumeClaim" and (item.space, item.name) in used)
 
@@ -201,7 +201,7 @@ def _name(item: Item) -> tuple[str, str, str]:
 def _name_groups(pod: Item) -> Iterator[tuple[str, str, str]]:
     """The groups of other schedulers that a pod says it is in: API group, namespace and name."""
     for row in SCHEDULERS.values():
-        if name := as_text(dig(pod.value, "metadata", *row.link)):
+        if name := as_text(pod.value, "metadata", *row.link):
             yield row.group, pod.space, name
     if name := as_text(pod.labels.get(KUEUE_POD_GROUP)):
         yield KUEUE, pod.space, name
@@ -283,7 +283,7 @@ def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanati
     found = next((found for found in own if found.rule == ELSEWHERE), None)
     if found:
         return Explanation(found.message, found.hint, found.rule)
-    selector = as_mapping(dig(top.value, "spec", "clusterSelector"))
+    selector = as_mapping(top.value, "spec", "clusterSelector")
     if wanted or top.kind != "RayJob" or not selector:
         return None
     words = ", ".join(f"{key}: {value}" for key, value in selector.items())
@@ -337,7 +337,7 @@ def _find_torn(own: Iterable[Finding], pods: _Pods, untold: bool) -> Explanation
 def _find_untried(pods: _Pods, told: Sequence[Told]) -> Explanation | None:
     """Another scheduler has to place the pods, and said nothing but perhaps in an event."""
     for pod in pods.mine:
-        name = as_text(dig(pod.value, "spec", "schedulerName"))
+        name = as_text(pod.value, "spec", "schedulerName")
         if name not in ("", DEFAULT_SCHEDULER) and pod not in pods.bound and not any(read_conditions(pod)):
             if told:
                 kind, named, text = told[-1]
@@ -404,7 +404,7 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Expl
 def _find_gated(pods: _Pods) -> Explanation | None:
     for pod in pods.mine:
         if gates := dig(pod.value, "spec", "schedulingGates"):
-            names = ", ".join(as_text(dig(gate, "name")) for gate in as_list(gates))
+            names = ", ".join(as_text(gate, "name") for gate in as_list(gates))
             cause = f"pod {pod.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
             return Explanation(cause, find_way("podGates", names))
     return None
@@ -416,7 +416,7 @@ def _find_said(pods: _Pods, told: Sequence[Told], beside: Sequence[Item]) -> Exp
     said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in read_conditions(pod)]
     for pod, text in sorted(said, key=lambda each: " nodes are available: " not in each[1]):
         cause = f"Pod {pod.name}: {text}"
-        if node := as_text(dig(pod.value, "status", "nominatedNodeName")):
+        if node := as_text(pod.value, "status", "nominatedNodeName"):
             way = "Wait, or find out why they do not end: finalizers, or their terminationGracePeriodSeconds."
             return Explanation(f"Pod {pod.name} waits for pods of the node {node} to end, which make room for it", way)
         if grown := find_growth(pod, told, beside):

@@ -50,7 +50,7 @@ def grant(roster: Roster, facts: Facts, groups: Mapping[int, Group]) -> Iterator
         if pod.node:
             yield pod.value
             continue
-        spec = dict(as_mapping(pod.value.get("spec")))
+        spec = dict(as_mapping(pod.value, "spec"))
         space, _ = key_of(pod.value)
         if "volumes" in spec:
             spec["volumes"] = [each for each in as_list(spec["volumes"]) if _is_told(each, space, volumes)]
@@ -69,20 +69,20 @@ def grant(roster: Roster, facts: Facts, groups: Mapping[int, Group]) -> Iterator
             tolerations, labels = added[id(pod.template)]
             if pod.name in roster.assigned:  # then only those besides that are not of flavors
                 labels, given = roster.assigned[pod.name]
-                tolerations = [*given, *(each for each in tolerations if "/" in as_text(each.get("key")))]
-            spec |= {"tolerations": [*as_list(spec.get("tolerations")), *tolerations]} if tolerations else {}
-            spec |= {"nodeSelector": {**labels, **as_mapping(spec.get("nodeSelector"))}} if labels else {}
+                tolerations = [*given, *(each for each in tolerations if "/" in as_text(each, "key"))]
+            spec |= {"tolerations": [*as_list(spec, "tolerations"), *tolerations]} if tolerations else {}
+            spec |= {"nodeSelector": {**labels, **as_mapping(spec, "nodeSelector")}} if labels else {}
         yield {**pod.value, "spec": spec}
 
 
 def _is_told(volume: object, space: str, volumes: Volumes) -> bool:
     """Whether the scheduler can decide about a volume by what the facts tell."""
-    name = as_text(dig(volume, "persistentVolumeClaim", "claimName"))
+    name = as_text(volume, "persistentVolumeClaim", "claimName")
     return dig(volume, "ephemeral") is None and (not name or volumes.is_told(space, name))
 
 
 def _list_names(values: object) -> set[str]:
-    return {as_text(dig(value, "name")) for value in as_list(values)}
+    return {as_text(value, "name") for value in as_list(values)}
 
 
 def _leave_only(names: set[str], spec: dict[str, Any], *path: str) -> None:
@@ -98,7 +98,7 @@ def _cut(value: Value, names: set[str], path: tuple[str, ...]) -> Value:
         return value
     if rest:
         return {**value, first: _cut(as_mapping(value[first]), names, tuple(rest))}
-    return {**value, first: [each for each in as_list(value[first]) if as_text(dig(each, "name")) in names]}
+    return {**value, first: [each for each in as_list(value[first]) if as_text(each, "name") in names]}
 
 
 class _GrantedDevices:
@@ -114,12 +114,10 @@ class _GrantedDevices:
         kept: list[Value] = []
         shared = list_group_claims(pod.template, group.spec) if pod.template is not None and group is not None else {}
         for entry in map(as_mapping, as_list(spec["resourceClaims"]) if self._known else ()):
-            name, claim = as_text(entry.get("name")), as_text(entry.get("resourceClaimName"))
-            template = self._templates.get((space, as_text(entry.get("resourceClaimTemplateName"))))
+            name, claim = as_text(entry, "name"), as_text(entry, "resourceClaimName")
+            template = self._templates.get((space, as_text(entry, "resourceClaimTemplateName")))
             if template is not None:
-                owner = (
-                    group.name if group is not None and name in shared else as_text(dig(pod.value, "metadata", "name"))
-                )
+                owner = group.name if group is not None and name in shared else as_text(pod.value, "metadata", "name")
                 claim = f"{owner}-{name}"
                 if (space, claim) not in self._made:
                     self._made.add((space, claim))

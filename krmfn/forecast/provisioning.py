@@ -64,9 +64,7 @@ _GROWING: Final = (*UNGROWN, "FailedScheduling: Failed to schedule pod, ")
 def _read(item: Item, status: str) -> dict[str, str]:
     """Reason and message of the conditions that have a status."""
     return {
-        as_text(dig(each, "type")): ": ".join(
-            text for key in ("reason", "message") if (text := as_text(dig(each, key)))
-        )
-        for each in as_list(dig(item.value, "status", "conditions"))
+        as_text(each, "type"): ": ".join(text for key in ("reason", "message") if (text := as_text(each, key)))
+        for each in as_list(item.value, "status", "conditions")
         if dig(each, "status") == status
     }

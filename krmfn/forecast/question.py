@@ -11,7 +11,7 @@ from krmfn.config import Settings
 from krmfn.forecast.granted import grant
 from krmfn.forecast.roster import Roster
 from krmfn.model.quantity import format_quantity
-from krmfn.model.values import as_list, as_mapping, dig
+from krmfn.model.values import as_list, as_mapping
 from krmfn.releases.gates import has
 from krmfn.survey.census import Census
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts
@@ -47,8 +47,8 @@ def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Map
 def _list_limits(pod: Mapping[str, Any]) -> Iterator[str]:
     """The names of the resources that a pod's containers may use."""
     for field in ("containers", "initContainers"):
-        for box in as_list(dig(pod, "spec", field)):
-            yield from as_mapping(dig(box, "resources", "limits"))
+        for box in as_list(pod, "spec", field):
+            yield from as_mapping(box, "resources", "limits")
 
 
 def list_stored(facts: Facts, asked: set[str]) -> Iterator[Mapping[str, Any]]:

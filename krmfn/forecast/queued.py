@@ -25,7 +25,7 @@ def is_workload(item: Item) -> bool:
 def list_queues(workload: Item, items: Iterable[Item]) -> list[Item]:
     """Its LocalQueue and its ClusterQueue, those of them that are there."""
     ours = [each for each in items if each.ref.group == KUEUE]
-    name = as_text(dig(workload.value, "spec", "queueName"))
+    name = as_text(workload.value, "spec", "queueName")
     local = [each for each in ours if (each.kind, each.space, each.name) == ("LocalQueue", workload.space, name)]
     names = [dig(each.value, "spec", "clusterQueue") for each in local]
     return local + [each for each in ours if each.kind == "ClusterQueue" and each.name in names]
@@ -63,7 +63,7 @@ def explain_unresumed(name: str, workloads: Sequence[Item], known: bool) -> Expl
 
 
 def _read(item: Item) -> Mapping[str, Any]:
-    return {as_text(dig(each, "type")): each for each in as_list(dig(item.value, "status", "conditions"))}
+    return {as_text(each, "type"): each for each in as_list(item.value, "status", "conditions")}
 
 
 def _is(conditions: Mapping[str, Any], name: str, status: str) -> bool:
@@ -79,7 +79,7 @@ def _name(workload: Item) -> str:
 def _find_deactivated(workload: Item, conditions: Mapping[str, Any]) -> Explanation | None:
     if dig(workload.value, "spec", "active") is not False:
         return None
-    reason, said = (as_text(dig(conditions.get("Evicted"), key)) for key in ("reason", "message"))
+    reason, said = (as_text(conditions, "Evicted", key) for key in ("reason", "message"))
     way = find_way("deactivated", reason).format(name=workload.name)
     return Explanation(f"{_name(workload)} is not active in Kueue: {said or 'its spec.active is false'}", way)
 
@@ -88,14 +88,14 @@ def _find_inactive(queue: Item | None) -> Explanation | None:
     condition = _read(queue).get("Active") if queue else None
     if dig(condition, "status") != "False":
         return None
-    reason, said = (as_text(dig(condition, key)) for key in ("reason", "message"))
+    reason, said = (as_text(condition, key) for key in ("reason", "message"))
     return Explanation(f"{_call(queue)} is not active: {said}", find_way("inactive", reason).format(queue=_call(queue)))
 
 
 def _list_checks(workload: Item) -> Iterator[str]:
     """The AdmissionChecks that did not say yes."""
-    for check in as_list(dig(workload.value, "status", "admissionChecks")):
-        name, state, said = (as_text(dig(check, key)) for key in ("name", "state", "message"))
+    for check in as_list(workload.value, "status", "admissionChecks"):
+        name, state, said = (as_text(check, key) for key in ("name", "state", "message"))
         if state != "Ready":
             yield f"the AdmissionCheck {name} is {state}" + (f" ({said})" if said else "")
 
@@ -118,15 +118,15 @@ def _find_evicted(workload: Item, conditions: Mapping[str, Any], ours: Iterable[
     """It ran, and had to stop."""
     if not _is(conditions, "Evicted", "True"):
         return None
-    reason, said = (as_text(dig(conditions["Evicted"], key)) for key in ("reason", "message"))
+    reason, said = (as_text(conditions["Evicted"], key) for key in ("reason", "message"))
     if reason == "PodsReadyTimeout":
-        at = as_text(dig(workload.value, "status", "requeueState", "requeueAt"))
+        at = as_text(workload.value, "status", "requeueState", "requeueAt")
         way = "Find out why its pods did not become ready: images, probes and volumes, or nodes without room."
         way += f" Kueue tries again at {at}." if at else ""
         return Explanation(f"Kueue has evicted {_name(workload)}: {said}", way)
     if reason != "Preempted":
         return None
-    uids = {as_text(dig(each.value, "metadata", "uid")): each for each in ours}
+    uids = {as_text(each.value, "metadata", "uid"): each for each in ours}
     by = next((_name(each) for uid, each in uids.items() if f"(UID: {uid}," in said), "")
     way = f"Wait for {by or 'the other workload'} to finish, or raise its priority, or the quota of the queue."
     return Explanation(f"Kueue has preempted {_name(workload)}{f' for {by}' if by else ''}: {said}", way)
@@ -136,7 +136,7 @@ def _find_refused(
     workload: Item, conditions: Mapping[str, Any], queue: Item | None, ours: Iterable[Item]
 ) -> Explanation | None:
     """Why it has no quota; who has it."""
-    said = as_text(dig(conditions.get("QuotaReserved"), "message"))
+    said = as_text(conditions, "QuotaReserved", "message")
     if not said or not _is(conditions, "QuotaReserved", "False"):
         return None
     names = list(_list_holders(queue, ours)) if queue else []
@@ -182,5 +182,5 @@ def _find_ahead(workload: Item, queue: Item | None, ours: Iterable[Item]) -> Exp
 
 
 def _order(workload: Item) -> tuple[int, str]:
-    created = as_text(dig(workload.value, "metadata", "creationTimestamp"))
-    return -(as_int(dig(workload.value, "spec", "priority")) or 0), created
+    created = as_text(workload.value, "metadata", "creationTimestamp")
+    return -(as_int(workload.value, "spec", "priority") or 0), created

@@ -62,7 +62,7 @@ def call_roll(census: Census) -> Roster:
         space = key_of(value)[0]
         known = sorted(each for name in _list_owners(value) for each in by_owner.get((space, name), ()))
         template = _find_template(value, [each for _, each in known], owned)
-        pod = Pod(full_name(value), _strip(value), template, as_text(dig(value, "spec", "nodeName")))
+        pod = Pod(full_name(value), _strip(value), template, as_text(value, "spec", "nodeName"))
         if template is None:
             strangers.append(pod)
         else:
@@ -79,7 +79,7 @@ def call_roll(census: Census) -> Roster:
         wanted = max(0, (template.pods or 0) - len(there))
         for name in _fresh_names(template, wanted, names):
             value = _make(template, name)
-            made.append(Pod(f"{template.item.space}/{name}", value, template, as_text(template.spec.get("nodeName"))))
+            made.append(Pod(f"{template.item.space}/{name}", value, template, as_text(template.spec, "nodeName")))
     waiting = tuple(pod for pod in (*made, *strangers) if not pod.node)
     by_template = group_by(lambda pair: id(pair[1].template), enumerate(made))
     return Roster(waiting, tuple(pod for pod in (*made, *strangers) if pod.node), by_template)
@@ -100,12 +100,12 @@ def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
     """Whether a pod of the cluster was made for an object of the input, directly or through objects that it makes."""
     if key_of(pod)[0] != item.space:
         return False
-    labels = as_mapping(dig(pod, "metadata", "labels"))
+    labels = as_mapping(pod, "metadata", "labels")
     for key in _list_owner_labels(item):
         if labels.get(key) == item.name:
             return True
-    for owner in as_list(dig(pod, "metadata", "ownerReferences")):
-        kind, name = as_text(dig(owner, "kind")), as_text(dig(owner, "name"))
+    for owner in as_list(pod, "metadata", "ownerReferences"):
+        kind, name = as_text(owner, "kind"), as_text(owner, "name")
         if (kind, name) == (item.kind, item.name):
             return True
         # A Deployment's pods belong to ReplicaSets that carry its name and a hash.
@@ -116,10 +116,10 @@ def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
 
 def _list_owners(pod: Mapping[str, Any]) -> set[str]:
     """The names that the objects may have for which a pod of the cluster was made, as `is_owner` judges."""
-    metadata = as_mapping(pod.get("metadata"))
-    owners = [as_text(dig(owner, "name")) for owner in as_list(metadata.get("ownerReferences"))]
-    labels = map(as_text, as_mapping(metadata.get("labels")).values())
-    return {as_text(metadata.get("name")), *labels, *owners, *(name.rpartition("-")[0] for name in owners)}
+    metadata = as_mapping(pod, "metadata")
+    owners = [as_text(owner, "name") for owner in as_list(metadata, "ownerReferences")]
+    labels = map(as_text, as_mapping(metadata, "labels").values())
+    return {as_text(metadata, "name"), *labels, *owners, *(name.rpartition("-")[0] for name in owners)}
 
 
 def _list_owner_labels(item: Item) -> tuple[str, ...]:
@@ -135,13 +135,13 @@ def _find_template(
     candidates = [template for template in templates if is_owner(template.item, pod)]
     if len(candidates) < 2:
         return candidates[0] if candidates else None
-    wanted = _signature(as_mapping(pod.get("spec")))
-    labels = as_mapping(dig(pod, "metadata", "labels"))
-    role = as_text(labels.get("ray.io/group")) or as_text(labels.get("jobset.sigs.k8s.io/replicatedjob-name"))
+    wanted = _signature(as_mapping(pod, "spec"))
+    labels = as_mapping(pod, "metadata", "labels")
+    role = as_text(labels, "ray.io/group") or as_text(labels, "jobset.sigs.k8s.io/replicatedjob-name")
     for template in candidates:
         if role and role in (find_role(template), "headgroup" if find_role(template) == "head" else ""):
             return template
-    group = next((name for link in GROUP_LINKS if (name := as_text(dig(pod, "spec", *link)))), "")
+    group = next((name for link in GROUP_LINKS if (name := as_text(pod, "spec", *link))), "")
     linked = [template for template in candidates if group and template.link and template.link.group == group]
     alike = linked or [template for template in candidates if _signature(template.spec) == wanted] or candidates
     return next((one for one in alike if len(owned.get(id(one), ())) < (one.pods or 0)), alike[0])
@@ -149,7 +149,7 @@ def _find_template(
 
 def _signature(spec: Mapping[str, Any]) -> object:
     link = [dig(spec, field) for field in sorted(LINK_FIELDS)]
-    return link, [as_text(dig(box, "name")) for box in as_list(spec.get("containers"))]
+    return link, [as_text(box, "name") for box in as_list(spec, "containers")]
 
 
 def _fresh_names(template: Template, count: int, taken: set[str]) -> Iterator[str]:
@@ -174,9 +174,7 @@ def find_role(template: Template) -> str:
     path = template.path
     for index in range(len(path), 0, -1):
         part = dig(template.item.value, *path[:index])
-        name = as_text(dig(part, "groupName")) or (
-            as_text(dig(part, "name")) if isinstance(path[index - 1], int) else ""
-        )
+        name = as_text(part, "groupName") or (as_text(part, "name") if isinstance(path[index - 1], int) else "")
         if name:
             return name
         for word, role in _ROLES.items():
@@ -191,7 +189,7 @@ _ROLES: Mapping[str, str] = {"headGroupSpec": "head", "leaderTemplate": "leader"
 
 
 def _make(template: Template, name: str) -> Mapping[str, Any]:
-    labels = {**as_mapping(template.metadata.get("labels")), **_list_labels(template)}
+    labels = {**as_mapping(template.metadata, "labels"), **_list_labels(template)}
     metadata = {"name": name, "namespace": template.item.space, "labels": labels}
     spec = add_injected(template)
     if template.link is not None and template.link.bridged:
@@ -216,6 +214,6 @@ def full_name(value: Mapping[str, Any]) -> str:
 def _strip(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """A pod of the cluster without what the scheduler does not read and the server filled in."""
     space, name = key_of(value)
-    metadata = {"name": name, "namespace": space, "labels": as_mapping(dig(value, "metadata", "labels"))}
-    spec = {key: entry for key, entry in as_mapping(value.get("spec")).items() if key not in ("priority", "overhead")}
+    metadata = {"name": name, "namespace": space, "labels": as_mapping(value, "metadata", "labels")}
+    spec = {key: entry for key, entry in as_mapping(value, "spec").items() if key not in ("priority", "overhead")}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}

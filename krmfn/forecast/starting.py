@@ -35,7 +35,7 @@ def find_failed(top: Item, pods: Collection[Item]) -> Explanation | None:
     said = next((text for kind, text in _list_true(top) if kind in _FAILED), "")
     phase = dig(top.value, "status", "jobDeploymentStatus") or dig(top.value, "status", "state")
     if not said and (phase in _ENDED or _is_failed(top)):
-        said = _join_reason(as_mapping(top.value.get("status"))) or as_text(phase)
+        said = _join_reason(as_mapping(top.value, "status")) or as_text(phase)
     container = next(_judge_all(pods, _find_ended), None) if said or _is_failed(top) else None
     if not said and not container:
         return None
@@ -84,9 +84,9 @@ def _is_creation(reason: str) -> bool:
 
 def _list_true(item: Item) -> Iterator[tuple[str, str]]:
     """The conditions of an object that hold: type, and reason with message."""
-    for condition in as_list(dig(item.value, "status", "conditions")):
+    for condition in as_list(item.value, "status", "conditions"):
         if dig(condition, "status") == "True":
-            yield as_text(dig(condition, "type")), _join_reason(as_mapping(condition))
+            yield as_text(condition, "type"), _join_reason(as_mapping(condition))
 
 
 _Find = Callable[[Item], Explanation | None]
@@ -97,7 +97,7 @@ def _judge_all(pods: Collection[Item], find: _Find) -> Iterator[Explanation]:
 
 
 def _list_containers(pod: Item) -> Iterator[Mapping[str, Any]]:
-    status = as_mapping(pod.value.get("status"))
+    status = as_mapping(pod.value, "status")
     for field in ("initContainerStatuses", "containerStatuses"):
         yield from map(as_mapping, as_list(status.get(field)))
 
@@ -105,8 +105,8 @@ def _list_containers(pod: Item) -> Iterator[Mapping[str, Any]]:
 def _find_waiting(pod: Item) -> Explanation | None:
     """A container that waits for what does not come by itself."""
     for container in _list_containers(pod):
-        waiting = as_mapping(dig(container, "state", "waiting"))
-        reason = as_text(waiting.get("reason"))
+        waiting = as_mapping(container, "state", "waiting")
+        reason = as_text(waiting, "reason")
         if way := schemastore.load("ways.json")["waiting"].get(reason):
             return Explanation(f"Pod {pod.name}, container {container.get('name')}: {_join_reason(waiting)}", way)
     return None
@@ -117,11 +117,11 @@ def _find_ended(pod: Item) -> Explanation | None:
     for container in _list_containers(pod):
         again = dig(container, "state", "waiting", "reason") == "CrashLoopBackOff"
         states = ("state", "lastState") if again or not dig(container, "state", "running") else ("state",)
-        ended = next((each for key in states if (each := as_mapping(dig(container, key, "terminated")))), {})
-        code, reason = as_int(ended.get("exitCode")), as_text(ended.get("reason"))
+        ended = next((each for key in states if (each := as_mapping(container, key, "terminated"))), {})
+        code, reason = as_int(ended, "exitCode"), as_text(ended, "reason")
         if not again and not code:
             continue
-        restarts = as_int(container.get("restartCount")) or 0
+        restarts = as_int(container, "restartCount") or 0
         how = f"ends again and again ({count(restarts, 'restart')})" if again else "has ended"
         said = ", ".join([*([reason] if reason else []), *([] if code is None else [f"exit code {code}"])])
         text = f"Pod {pod.name}, container {container.get('name')}: it {how}{f': {said}' if said else ''}"
@@ -135,7 +135,7 @@ def _find_lost(pod: Item) -> Explanation | None:
     """A pod that is deleted and does not go: its node does not answer, or its containers do not end."""
     if not dig(pod.value, "metadata", "deletionTimestamp"):
         return None
-    node = as_text(dig(pod.value, "spec", "nodeName"))
+    node = as_text(pod.value, "spec", "nodeName")
     text = f"Pod {pod.name} is being deleted and is still there: no other pod takes its place"
     way = f"Check that the node {node} answers; if it is gone, give it the taint node.kubernetes.io/out-of-service."
     return Explanation(text, way)
@@ -158,9 +158,9 @@ def _find_newest(told: Sequence[Told], pod: Item, reasons: tuple[str, ...]) -> s
 
 def _find_initial(pod: Item) -> Explanation | None:
     """An init container at work: the others wait for it."""
-    for container in as_list(dig(pod.value, "status", "initContainerStatuses")):
+    for container in as_list(pod.value, "status", "initContainerStatuses"):
         if dig(container, "state", "running") and not dig(container, "started"):
-            name = as_text(dig(container, "name"))
+            name = as_text(container, "name")
             way = f"Read its log: kubectl logs {pod.name} -n {pod.space} -c {name}."
             return Explanation(f"Pod {pod.name} waits for its init container {name}, which has not ended", way)
     return None
@@ -168,7 +168,7 @@ def _find_initial(pod: Item) -> Explanation | None:
 
 def _find_unready(told: Sequence[Told], pod: Item) -> Explanation | None:
     """A pod that runs, and is not ready."""
-    for condition in map(as_mapping, as_list(dig(pod.value, "status", "conditions"))):
+    for condition in map(as_mapping, as_list(pod.value, "status", "conditions")):
         if condition.get("type") == "Ready" and condition.get("status") == "False":
             text = _find_newest(told, pod, ("Unhealthy",)) or _join_reason(condition)
             way = "Read its log, and check that its readiness probe can pass."
@@ -177,7 +177,7 @@ def _find_unready(told: Sequence[Told], pod: Item) -> Explanation | None:
 
 
 def _phase(pod: Item) -> str:
-    return as_text(dig(pod.value, "status", "phase"))
+    return as_text(pod.value, "status", "phase")
 
 
 def _is_failed(item: Item) -> bool:

@@ -57,9 +57,9 @@ def listen(about: Iterable[Item], items: Iterable[Item]) -> Iterator[Told]:
     names = {(item.kind, item.space, item.name) for item in about}
     for event in sorted((item.value for item in items if item.kind == "Event"), key=_find_time):
         target: Any = dig(event, "involvedObject") or dig(event, "regarding")
-        kind, space, name = (as_text(dig(target, key)) for key in ("kind", "namespace", "name"))
-        reason = as_text(dig(event, "reason"))
-        known = (kind, space or as_text(dig(event, "metadata", "namespace")), name) in names
+        kind, space, name = (as_text(target, key) for key in ("kind", "namespace", "name"))
+        reason = as_text(event, "reason")
+        known = (kind, space or as_text(event, "metadata", "namespace"), name) in names
         if known and (dig(event, "type") != "Normal" or reason in UNGROWN):
             text = as_text(dig(event, "message") or dig(event, "note"))
             yield Told(kind, name, f"{reason}: {text.removeprefix('(combined from similar events): ')}")
@@ -68,14 +68,14 @@ def listen(about: Iterable[Item], items: Iterable[Item]) -> Iterator[Told]:
 def _find_time(event: Mapping[str, Any]) -> str:
     """When an event happened last."""
     keys = (("series", "lastObservedTime"), ("lastTimestamp",), ("eventTime",), ("metadata", "creationTimestamp"))
-    return next((text for key in keys if (text := as_text(dig(event, *key)))), "")
+    return next((text for key in keys if (text := as_text(event, *key))), "")
 
 
 def read_conditions(item: Item) -> Iterator[str]:
     """Conditions of pods and groups that say no; of groups also all that other releases may have."""
     status = dig(item.value, "status")
-    for condition in (*as_list(dig(status, "conditions")), *as_list(dig(status, "schedulingConditions"))):
-        kind, reason, text = (as_text(dig(condition, key)) for key in ("type", "reason", "message"))
+    for condition in (*as_list(status, "conditions"), *as_list(status, "schedulingConditions")):
+        kind, reason, text = (as_text(condition, key) for key in ("type", "reason", "message"))
         if item.ref.group in FOREIGN:
             if (kind, dig(condition, "status")) in _STUCK and text:
                 yield f"{reason or kind}: {text}"
@@ -88,14 +88,14 @@ def read_conditions(item: Item) -> Iterator[str]:
 
 def read_refusals(item: Item) -> Iterator[Explanation]:
     """Of conditions whose reason says that waiting does not help."""
-    for condition in as_list(dig(item.value, "status", "conditions")):
-        kind, reason = (NAMED.get(word, word) for word in (as_text(dig(condition, key)) for key in ("type", "reason")))
+    for condition in as_list(item.value, "status", "conditions"):
+        kind, reason = (NAMED.get(word, word) for word in (as_text(condition, key) for key in ("type", "reason")))
         ways = schemastore.load("ways.json")["groups"]
         way = ways.get(reason)
-        if "should have the same" in as_text(dig(condition, "message")):  # how 1.37 says it
+        if "should have the same" in as_text(condition, "message"):  # how 1.37 says it
             way = ways["PodGroupError"]
         if way and kind in _CONDITIONS and dig(condition, "status") == "False":
-            text = as_text(dig(condition, "message")) or "it gives no reason"
+            text = as_text(condition, "message") or "it gives no reason"
             yield Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
 
 

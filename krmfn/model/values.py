@@ -21,25 +21,25 @@ _Key = TypeVar("_Key")
 
 def as_mapping(value: object, *path: str | int) -> Mapping[str, Any]:
     """`value`, or its part at a path, when it is a mapping, an empty one otherwise."""
-    value = dig(value, *path)
+    value = dig(value, *path) if path else value
     return value if isinstance(value, dict) else _NOTHING
 
 
 def as_list(value: object, *path: str | int) -> Sequence[Any]:
     """`value`, or its part at a path, when it is a list, an empty one otherwise."""
-    value = dig(value, *path)
+    value = dig(value, *path) if path else value
     return value if isinstance(value, list) else ()
 
 
 def as_text(value: object, *path: str | int) -> str:
     """`value`, or its part at a path, when it is a string, "" otherwise."""
-    value = dig(value, *path)
+    value = dig(value, *path) if path else value
     return value if isinstance(value, str) else ""
 
 
 def as_int(value: object, *path: str | int) -> int | None:
     """`value`, or its part at a path, when it is a whole number, None otherwise (a bool is none)."""
-    value = dig(value, *path)
+    value = dig(value, *path) if path else value
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

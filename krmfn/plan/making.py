@@ -236,7 +236,7 @@ def _index(items: Sequence[Item], settings: Settings) -> dict[Identity, Item]:
 def _find_immutable(group: str, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Reason]:
     """Why `old` cannot become `new` in place: by the webhooks of its project, which the row of the kind tells."""
     row = find_kind(group, kind)
-    before, after = as_mapping(old.get("spec")), as_mapping(new.get("spec"))
+    before, after = as_mapping(old, "spec"), as_mapping(new, "spec")
     for name in row.immutable if row else ():
         if before.get(name) != after.get(name):
             yield Reason(("spec", name), "immutable", "Invalid", "field is immutable")

@@ -47,8 +47,8 @@ def list_charts(
             except NotRendered:  # said with the folders
                 continue
             for name, spec in applications:
-                sources = [as_mapping(each) for each in (spec.get("source"), *as_list(spec.get("sources")))]
-                namespace = as_text(as_mapping(spec.get("destination")).get("namespace"))
+                sources = [as_mapping(each) for each in (spec.get("source"), *as_list(spec, "sources"))]
+                namespace = as_text(spec, "destination", "namespace")
                 for source in sources:
                     if names_chart(tree, source):
                         yield str(item.ref), _read_source(tree, name, namespace, source)
@@ -56,14 +56,14 @@ def list_charts(
 
 def names_chart(tree: Tree, source: Mapping[str, Any]) -> bool:
     """Whether a source of Argo CD is a chart of the tree."""
-    path = as_text(source.get("path"))
+    path = as_text(source, "path")
     return bool(path) and source.keys().isdisjoint(_NO_CHART) and is_chart(tree, locate(tree, path))
 
 
 def _read_source(tree: Tree, name: str, namespace: str, source: Mapping[str, Any]) -> Chart | NotRendered:
-    folder, helm = locate(tree, as_text(source.get("path"))), as_mapping(source.get("helm"))
+    folder, helm = locate(tree, as_text(source, "path")), as_mapping(source, "helm")
     values: list[str | bytes | Mapping[str, Any]] = []
-    for file in map(as_text, as_list(helm.get("valueFiles"))):
+    for file in map(as_text, as_list(helm, "valueFiles")):
         if "://" in file:
             return NotRendered(f"uses {file}", _FETCHED)
         # `$name/…` is in the source of that name: here, if it is there.
@@ -71,22 +71,22 @@ def _read_source(tree: Tree, name: str, namespace: str, source: Mapping[str, Any
         path = locate(tree, file) if file.startswith("/") else posixpath.normpath(path)
         if tree.kind(path) == "file" or helm.get("ignoreMissingValueFiles") is not True:
             values.append(path)
-    if given := as_mapping(helm.get("valuesObject")) or as_text(helm.get("values")):
+    if given := as_mapping(helm, "valuesObject") or as_text(helm, "values"):
         values.append(given.encode("utf-8", "replace") if isinstance(given, str) else given)
     settings = []
-    for each in map(as_mapping, as_list(helm.get("parameters"))):
+    for each in map(as_mapping, as_list(helm, "parameters")):
         option = "--set-string" if each.get("forceString") is True else "--set"
-        settings.append(f"{option}={as_text(each.get('name'))}={_escape(as_text(each.get('value')))}")
+        settings.append(f"{option}={as_text(each, 'name')}={_escape(as_text(each, 'value'))}")
     files = [
-        (as_text(each.get("name")), posixpath.normpath(posixpath.join(folder, as_text(each.get("path")))))
-        for each in map(as_mapping, as_list(helm.get("fileParameters")))
+        (as_text(each, "name"), posixpath.normpath(posixpath.join(folder, as_text(each, "path"))))
+        for each in map(as_mapping, as_list(helm, "fileParameters"))
     ]
     switches = [*(() if helm.get("skipCrds") is True else ("--include-crds",)), "--skip-tests"]
     switches += ["--skip-schema-validation"] if helm.get("skipSchemaValidation") is True else []
     return Chart(
         folder,
-        as_text(helm.get("releaseName")) or name,
-        as_text(helm.get("namespace")) or namespace,
+        as_text(helm, "releaseName") or name,
+        as_text(helm, "namespace") or namespace,
         tuple(values),
         tuple(settings),
         tuple(files),
@@ -100,38 +100,38 @@ def _escape(value: str) -> str:
 
 
 def _spell_capabilities(given: Mapping[str, Any]) -> Iterator[str]:
-    if version := as_text(given.get("kubeVersion")):
+    if version := as_text(given, "kubeVersion"):
         yield f"--kube-version={version}"
     yield from (f"--api-versions={each}" for each in list_entries(given, "apiVersions"))
 
 
 def _read_release(tree: Tree, item: Item, known: Sequence[Item]) -> Chart | None:
-    spec = as_mapping(item.value.get("spec"))
-    chart = as_mapping(as_mapping(spec.get("chart")).get("spec"))
-    if reference := as_mapping(spec.get("chartRef")):
-        named = ("HelmChart", as_text(reference.get("name")))
-        found = (as_mapping(each.value.get("spec")) for each in known if (each.kind, each.name) == named)
+    spec = as_mapping(item.value, "spec")
+    chart = as_mapping(spec, "chart", "spec")
+    if reference := as_mapping(spec, "chartRef"):
+        named = ("HelmChart", as_text(reference, "name"))
+        found = (as_mapping(each.value, "spec") for each in known if (each.kind, each.name) == named)
         chart = next(found, {}) if reference.get("kind") == "HelmChart" else {}
-    folder = locate(tree, as_text(chart.get("chart")))
-    is_fetched = as_mapping(chart.get("sourceRef")).get("kind") == "HelmRepository"
-    if not as_text(chart.get("chart")) or is_fetched or not is_chart(tree, folder):
+    folder = locate(tree, as_text(chart, "chart"))
+    is_fetched = as_mapping(chart, "sourceRef").get("kind") == "HelmRepository"
+    if not as_text(chart, "chart") or is_fetched or not is_chart(tree, folder):
         return None
     files = [locate(tree, each) for each in list_entries(chart, "valuesFiles")]
     values: list[str | bytes | Mapping[str, Any]] = [*files]
     lacking = ["the postRenderers"] if spec.get("postRenderers") else []
-    for each in map(as_mapping, as_list(spec.get("valuesFrom"))):
+    for each in map(as_mapping, as_list(spec, "valuesFrom")):
         found_value = _find_value(item, each, known)
         if found_value is not None:
             values.append(found_value)
         elif each.get("optional") is not True:
-            lacking.append(f"the values of the {as_text(each.get('kind'))} {as_text(each.get('name'))}")
-    values.append(as_mapping(spec.get("values")))
-    target, crds = as_text(spec.get("targetNamespace")), as_mapping(spec.get("install")).get("crds")
+            lacking.append(f"the values of the {as_text(each, 'kind')} {as_text(each, 'name')}")
+    values.append(as_mapping(spec, "values"))
+    target, crds = as_text(spec, "targetNamespace"), as_mapping(spec, "install").get("crds")
     words = [*(() if crds == "Skip" else ("--include-crds",))]
-    words += () if as_mapping(spec.get("test")).get("enable") is True else ("--skip-tests",)
+    words += () if as_mapping(spec, "test").get("enable") is True else ("--skip-tests",)
     return Chart(
         folder,
-        as_text(spec.get("releaseName")) or (f"{target}-{item.name}" if target else item.name),
+        as_text(spec, "releaseName") or (f"{target}-{item.name}" if target else item.name),
         target or item.namespace,
         tuple(values),
         words=tuple(words),
@@ -145,8 +145,8 @@ def _find_value(item: Item, named: Mapping[str, Any], known: Sequence[Item]) -> 
     for other in known:
         is_same = named.get("kind") == other.kind == "ConfigMap" and named.get("name") == other.name
         if is_same and other.namespace in ("", item.namespace or other.namespace):
-            text = as_mapping(other.value.get("data")).get(as_text(named.get("valuesKey")) or "values.yaml")
-            path = as_text(named.get("targetPath"))
+            text = as_mapping(other.value, "data").get(as_text(named, "valuesKey") or "values.yaml")
+            path = as_text(named, "targetPath")
             if not isinstance(text, str) or (path and not _PATH.fullmatch(path)):
                 return None
             return _put(path, text) if path else text.encode("utf-8", "replace")
@@ -166,18 +166,18 @@ def _put(path: str, text: str) -> dict[str, Any]:
 
 def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tuple[str, Chart | NotRendered]]:
     """The charts that a kustomization inflates, with names. `namespace` is its own, or that of what builds on it."""
-    home = as_text(as_mapping(overlay.value.get("helmGlobals")).get("chartHome")) or "charts"
-    for each in map(as_mapping, as_list(overlay.value.get("helmCharts"))):
-        name, version = as_text(each.get("name")), as_text(each.get("version"))
+    home = as_text(overlay.value, "helmGlobals", "chartHome") or "charts"
+    for each in map(as_mapping, as_list(overlay.value, "helmCharts")):
+        name, version = as_text(each, "name"), as_text(each, "version")
         below = f"{name}-{version}" if version and each.get("repo") else ""
         folder = posixpath.normpath(posixpath.join(overlay.folder, home, below, name))
         if not is_chart(tree, folder):
             hint = "krmfn fetches nothing. Keep the chart in the repository, or check the output of kustomize build."
             yield name, NotRendered(f"inflates the Helm chart {name}, which is not in {folder}", hint, sort=CHARTS)
             continue
-        given = as_text(each.get("valuesFile"))
+        given = as_text(each, "valuesFile")
         file = posixpath.normpath(posixpath.join(overlay.folder, given) if given else f"{folder}/values.yaml")
-        inline, merge = as_mapping(each.get("valuesInline")), as_text(each.get("valuesMerge"))
+        inline, merge = as_mapping(each, "valuesInline"), as_text(each, "valuesMerge")
         values: list[str | Mapping[str, Any]] = [inline if merge == "replace" and inline else file]
         if inline and merge != "replace":
             try:
@@ -195,8 +195,8 @@ def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tupl
             name,
             Chart(
                 folder,
-                as_text(each.get("releaseName")) or "release-name",
-                as_text(each.get("namespace")) or namespace,
+                as_text(each, "releaseName") or "release-name",
+                as_text(each, "namespace") or namespace,
                 (*values, *others),
                 words=(*switches, *_spell_capabilities(each)),
             ),

@@ -135,7 +135,7 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
     for item in items:
         if item.ref.group == _FLUX and _name_source(item) in foreign:
             continue
-        generators = as_mapping(item.value.get("spec")).get("generators") if item.kind == "ApplicationSet" else None
+        generators = as_mapping(item.value, "spec").get("generators") if item.kind == "ApplicationSet" else None
         if item.ref.group == _ARGO and (unknown := {*_list_unknown(generators)}):
             reason = f"has generators that depend on more than the repository ({', '.join(sorted(unknown))})"
             tree.left_out.append(LeftOut(item.file.path, reason, sort="generators of ApplicationSets"))
@@ -183,14 +183,14 @@ def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
 def _list_deployments(repository: Repository, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
     tree, group = repository.tree, item.ref.group
     if group == _FLUX and item.kind == "Kustomization":
-        spec = as_mapping(item.value.get("spec"))
-        if not as_text(spec.get("path")) and not _name_source(item)[1]:  # a patch completes it
+        spec = as_mapping(item.value, "spec")
+        if not as_text(spec, "path") and not _name_source(item)[1]:  # a patch completes it
             return
-        variables = _read_variables(as_mapping(spec.get("postBuild")), items)
-        placing = Placing(as_text(spec.get("targetNamespace")), True, variables)
-        folder = _find_folder(tree, as_text(spec.get("path")), item.file.path)
+        variables = _read_variables(as_mapping(spec, "postBuild"), items)
+        placing = Placing(as_text(spec, "targetNamespace"), True, variables)
+        folder = _find_folder(tree, as_text(spec, "path"), item.file.path)
         before = tuple(_list_before(spec))
-        components = tuple(filter(None, map(as_text, as_list(spec.get("components")))))
+        components = tuple(filter(None, map(as_text, as_list(spec, "components"))))
         yield Deployment(str(item.ref), folder, placing, True, True, before, components=components)
     elif group == _ARGO:
         for _, spec in list_applications(repository, item):
@@ -199,16 +199,16 @@ def _list_deployments(repository: Repository, item: Item, items: Sequence[Item])
 
 def list_applications(repository: Repository, item: Item) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The name and the spec of an Application, or of each one that an ApplicationSet makes. Raises NotRendered."""
-    spec = as_mapping(item.value.get("spec"))
+    spec = as_mapping(item.value, "spec")
     if item.kind == "Application":
         yield item.name, spec
     elif item.kind == "ApplicationSet":
-        template = as_mapping(spec.get("template"))
+        template = as_mapping(spec, "template")
         steps = len(repr(template))
         for parameters in _list_parameters(repository, spec.get("generators")):
             repository.spend(steps)
             filled = as_mapping(_fill(template, parameters))
-            yield as_text(as_mapping(filled.get("metadata")).get("name")), as_mapping(filled.get("spec"))
+            yield as_text(filled, "metadata", "name"), as_mapping(filled, "spec")
 
 
 def _find_folder(tree: Tree, path: str, named_in: str) -> str:
@@ -247,21 +247,21 @@ def _drop_foreign_tops(deployments: Collection[Deployment], top: str) -> list[De
 
 
 def _name_source(item: Item) -> tuple[str, str]:
-    reference = as_mapping(as_mapping(item.value.get("spec")).get("sourceRef"))
-    return as_text(reference.get("kind")), as_text(reference.get("name"))
+    reference = as_mapping(item.value, "spec", "sourceRef")
+    return as_text(reference, "kind"), as_text(reference, "name")
 
 
 def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[Deployment]:
     """The folders of an Application's spec; charts have none."""
-    namespace = as_text(as_mapping(spec.get("destination")).get("namespace"))
-    values = [as_mapping(source) for source in [spec.get("source"), *as_list(spec.get("sources"))]]
-    called = [as_text(value.get("chart")) or as_text(value.get("path")) for value in values]
+    namespace = as_text(spec, "destination", "namespace")
+    values = [as_mapping(source) for source in [spec.get("source"), *as_list(spec, "sources")]]
+    called = [as_text(value, "chart") or as_text(value, "path") for value in values]
     for index, value in enumerate(values):
-        path = as_text(value.get("path"))
+        path = as_text(value, "path")
         if not path or not value.keys().isdisjoint(_RENDERERS):
             continue
         folder = locate(tree, path)
-        directory = as_mapping(value.get("directory"))
+        directory = as_mapping(value, "directory")
         beside = tuple(f"the source {each} of {name}" for each in (*called[:index], *called[index + 1 :]) if each)
         yield Deployment(
             name,
@@ -269,9 +269,9 @@ def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[De
             Placing(namespace),
             directory.get("recurse") is True,
             beside=beside,
-            included=as_text(directory.get("include")),
-            excluded=as_text(directory.get("exclude")),
-            repository="/".join(re.split("[/:]+", as_text(value.get("repoURL")).removesuffix(".git"))[-2:]).lower(),
+            included=as_text(directory, "include"),
+            excluded=as_text(directory, "exclude"),
+            repository="/".join(re.split("[/:]+", as_text(value, "repoURL").removesuffix(".git"))[-2:]).lower(),
             is_chart="directory" not in value and is_chart(tree, folder),
         )
 
@@ -280,7 +280,7 @@ def _list_before(spec: Mapping[str, Any]) -> Iterator[str]:
     """What a Flux Kustomization adds to its folder, and what has to be deployed before it."""
     for field, words in (("components", "the component"), ("dependsOn", "the Kustomization")):
         for each in as_list(spec.get(field)):
-            if name := as_text(as_mapping(each).get("name")) or as_text(each):
+            if name := as_text(each, "name") or as_text(each):
                 yield f"{words} {name}"
 
 
@@ -300,20 +300,20 @@ def _list_parameters(repository: Repository, generators: object, depth: int = 0)
     for generator in map(as_mapping, as_list(generators)):
         if generator.keys() - _GENERATORS:
             yield {}
-        for element in as_list(as_mapping(generator.get("list")).get("elements")):
+        for element in as_list(generator, "list", "elements"):
             yield dict(_flatten(element))
-        git = as_mapping(generator.get("git"))
+        git = as_mapping(generator, "git")
         yield from map(_name_folder, _list_folders(repository, git.get("directories")))
-        for pattern in map(as_mapping, as_list(git.get("files"))):
-            named = repository.match(as_text(pattern.get("path")), repository.files)
+        for pattern in map(as_mapping, as_list(git, "files")):
+            named = repository.match(as_text(pattern, "path"), repository.files)
             yield from filter(None, map(repository.read, named))
         if depth < _DEEPEST:
-            yield from _multiply(repository, as_mapping(generator.get("matrix")), depth + 1)
+            yield from _multiply(repository, as_mapping(generator, "matrix"), depth + 1)
 
 
 def _multiply(repository: Repository, matrix: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
     """The parameters of a matrix: its second generator can use those of the first."""
-    generators = as_list(matrix.get("generators"))
+    generators = as_list(matrix, "generators")
     for outer in _list_parameters(repository, generators[:1], depth):
         for inner in _list_parameters(repository, _fill(generators[1:2], outer), depth):
             repository.spend(_STEPS_OF_PAIR)
@@ -325,13 +325,13 @@ def _list_unknown(generators: object, depth: int = 0) -> Iterator[str]:
     for generator in map(as_mapping, as_list(generators)):
         yield from map(str, generator.keys() - _GENERATORS)
         if depth < _DEEPEST:
-            yield from _list_unknown(as_mapping(generator.get("matrix")).get("generators"), depth + 1)
+            yield from _list_unknown(as_mapping(generator, "matrix").get("generators"), depth + 1)
 
 
 def _list_folders(repository: Repository, patterns: object) -> list[str]:
     """The folders with manifests, from the top of the repository, that a git generator's patterns name; `exclude`
     wins."""
-    given = [(as_text(each.get("path")), each.get("exclude") is True) for each in map(as_mapping, as_list(patterns))]
+    given = [(as_text(each, "path"), each.get("exclude") is True) for each in map(as_mapping, as_list(patterns))]
     folders = {str(above) for path in repository.files if given for above in PurePosixPath(path).parents} - {"."}
     found = {folder for path, excluded in given if not excluded for folder in repository.match(path, folders)}
     for path, excluded in given:
@@ -369,11 +369,11 @@ def _fill(value: object, parameters: Mapping[str, str]) -> object:
 def _read_variables(build: Mapping[str, Any], items: Iterable[Item]) -> dict[str, str]:
     """The variables of a Flux Kustomization that stand in the repository: in itself, and in ConfigMaps."""
     variables: dict[str, Any] = {}
-    for named in map(as_mapping, as_list(build.get("substituteFrom"))):
+    for named in map(as_mapping, as_list(build, "substituteFrom")):
         for other in items:
             if named.get("kind") == other.kind == "ConfigMap" and named.get("name") == other.name:
-                variables |= as_mapping(other.value.get("data"))
-    variables |= as_mapping(build.get("substitute"))
+                variables |= as_mapping(other.value, "data")
+    variables |= as_mapping(build, "substitute")
     return {key: str(text).replace("\n", "") for key, text in variables.items()}
 
 

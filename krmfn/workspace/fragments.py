@@ -118,19 +118,19 @@ def _list_configs(tree: Tree | None, folder: str) -> Iterator[str]:
     """The files that the Kptfile of a folder names as configurations of its functions."""
     try:
         data = tree.find(posixpath.join(folder, _KPTFILE)) if tree else None
-        pipeline = as_mapping(Item.parse(data, _KPTFILE).value.get("pipeline")) if data else {}
+        pipeline = as_mapping(Item.parse(data, _KPTFILE).value, "pipeline") if data else {}
     except Unreadable:
         return
-    for function in (*as_list(pipeline.get("mutators")), *as_list(pipeline.get("validators"))):
-        yield posixpath.normpath(posixpath.join(folder, as_text(as_mapping(function).get("configPath"))))
+    for function in (*as_list(pipeline, "mutators"), *as_list(pipeline, "validators")):
+        yield posixpath.normpath(posixpath.join(folder, as_text(function, "configPath")))
 
 
 def _list_cases(file: LoadedFile) -> Iterator[str]:
     """The files with objects that a Suite of Gatekeeper gives to a policy. Some break rules on purpose."""
     suites = [item.value for item in file.stream.items if item.ref.group == "test.gatekeeper.sh"]
-    for test in (each for suite in suites for each in as_list(suite.get("tests"))):
-        for case in map(as_mapping, as_list(as_mapping(test).get("cases"))):
-            for path in (case.get("object"), *as_list(case.get("inventory"))):
+    for test in (each for suite in suites for each in as_list(suite, "tests")):
+        for case in map(as_mapping, as_list(test, "cases")):
+            for path in (case.get("object"), *as_list(case, "inventory")):
                 yield posixpath.normpath(posixpath.join(posixpath.dirname(file.path), as_text(path)))
 
 
@@ -184,7 +184,7 @@ def _lacks_namespace(item: Item) -> bool:
     """Whether kustomize would have to write the namespace of a subject of a role, or the name of a Namespace."""
     if item.kind == "Namespace" and not item.ref.group:
         return set(item.name) == {"_"}
-    subjects = map(as_mapping, as_list(item.value.get("subjects")))
+    subjects = map(as_mapping, as_list(item.value, "subjects"))
     return any(each.get("kind") == "ServiceAccount" and not each.get("namespace") for each in subjects)
 
 

@@ -152,8 +152,8 @@ class _ChartCopy:
             head = Item.parse(data, CHART).value if data else {}
         except Unreadable:  # helm says so
             return
-        for each in map(as_mapping, as_list(head.get("dependencies"))):
-            name, where = as_text(each.get("name")), as_text(each.get("repository"))
+        for each in map(as_mapping, as_list(head, "dependencies")):
+            name, where = as_text(each, "name"), as_text(each, "repository")
             if where.startswith("file://") and re.fullmatch(r"[\w-]+", name):
                 yield name, posixpath.normpath(posixpath.join(folder, where.removeprefix("file://")))
 

@@ -291,8 +291,8 @@ def read_function(value: Mapping[str, Any]) -> Function | None:
     kind = value.get("kind")
     if "items" in value and isinstance(kind, str) and kind.endswith("List"):
         raise NotRendered(f"lists functions in a {kind} inside another list")
-    metadata = as_mapping(value.get("metadata"))
-    annotations = as_mapping(metadata.get("annotations"))
+    metadata = as_mapping(value, "metadata")
+    annotations = as_mapping(metadata, "annotations")
     declared = [metadata["configFn"]] if "configFn" in metadata else []
     declared += [annotations[mark] for mark in _MARKS if mark in annotations]
     if not declared:
@@ -330,8 +330,8 @@ def _read_declaration(declared: object) -> Function:
 
 def with_program(value: Mapping[str, Any], program: str) -> dict[str, Any]:
     """The object, for which kustomize runs `program` and nothing else."""
-    metadata = as_mapping(value.get("metadata"))
-    annotations = as_mapping(metadata.get("annotations"))
+    metadata = as_mapping(value, "metadata")
+    annotations = as_mapping(metadata, "annotations")
     kept = {key: each for key, each in annotations.items() if key not in _MARKS}
     declared = {_MARKS[0]: json.dumps({"exec": {"path": program}})}
     others = {key: each for key, each in metadata.items() if key != "configFn"}

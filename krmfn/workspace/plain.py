@@ -102,7 +102,7 @@ def _list_places(placing: Placing, item: Item, accounts: Collection[str]) -> Ite
     elif placing.overrides and item.kind == "Namespace" and item.name != placing.namespace:
         yield ("metadata", "name")
     if placing.overrides and item.kind in ("RoleBinding", "ClusterRoleBinding"):
-        for number, subject in enumerate(map(as_mapping, as_list(item.value.get("subjects")))):
+        for number, subject in enumerate(map(as_mapping, as_list(item.value, "subjects"))):
             is_default = subject.get("kind") == "ServiceAccount" and subject.get("name") == "default"
             if (is_default or subject.get("name") in accounts) and not subject.get("namespace"):
                 yield ("subjects", number, "namespace")

@@ -123,7 +123,7 @@ class Stage:
     def _aim(self, value: Mapping[str, Any], place: str) -> dict[str, Any]:
         """A kustomization whose strategic merge patches change what they are for, and nothing where that is missing."""
         aimed: list[object] = []
-        listed = [*as_list(value.get("patchesStrategicMerge")), *as_list(value.get("patches"))]
+        listed = [*as_list(value, "patchesStrategicMerge"), *as_list(value, "patches")]
         for patch in (each if isinstance(each, dict) else {"path": each} for each in listed):
             text = str(patch.get("patch") or patch.get("path"))
             if patch.get("target"):
@@ -178,7 +178,7 @@ class Stage:
         charts = find_charts(overlay.value)
         value = without_charts(overlay.value)
         above = self._namespace
-        self._namespace = as_text(value.get("namespace")) or above
+        self._namespace = as_text(value, "namespace") or above
         inflated: list[str] = []
         if charts:
             inflated = self._inflate(overlay, place, charts)
@@ -239,8 +239,8 @@ class Stage:
             for path, text in texts:
                 objects = read_objects(text, path)
                 for each in objects:
-                    metadata = as_mapping(each.get("metadata"))
-                    marks = {**as_mapping(metadata.get("annotations")), _INFLATED: "true"}
+                    metadata = as_mapping(each, "metadata")
+                    marks = {**as_mapping(metadata, "annotations"), _INFLATED: "true"}
                     each["metadata"] = {**metadata, "annotations": marks}
                 self._number += 1
                 names.append(f"krmfn-{_WORD}-{self._number}.yaml")
@@ -475,8 +475,8 @@ def _refuse_circles(data: bytes, path: str) -> None:
 
 def _find_target(patch: Mapping[str, Any]) -> dict[str, str]:
     """The target of a strategic merge patch, as regular expressions."""
-    group, _, version = as_text(patch.get("apiVersion")).rpartition("/")
-    metadata = as_mapping(patch.get("metadata"))
-    named = {"group": group, "version": version, "kind": as_text(patch.get("kind"))}
+    group, _, version = as_text(patch, "apiVersion").rpartition("/")
+    metadata = as_mapping(patch, "metadata")
+    named = {"group": group, "version": version, "kind": as_text(patch, "kind")}
     named |= {key: as_text(metadata.get(key)) for key in ("name", "namespace")}
     return {key: re.escape(text) for key, text in named.items() if text}
