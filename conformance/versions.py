@@ -104,7 +104,7 @@ def make_release(version: str) -> Release:
     name = numbers[2]
     last = listed.get(name) or list(listed.values())[-1]
     profiles = {key.replace(last.name, name): gates for key, gates in last.profiles.items()}
-    return Release(name, numbers[1], last.served, profiles)
+    return last._replace(name=name, version=numbers[1], profiles=profiles)
 
 
 def predict_as(release: str, profiles: dict[str, Profile]) -> dict[str, Profile]:

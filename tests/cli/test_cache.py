@@ -13,6 +13,7 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -183,11 +184,12 @@ def test_entries_that_are_damaged_foreign_or_elsewhere_are_as_if_they_were_not_t
             other = says_nothing[chance.choice([each for each in says_nothing if each != entry])]
             match number % 5:
                 case 0:
+                    data = bytearray(data or b" ")
                     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
                 case 1:
                     data = bytearray(chance.randbytes(chance.randrange(200)))
                 case 2:
-                    data = data[: chance.randrange(len(data))]
+                    data = data[: chance.randrange(len(data) or 1)]
                 case 3:
                     data = bytearray(other)  # which was signed for another name
                 case _:
@@ -259,10 +261,10 @@ def test_another_installation_of_the_same_files_finds_what_was_kept(repository: 
 def test_many_processes_share_a_folder(repository: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "krmfn", "validate", "--cache", str(tmp_path / "c")]
     plain = run(repository, "validate", cache=tmp_path / "alone")
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes["env"] = {**os.environ}  # readline tells children a width, and nobody else
     for _ in range(2):
-        started = [
-            subprocess.Popen(words, cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(6)
-        ]
+        started = [subprocess.Popen(words, cwd=repository, **pipes) for _ in range(6)]
         assert [process.communicate() for process in started] == [(plain.out, plain.err)] * 6
     assert [path.name for path in _list_entries(tmp_path / "c")] == [
         path.name for path in _list_entries(tmp_path / "alone")
