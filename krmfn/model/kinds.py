@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.lines import read_lines
@@ -327,6 +328,7 @@ def _slash(path: Any) -> Any:
     return path.replace(".", "/") if isinstance(path, str) else path
 
 
+@lru_cache(1024)  # a kind has few fields, and its objects few entries
 def place(field: str, stars: Path) -> Path:
     """The path of a field of a role, in the entry that `stars` lead to; a number in it is that of an entry."""
     left = iter(stars)

@@ -149,7 +149,7 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
         manifest.note("group-without-pods", path, message)
         return None
     leaf = _find_minimum(manifest, role, entry, template)._replace(head=role.head)
-    if leaf.min_count == pods:
+    if leaf.min_count == pods and any(factor.first for factor in factors):
         first = tuple(factor._replace(field=factor.first or factor.field) for factor in factors)
         leaf = leaf._replace(min_count=min(multiply(manifest, first, entry.stars), pods))
     sets = [
@@ -160,8 +160,10 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
     replicas = prod(number for _, number in sets)
     if role.number_label:
         leaf = leaf._replace(number=add_labels(*sets, (role.number_label, pods // replicas)))
+    if not sets:
+        return leaf
     by = add_labels(*sets) if len(sets) < 2 else divide(add_labels(*sets), 1)
-    return leaf._replace(replicas=replicas, by=by) if sets else leaf
+    return leaf._replace(replicas=replicas, by=by)
 
 
 def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplate) -> Iterator[Factor]:

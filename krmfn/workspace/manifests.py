@@ -13,7 +13,7 @@ from typing import NamedTuple
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.results import Severity
 from krmfn.krm.stream import Skipped
-from krmfn.model.kept import find, keep
+from krmfn.model.kept import find, is_used, keep
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile
 
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
@@ -86,7 +86,7 @@ def read_whole(path: str, data: bytes, *, tolerant: bool = False) -> LoadedFile:
     stream = Stream.parse(data, path, tolerant=tolerant, known=known)
     for item in stream.items:
         item.value  # noqa: B018  is parsed when it is asked for
-    if known is None:
+    if known is None and is_used():
         keep("values", data, stream.list_values())
     return LoadedFile(path, data, stream)
 
