@@ -46,9 +46,9 @@ def shrink(items: Iterable[Value], cut_pod: Callable[[Value], Value]) -> Iterato
     """Of the Workloads and Deployments of a dump those that say what Kueue decides, and only what it reads."""
     for item in items:
         if item.get("kind") == "Deployment":
-            box = {"image": f"kueue/kueue:v{find_version(item)}"}
-            spec = {"template": {"spec": {"containers": [box]}}}
-            if find_version(item):
+            version = find_version(item)
+            spec = {"template": {"spec": {"containers": [{"image": f"kueue/kueue:v{version}"}]}}}
+            if version:
                 yield {
                     "apiVersion": "apps/v1",
                     "kind": "Deployment",

@@ -102,8 +102,7 @@ def of_rule(rule: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         def run(pod: Setting, *arguments: Any) -> None:
             before = len(pod.out)
             check(pod, *arguments)
-            if len(pod.out) > before:
-                note_rule(pod.out, before, rule)
+            note_rule(pod.out, before, rule)
 
         return run
 
