@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -166,7 +167,8 @@ def _index(errors: Iterable[Finding]) -> Mapping[int, Sequence[Finding]]:
 def _blame(
     found: Sequence[_RootedTree], about: Mapping[int, Sequence[Finding]], census: Census
 ) -> dict[tuple[int, Path], Finding]:
-    """For each root the first error about it, about a group below it, or about a template that links to one."""
+    """For each root the first error about it, about a group below it, or about a template that links to one; of those
+    that a template of several sets has alike, the one that names the root's own group."""
     blamed: dict[tuple[int, Path], Finding] = {}
     for tree in found:
         groups = {_key(group): group for gang in tree.gangs for group in (gang.group, *census.chain(gang.group)[0])}
@@ -176,7 +178,10 @@ def _blame(
         for template in (template for gang in tree.gangs for template in gang.templates):
             mine += _choose(about, template, census)
         if mine:
-            blamed[_key(tree.root)] = mine[0]
+            names = {group.name for group in groups.values()}
+            alike = (each for each in mine if (each.rule, each.path) == (mine[0].rule, mine[0].path))
+            named = (each for each in alike if not names.isdisjoint(re.findall(r"[^\s:;,]+", each.message)))
+            blamed[_key(tree.root)] = next(named, mine[0])
     return blamed
 
 

@@ -461,3 +461,7 @@ def test_the_gangs_that_the_job_controller_makes_for_the_jobs_of_a_jobset(tmp_pa
     words = ("--kubernetes", "1.38", "--feature-gates", gates, "--cluster", "node.yaml", "--prove", "-o", "json")
     gangs = json.loads(krmfn("fit", "jobset.yaml", *words).out)["gangs"]
     assert [(gang["name"], gang["pods"]) for gang in gangs] == [(f"ml/train-pgt-0-{number}", 4) for number in range(3)]
+    job["template"]["spec"]["nodeSelector"] = {"zone": "nowhere"}
+    (tmp_path / "jobset.yaml").write_text(yaml.safe_dump({**head, "spec": {"replicatedJobs": jobs}}))
+    gangs = json.loads(krmfn("fit", "jobset.yaml", *words).out)["gangs"]
+    assert [f"the gang train-pgt-0-{number} needs 4" in gang["why"] for number, gang in enumerate(gangs)] == [True] * 3
