@@ -48,6 +48,12 @@ ORACLES = {
         1000,
         lambda module, seed, count: module.ask_kubectl(module.make_cases(seed, count)),
     ),
+    "explained": Oracle(
+        "explained",
+        "compare what krmfn and kubectl explain of the fields of made-up definitions",
+        40,
+        lambda module, seed, count: module.ask_kubectl(list(module.make_definitions(seed, count))),
+    ),
     "jobgroups": Oracle(
         "jobgroups",
         "ask the Job controller of 1.38 which gangs it makes of Jobs, compare",

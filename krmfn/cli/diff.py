@@ -22,7 +22,7 @@ from krmfn.cli.options import (
     Option,
     UsageError,
 )
-from krmfn.cli.reading import miss_state, read_definitions, read_worlds, share
+from krmfn.cli.reading import miss_state, read_crds, read_worlds, share
 from krmfn.config import Settings
 from krmfn.forecast.standing import PREEMPTED, Outlook, Standing
 from krmfn.krm.item import Item
@@ -107,7 +107,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     entries: list[Entry] = []
     pictures: list[tuple[View | None, View]] = []
     version = options["to_kubernetes"] or ""
-    definitions = read_definitions(options)
+    definitions = read_crds(options)
     known_definitions = Definitions(new.worlds)
     for before, after in pair(old, new):
         was = _complete(before, configurations) if before else None

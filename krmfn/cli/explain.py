@@ -1,13 +1,16 @@
-"""`krmfn explain KIND.FIELD`: what a release has at a place, and what krmfn says of it."""
+"""`krmfn explain KIND.FIELD`: what a release or a definition has at a place, and what krmfn says of it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from krmfn.catalogue import RULES
 from krmfn.cli import streams
-from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError, read_release, switch
+from krmfn.cli.options import CRDS, KUBERNETES, Argument, Option, UsageError, read_release, switch
+from krmfn.cli.reading import read_crds, read_definitions
 from krmfn.fields.lines import Described, FieldLine, find_line, list_described, list_kinds, walk
 from krmfn.model.rules import list_rules_of
 from krmfn.model.wording import find_nearest
@@ -21,9 +24,12 @@ EXAMPLES = """\
 krmfn explain PodGroup.spec.schedulingPolicy
 # List all fields of a Workload that contain a word.
 krmfn explain Workload --recursive | grep topology
+# See what your own definition says of a field.
+krmfn explain Swarm.spec.replicas --crds config/crd
 """
 OPTIONS = (
     KUBERNETES,
+    CRDS._replace(help="CustomResourceDefinitions of kinds to explain. [default: those below this folder, if need be]"),
     Option(("--api-version",), "The API version, if several groups have the kind.", metavar="GROUP/VERSION"),
     switch("List all fields below, one line each.", "--recursive"),
 )
@@ -34,20 +40,25 @@ def list_words() -> Iterable[str]:
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
-    """Writes to stdout. Raises UsageError for a kind or a field that is not there."""
+    """Writes to stdout. Raises UsageError for a kind or a field that is not there, and for --crds without any."""
     release = read_release(options)
-    gates = dict.fromkeys(release.gates, True)
     kind, *names = words[0].replace("[]", "").strip(".").split(".")
     if not kind:
         raise UsageError("name a kind or a field, such as PodGroup.spec.schedulingPolicy")
-    found = list_described(kind, release.name, gates, options["api_version"] or "")
+    given, version = read_crds(options), options["api_version"] or ""
+    find = partial(list_described, kind, release.name, dict.fromkeys(release.gates, True), version)
+    found = find(given)
+    if not found and not given:  # nobody else knows it: the definitions below this folder may
+        given = read_definitions(os.curdir)
+        found = find(given)
     if not found:
-        wanted = f"{kind} of {options['api_version']}" if options["api_version"] else kind
-        raise UsageError(f"Kubernetes {release} has no {wanted}. {_suggest(words[0])}")
+        wanted = f"{kind} of {version}" if version else kind
+        known = sorted({name for _, name in list_kinds(release.name, given)})
+        raise UsageError(f"Kubernetes {release} has no {wanted}. {_suggest(words[0], known)}")
     try:
         line = find_line(found[0].root, names)
     except LookupError as missing:
-        raise UsageError(f"Kubernetes {release}: {missing.args[0]}") from None
+        raise UsageError(f"{found[0].source}: {missing.args[0]}") from None
     lines = walk(line) if options["recursive"] else _introduce(found[0], line)
     streams.write("".join(channels.line(str(each)) + "\n" for each in lines))
     for other in found[1:]:
@@ -59,17 +70,18 @@ def _introduce(described: Described, line: FieldLine) -> Iterable[str]:
     """A field, the fields directly below it, and the rules about it."""
     yield f"{described.source}, {described.api_version}"
     yield str(line)
+    yield from (f"  {text}".rstrip() for text in line.description.splitlines())
     for each in line.list_below():
         yield f"  {each.path.removeprefix(line.path)[1:]}: {', '.join(each.words)}"
     for rule in list_rules_of(line.path):
         yield f"{rule}: {RULES[rule].sentence}"
 
 
-def _suggest(word: str) -> str:
+def _suggest(word: str, known: Iterable[str]) -> str:
     """What was probably meant by a word that is no kind."""
     if word in RULES:
         return f"krmfn rules {word} prints the page of that rule"
     if "/" in word:
         return f"krmfn why {word} says why an object does not run"
-    nearest = find_nearest(word.partition(".")[0], list_words())
+    nearest = find_nearest(word.partition(".")[0], known)
     return f"Did you mean {nearest}?" if nearest else "krmfn knows built-in kinds and kinds for batch jobs"

@@ -14,7 +14,7 @@ from krmfn.model.kept import Printed
 from krmfn.model.marks import KIND_WORDS, PREFIX
 from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.files import Inputs
+from krmfn.workspace.files import Inputs, read_paths
 from krmfn.workspace.manifests import Manifests, load
 from krmfn.workspace.trees import InputMissing, LeftOut, RevisionMissing
 from krmfn.workspace.world import World
@@ -139,12 +139,15 @@ def miss_state(missing: RevisionMissing, given: Sequence[str]) -> InputMissing:
     return InputMissing(f"{path}, and {reason}", missing.word, [*missing.known, *path.known])
 
 
-def read_definitions(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def read_definitions(path: str | None, excluded: Sequence[str] = ()) -> list[Mapping[str, Any]]:
+    """The definitions in the files at a path, such as that of --crds."""
+    read_now = load(read_paths([path], excluded).files, ()) if path else None
+    return [item.value for item in read_now.items if item.kind == "CustomResourceDefinition"] if read_now else []
+
+
+def read_crds(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The definitions that --crds names. Raises UsageError where it names none."""
-    if not options["crds"]:
-        return []
-    read = read_worlds([options["crds"]], {**options, "no_render": True, "shard": None})
-    found = [item.value for item in read.items if item.kind == "CustomResourceDefinition"]
-    if not found:
+    found = read_definitions(options["crds"], split_list(options.get("exclude")))
+    if options["crds"] and not found:
         raise UsageError(f"--crds {options['crds']}: no CustomResourceDefinition in it")
     return found

@@ -33,7 +33,7 @@ from krmfn.cli.options import (
 )
 from krmfn.cli.reading import (
     miss_state,
-    read_definitions,
+    read_crds,
     read_shard,
     read_worlds,
     say_if_empty,
@@ -208,7 +208,7 @@ def _configure(
     worlds: Iterable[World], configurations: Configurations, definitions: Definitions, options: Mapping[str, Any]
 ) -> Iterator[tuple[World, Settings]]:
     """Each world with the settings that hold for it."""
-    given = read_definitions(options)
+    given = read_crds(options)
     for world in worlds:
         settings = configurations.find(world, as_cluster=True)
         yield world, settings._replace(definitions=given, is_base=world.is_base, rivals=definitions.near(world))

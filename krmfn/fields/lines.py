@@ -1,7 +1,7 @@
 """What is known of the fields of a kind, in words: types, what is required, limits, what an update may change.
 
-For people, agents and editors. Built-in kinds are read from the types of a release, custom ones from their definitions;
-nothing is checked here.
+For people, agents and editors. Built-in kinds are read from the types of a release, custom ones from their definitions:
+those that are given, else those that come with krmfn. Nothing is checked here.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from krmfn.krm.paths import dig
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
 from krmfn.releases.served import read_kinds, read_projects
+from krmfn.server.custom import read_definition
 from krmfn.server.others import find_shape
 from krmfn.server.schema import Field, Type, find_kind
 from krmfn.server.shipped import Shipped, find_shipped
@@ -25,11 +27,13 @@ _DEEPEST = 3
 
 class FieldLine(NamedTuple):
     """A field. `path` begins with the kind; `[]` is every element of a list or map. The first of `words` is its type.
-    `list_below` gives the fields of the object, or of each element, that stands there."""
+    `list_below` gives the fields of the object, or of each element, that stands there. `description` is that of the
+    field and of its elements in a definition; those that come with krmfn have none."""
 
     path: str
     words: tuple[str, ...]
     list_below: Callable[[], list[FieldLine]]
+    description: str = ""
 
     def __str__(self) -> str:
         return f"{self.path}: {', '.join(self.words)}"
@@ -44,17 +48,23 @@ class Described(NamedTuple):
     root: FieldLine
 
 
-def list_described(word: str, release: str, gates: Mapping[str, bool], api_version: str = "") -> list[Described]:
+def list_described(
+    word: str,
+    release: str,
+    gates: Mapping[str, bool],
+    api_version: str,
+    given: Sequence[Mapping[str, Any]],
+) -> list[Described]:
     """The kinds of a name, in any case of letters, in that release: built-in ones first, those of scheduling.k8s.io
-    before all others, the newest version of a group alone. Custom ones are those of definitions that come with krmfn.
+    before all others, the newest version of a group alone. Custom ones are those of the definitions that are `given`
+    and of those that come with krmfn.
     """
-    names = [(version, kind) for version, kind in list_kinds(release) if kind.lower() == word.lower()]
-    if api_version:
-        names = [each for each in names if each[0] == api_version]
+    names = dict.fromkeys(list_kinds(release, given))
+    wanted = [each for each in names if each[1].lower() == word.lower() and api_version in ("", each[0])]
     found: dict[tuple[str, str], Described] = {}
-    for version, kind in sorted(names, key=_rank):
+    for version, kind in sorted(wanted, key=_rank):
         group = version.rpartition("/")[0]
-        described = describe(version, kind, release, gates) if (group, kind) not in found else None
+        described = describe(version, kind, release, gates, given) if (group, kind) not in found else None
         if described is not None:
             found[group, kind] = described
     return list(found.values())
@@ -68,25 +78,44 @@ def _rank(name: tuple[str, str]) -> tuple[bool, bool, list[int]]:
     return group != GROUP, "." in group and not group.endswith(".k8s.io"), [stage, *(-each for each in numbers)]
 
 
-def describe(api_version: str, kind: str, release: str, gates: Mapping[str, bool]) -> Described | None:
-    """The kind as a release, or the newest definition that comes with krmfn, has it; None where nothing is known."""
+def describe(
+    api_version: str, kind: str, release: str, gates: Mapping[str, bool], given: Sequence[Mapping[str, Any]] = ()
+) -> Described | None:
+    """The kind as a release, a definition that is `given`, or the newest one that comes with krmfn has it; None where
+    nothing is known."""
     group, _, version = api_version.rpartition("/")
     built_in = find_kind(group, kind, release, gates, version)
     root = built_in.root if built_in else find_shape(api_version, kind, release)
+    head = ("object", f"apiVersion {api_version}")
     if root is not None:
-        line = FieldLine(kind, ("object", f"apiVersion {api_version}"), lambda: list(_list_fields(root, kind, ())))
+        line = FieldLine(kind, head, lambda: list(_list_fields(root, kind, ())))
         return Described(api_version, kind, f"Kubernetes {release}", line)
+    structure, source = _find_structure(group, kind, version, given)
+    if structure is None:
+        return None
+    about = str(structure.root.get("description", ""))
+    line = FieldLine(kind, head, lambda: list(_list_properties(structure, structure.root, kind)), about)
+    return Described(api_version, kind, source, line)
+
+
+def _find_structure(
+    group: str, kind: str, version: str, given: Sequence[Mapping[str, Any]]
+) -> tuple[Structure | None, str]:
+    """The schema of a custom kind, and whose it is."""
+    for value in given:
+        if structure := read_definition(value).get((group, kind, version)):
+            return structure, f"CustomResourceDefinition {dig(value, 'metadata', 'name')}"
     shipped = find_shipped(group, kind, version, {}) if "." in group else None
     if not isinstance(shipped, Shipped):
-        return None
+        return None, ""
     newest, structure = list(shipped.structures.items())[-1]
-    words = ("object", f"apiVersion {api_version}")
-    line = FieldLine(kind, words, lambda: list(_list_properties(structure, structure.root, kind)))
-    return Described(api_version, kind, f"{shipped.name} {newest}", line)
+    return structure, f"{shipped.name} {newest}"
 
 
-def list_kinds(release: str) -> Iterator[tuple[str, str]]:
-    """The `apiVersion` and `kind` of all that something is known of."""
+def list_kinds(release: str, given: Sequence[Mapping[str, Any]] = ()) -> Iterator[tuple[str, str]]:
+    """The `apiVersion` and `kind` of all that something is known of, with the definitions that are `given`."""
+    for value in given:
+        yield from ((f"{group}/{version}", kind) for group, kind, version in read_definition(value))
     for served in read_kinds(release).values():
         for api_version, kinds in served.items():
             yield from ((api_version, kind) for kind in kinds)
@@ -170,17 +199,19 @@ def _list_properties(structure: Structure, schema: Mapping[str, Any], path: str)
         place = f"{path}.{name}"
         field = structure.resolve(given)
         inner, suffix, spelled = field, "", ""
+        said = [field.get("description", "")]
         while below := inner.get("items") or inner.get("additionalProperties"):
             if not isinstance(below, dict):
                 break
             spelled += "list of " if "items" in inner else "map of "
             inner, suffix = structure.resolve(below), f"{suffix}[]"
+            said.append(inner.get("description", ""))
 
         def list_below(inner: Mapping[str, Any] = inner, place: str = place + suffix) -> list[FieldLine]:
             return list(_list_properties(structure, inner, place))
 
         words = ["required"] * (name in required) + list(_say_keywords(field))
-        yield FieldLine(place, (f"{spelled}{_spell_schema(inner)}", *words), list_below)
+        yield FieldLine(place, (f"{spelled}{_spell_schema(inner)}", *words), list_below, "\n".join(filter(None, said)))
 
 
 def _spell_schema(schema: Mapping[str, Any]) -> str:

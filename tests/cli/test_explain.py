@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.explained import RECORDED, differ
+from conformance.storage import read_records
 from krmfn.catalogue import RULES
 from tests.cli.conftest import ROOT, Call
 
@@ -82,3 +84,59 @@ def test_every_kind_can_be_walked(krmfn: Call, tmp_path: Path) -> None:
         assert done.code == 0
         assert len(done.out.splitlines()) > 10
         assert "Traceback" not in done.err
+
+
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: swarms.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Swarm, plural: swarms}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [size]
+            x-kubernetes-validations: [{rule: "self.size > 1 || self.mode == 'Solo'"}]
+            properties:
+              size: {type: integer, format: int32, minimum: 1, default: 2, description: "How many.\\nMore is better."}
+              mode: {type: string, enum: [Solo, Many]}
+"""
+SAID = """\
+CustomResourceDefinition swarms.example.com, example.com/v1
+Swarm.spec.size: int32, required, default 2, at least 1
+  How many.
+  More is better.
+"""
+
+
+def test_kinds_of_users_are_explained_by_the_definitions_of_the_folder_or_of_crds(tmp_path: Path, krmfn: Call) -> None:
+    for folder in ("config/crd", "empty"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "config/crd/swarm.yaml").write_text(DEFINITION)
+    (tmp_path / "config/broken.yaml").write_text("a: [")
+    assert krmfn("explain", "swarm.spec.size").out == SAID
+    assert krmfn("explain", "Swarm.spec.size", "--crds", "config/crd/swarm.yaml").out == SAID
+    rule = "Swarm.spec: object, rule self.size > 1 || self.mode == 'Solo'"
+    assert rule in krmfn("explain", "Swarm", "--recursive").out.splitlines()
+    missed = krmfn("explain", "Swarm.spec.sise")
+    assert (missed.code, missed.out) == (2, "")
+    told = "CustomResourceDefinition swarms.example.com: Swarm.spec has no field sise. Did you mean size?"
+    assert told in missed.err
+    assert "has no Swarn. Did you mean Swarm?" in krmfn("explain", "Swarn").err
+    assert "--crds empty: no CustomResourceDefinition in it" in krmfn("explain", "Swarm", "--crds", "empty").err
+    assert krmfn("explain", "Swarm", "--api-version", "example.com/v2").code == 2
+
+
+def test_a_definition_is_explained_as_kubectl_does() -> None:
+    records = list(read_records(RECORDED))
+    assert [found for record in records if (found := differ(record))] == []
+    assert len(records) >= 40

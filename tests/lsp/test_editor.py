@@ -17,6 +17,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from tests.cli.conftest import ROOT
+from tests.cli.test_explain import DEFINITION
 from tests.workspace.repositories import JOB
 
 GROUP = """\
@@ -174,6 +175,23 @@ def test_a_fix_is_the_edit_of_the_command(tmp_path: Path) -> None:
         words = ["validate", "--kubernetes", "1.37", "--stage", "server", "--fix", str(tmp_path / "group.yaml")]
         subprocess.run([sys.executable, "-m", "krmfn", *words], cwd=ROOT, capture_output=True, check=False)
         assert edited == (tmp_path / "group.yaml").read_text() != GROUP
+
+    session(tmp_path, run, {"kubernetes": "1.37"})
+
+
+def test_a_definition_of_the_folder_explains_its_objects(tmp_path: Path) -> None:
+    text = "apiVersion: example.com/v1\nkind: Swarm\nmetadata: {name: a}\nspec:\n  size: 2\n"
+    (tmp_path / "swarm.yaml").write_text(text)
+    (tmp_path / "crd.yaml").write_text(DEFINITION)
+
+    async def run(editor: Editor) -> None:
+        await editor.open("swarm.yaml")
+        place = types.HoverParams(editor.uri("swarm.yaml"), find(text, "size"))
+        hover = await editor.client.text_document_hover_async(place)
+        assert hover
+        assert isinstance(hover.contents, types.MarkupContent)
+        said = "`Swarm.spec.size`: int32, required, default 2, at least 1\n\nHow many.\nMore is better."
+        assert hover.contents.value.startswith(said)
 
     session(tmp_path, run, {"kubernetes": "1.37"})
 

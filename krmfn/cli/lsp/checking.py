@@ -62,6 +62,12 @@ class Checker:
         self._done: dict[bytes, bytes] = {}  # what kustomize printed, by what it read
         self._definitions = Definitions(())
 
+    @property
+    def definitions(self) -> list[Mapping[str, Any]]:
+        """The CustomResourceDefinitions of the folder."""
+        every = (item for each in self.checked for item in each.world.items)
+        return [item.value for item in every if item.kind == "CustomResourceDefinition"]
+
     def check_all(self) -> None:
         """Reads and judges everything. Raises ConfigError, UsageError and InputMissing."""
         tops = [os.path.realpath(folder) for folder in self._folders]

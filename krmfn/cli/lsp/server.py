@@ -136,7 +136,7 @@ def close(params: types.DidCloseTextDocumentParams) -> None:
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def hover(params: types.HoverParams) -> types.Hover | None:
     """What the field below the cursor may be."""
-    text = explain(server.find(params.text_document.uri, params.position), server.release)
+    text = explain(server.find(params.text_document.uri, params.position), server.release, server.checker.definitions)
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
 
 
@@ -152,7 +152,7 @@ def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
             detail=word.detail,
             insert_text=f"{word.text}: " if word.is_field and not context.key else word.text,
         )
-        for word in list_words(context, server.release, groups)
+        for word in list_words(context, server.release, server.checker.definitions, groups)
     ]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from krmfn.catalogue import RULES
 from krmfn.cli.lsp.context import Context
@@ -13,6 +13,8 @@ from krmfn.model.rules import list_rules_of
 from krmfn.releases.release import Release
 
 _ANNOTATIONS = ("metadata", "annotations")
+#: The CustomResourceDefinitions of the folder.
+Definitions = Sequence[Mapping[str, Any]]
 _LINKS = ("podGroupName", "parentCompositePodGroupName")
 
 
@@ -24,43 +26,44 @@ class Word(NamedTuple):
     is_field: bool = False
 
 
-def explain(context: Context, release: Release) -> str:
+def explain(context: Context, release: Release, given: Definitions) -> str:
     """What is known of the field or the annotation at a place, as Markdown; empty for nothing."""
     if context.path[-2:] == _ANNOTATIONS:
         known = known_annotations().get(context.key)
         return str(known.get("description", "")) if known else ""
-    line = _find_field(context, context.whole, release)
+    line = _find_field(context, context.whole, release, given)
     if line is None:
         return ""
+    about = [line.description, ""] if line.description else []
     below = [f"* `{each.path.rpartition('.')[2]}`: {', '.join(each.words)}" for each in line.list_below()]
     rules = [f"* {rule}: {RULES[rule].sentence}" for rule in list_rules_of(line.path)]
-    return "\n".join([f"`{line.path}`: {', '.join(line.words)}", "", *below, *([""] if rules else []), *rules])
+    return "\n".join([f"`{line.path}`: {', '.join(line.words)}", "", *about, *below, *([""] if rules else []), *rules])
 
 
-def list_words(context: Context, release: Release, groups: Iterable[str]) -> list[Word]:
+def list_words(context: Context, release: Release, given: Definitions, groups: Iterable[str]) -> list[Word]:
     """What fits at a place."""
     if not context.on_key:
-        return list(_list_values(context, release, groups))
+        return list(_list_values(context, release, given, groups))
     if context.path[-2:] == _ANNOTATIONS:
         return [Word(name, str(known.get("description", "")), True) for name, known in known_annotations().items()]
     if not context.path and not context.kind:
         return [Word(name, "", True) for name in ("apiVersion", "kind", "metadata", "spec")]
-    line = _find_field(context, context.path, release)
+    line = _find_field(context, context.path, release, given)
     below = line.list_below() if line else []
     return [Word(each.path.rpartition(".")[2], ", ".join(each.words), True) for each in below]
 
 
-def _list_values(context: Context, release: Release, groups: Iterable[str]) -> Iterator[Word]:
+def _list_values(context: Context, release: Release, given: Definitions, groups: Iterable[str]) -> Iterator[Word]:
     if context.whole == ("kind",):
-        yield from (
-            Word(kind, version) for version, kind in sorted(set(list_kinds(release.name)), key=lambda each: each[1])
-        )
+        known = sorted(set(list_kinds(release.name, given)), key=lambda each: each[1])
+        yield from (Word(kind, version) for version, kind in known)
     elif context.whole == ("apiVersion",):
-        yield from (Word(version, "") for version in sorted({version for version, _ in list_kinds(release.name)}))
+        versions = {version for version, _ in list_kinds(release.name, given)}
+        yield from (Word(version, "") for version in sorted(versions))
     elif context.key in _LINKS:
         yield from (Word(name, "group") for name in sorted(groups))
     else:
-        line = _find_field(context, context.whole, release)
+        line = _find_field(context, context.whole, release, given)
         for word in line.words if line else ():
             if word.startswith("enum "):
                 yield from (Word(value, "") for value in word.removeprefix("enum ").split(" "))
@@ -68,9 +71,9 @@ def _list_values(context: Context, release: Release, groups: Iterable[str]) -> I
                 yield from (Word(value, "") for value in ("true", "false"))
 
 
-def _find_field(context: Context, path: Iterable[str], release: Release) -> FieldLine | None:
+def _find_field(context: Context, path: Iterable[str], release: Release, given: Definitions) -> FieldLine | None:
     gates: Mapping[str, bool] = dict.fromkeys(release.gates, True)
-    described = describe(context.api_version, context.kind, release.name, gates) if context.kind else None
+    described = describe(context.api_version, context.kind, release.name, gates, given) if context.kind else None
     if described is None:
         return None
     try:
