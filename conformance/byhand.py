@@ -31,12 +31,12 @@ from conformance.server import serve
 from conformance.storage import Record
 from conformance.threeway import ThreeWay, run_threeway
 from conformance.versions import HERE, Release
-from krmfn.catalogue import RULES
 from krmfn.checks.server import check
 from krmfn.config import read_settings
 from krmfn.config.settings import Settings
 from krmfn.krm import Stream
 from krmfn.model.findings import Finding
+from krmfn.model.rules import RULES
 from krmfn.server.spell import spell_path
 
 REQUESTS = HERE / "generate" / "byhand"

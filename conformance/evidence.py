@@ -19,7 +19,7 @@ from conformance.compare import APPLIES
 from conformance.offline import Unanswered, answer, answer_apply
 from conformance.storage import Record, read_records
 from conformance.versions import HERE, Profile, read_profiles
-from krmfn.catalogue import RULES
+from krmfn.model.rules import RULES
 
 ROOT = HERE.parent
 COUNTS = HERE / "evidence.json"

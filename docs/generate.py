@@ -17,10 +17,10 @@ from typing import Any
 
 from docs.draw import render_drawings
 from docs.rooms import draw_rooms
-from krmfn.catalogue import RULES
 from krmfn.fields.lines import describe, find_line, walk
 from krmfn.model.findings import Rule
 from krmfn.model.kinds import KINDS, KindRow, TemplatePath, kuberay_keeps
+from krmfn.model.rules import RULES
 from krmfn.releases.release import GROUP, find_release, list_releases
 from tests.checks.cases import SHOWN, read_case, run
 

@@ -267,7 +267,7 @@ def list_unused(parts: Sequence[Ignores]) -> list[Ignore]:
 
 def _is_run(names: Sequence[str], selects: Collection[Sequence[str]], stages: Collection[str]) -> bool:
     """Whether a rule of these names was run and selected somewhere."""
-    from krmfn.catalogue import RULES
+    from krmfn.model.rules import RULES
 
     return any(
         _is_either(rule.id, rule.stage, names)
@@ -338,8 +338,7 @@ def _check_names(rulings: Rulings, option: bool) -> None:
 
 def _find_unknown(name: str) -> str | None:
     """A hint for a name that is nothing, None for one that is something."""
-    from krmfn.catalogue import RULES
-    from krmfn.model.rules import tell_retired
+    from krmfn.model.rules import RULES, tell_retired
 
     if name in STAGES or any(fnmatchcase(rule, name) for rule in RULES):
         return None

@@ -316,7 +316,7 @@ def _forecast(
 def _is_doubt(finding: Finding, simulator: Ask | None) -> bool:
     """Whether a warning says that a gang may not start: its rule does, or proves it where more is known. What the
     scheduler is asked about is not a matter of warnings."""
-    from krmfn.catalogue import RULES
+    from krmfn.model.rules import RULES
 
     rule = RULES[finding.rule]
     proves = simulator is None and rule.stage == "scheduler" and rule.severity == "error"
@@ -340,7 +340,7 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
 
 def _rate(finding: Finding) -> Severity:
     """The severity that the finding's result will have."""
-    from krmfn.catalogue import RULES
+    from krmfn.model.rules import RULES
 
     return finding.severity or RULES[finding.rule].severity
 
@@ -350,7 +350,7 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
     findings = tuple(findings)
     if not findings:
         return ()
-    from krmfn.catalogue import RULES
+    from krmfn.model.rules import RULES
 
     results = share(lambda finding: to_result(finding, RULES[finding.rule]), findings)
     if not edits:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from krmfn.catalogue import RULES
 from krmfn.model.findings import Rule
+from krmfn.model.rules import RULES
 from krmfn.releases.release import find_release, list_releases
 
 HERE = Path(__file__).parent

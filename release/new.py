@@ -21,21 +21,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import rule
-from krmfn.config import Settings
-from krmfn.model.findings import Finding
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.model.values import as_mapping, dig
 from krmfn.survey.census import Census
 
 
-@rule("@NAME@", "warning", "A label has the value wrong.")
-def find_@WORD@(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("@NAME@")
+def find_@WORD@(census: Census) -> Iterator[Match]:
     """To replace: finds PodGroups with the label `@NAME@: wrong`."""
     for group in census.groups.values():
         if as_mapping(dig(group.item.value, "metadata", "labels")).get("@NAME@") == "wrong":
-            message = "the label @NAME@ is wrong: say what happens in the cluster"
-            yield Finding(group.item, ("metadata", "labels", "@NAME@"), message, hint="Say what to change.")
+            yield tell(group.item, ("metadata", "labels", "@NAME@"), "wrong")
 '''
+ROW = """\
+    "@NAME@": {
+      "stage": "scheduler", "severity": "warning",
+      "sentence": "A label has the value wrong.",
+      "message": "the label @NAME@ is {current}: say what happens in the cluster",
+      "hint": "Say what to change."
+    },
+"""
 KIND = """\
 apiVersion: krmfn.dev/v1alpha1
 kind: WorkloadKind
@@ -103,9 +108,10 @@ def new_rule(name: str) -> str:
     _write(f"docs/rules/{name}.md", page)
     _write(f"krmfn/checks/scheduler/{word}.py", RULE.replace("@NAME@", name).replace("@WORD@", word))
     _insert("krmfn/checks/scheduler/__init__.py", "TOPICS = (\n", f'    "{word}",\n')
+    _insert("schemas/rules.json", '  "scheduler": {\n', ROW.replace("@NAME@", name))
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
     return (
-        "Write the function and the page, or move the function to the topic it belongs to. Then:\n"
+        "Write the function, the row in schemas/rules.json and the page, or move the function to its topic. Then:\n"
         f"./dev test tests/checks/test_rules.py -k {name}"
     )
 

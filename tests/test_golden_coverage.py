@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
-from krmfn.catalogue import RULES
 from krmfn.config import known_annotations
 from krmfn.config.schema import load_schema
 from krmfn.function import process
 from krmfn.krm import run
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, REVISION
+from krmfn.model.rules import RULES
 from krmfn.reports.pages import read_page
 
 ROOT = Path(__file__).parent.parent

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.catalogue import RULES
+from krmfn.model.findings import Rule
+from krmfn.model.rules import RULES
 from krmfn.releases.release import list_releases
 from krmfn.reports.pages import read_page
 
@@ -55,6 +56,7 @@ GONE = (
     *("not the one that it is sent to", "release that gets the manifests", "needed are on", "what they stand for"),
     *("what kustomize allows them", "have their last form there", "one gated pod holds all"),
 )
+NUMBER = re.compile(rf"(?<![\d.v])({'|'.join(map(re.escape, list_releases()))})(?!\d)")
 MODULES = sorted((ROOT / "krmfn").rglob("*.py"))
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("examples/*/README.md"))]
 #: Examples to copy, what pre-commit shows of a hook, the developer's commands, images and the site.
@@ -101,12 +103,19 @@ def test_no_message_shows_the_name_of_a_variable(path: Path) -> None:
 def test_no_text_names_a_release(path: Path) -> None:
     """A number in a text is wrong under the next release: name `settings.release`, or `first_release(feature)`.
     `v1.37.2` only shows how a version is spelled."""
-    number = re.compile(rf"(?<![\d.v])({'|'.join(map(re.escape, list_releases()))})(?!\d)")
-    assert not [(line, text) for line, text in list_texts(path) if number.search(text)]
+    assert not [(line, text) for line, text in list_texts(path) if NUMBER.search(text)]
 
 
 def test_ways_out() -> None:
     assert find_banned((ROOT / "schemas/ways.json").read_text()) == []
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_texts_of_rules(rule: Rule) -> None:
+    cases = [text for case in rule.cases.values() for text in case.values()]
+    for text in (rule.sentence, rule.message, rule.hint, *cases):
+        assert find_banned(re.sub(r"\{[^{}]*\}", "…", text)) == []
+        assert not NUMBER.search(text)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -14,9 +14,9 @@ from typing import Any
 
 from conformance.scheduler.replay import FOREIGN, OFF, REASONS, Verdict, configuration, explain, replay_one
 from conformance.scheduler.storage import DATA, read
-from krmfn.catalogue import RULES
 from krmfn.config import read_settings
 from krmfn.krm import Item
+from krmfn.model.rules import RULES
 from krmfn.pipeline import foresee
 from krmfn.workspace.processes import Failed, find_simulator, simulate
 

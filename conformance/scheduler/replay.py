@@ -171,7 +171,7 @@ def predict(scenario: Value) -> list[tuple[Value, Finding]]:
     items = [Item.new(value) for value in values]
     places = {id(item): value for item, value in zip(items, values, strict=True)}
     found = find_all(items, settings, None, ("server", "scheduler"), "apply")
-    from krmfn.catalogue import RULES
+    from krmfn.model.rules import RULES
 
     return [
         (places[id(finding.item)], finding)

@@ -7,14 +7,16 @@
 | `operator` | will KubeRay, the Job controller, Volcano, Kueue act as meant? |
 | `gitops` | order of apply, names, finalizers, pruning, functions that did not run |
 
-**How to add a rule** to one of the last three: open the topic's file (or add one and name it in the package's TOPICS);
-write a function `(census, settings) -> Iterator[Finding]` that yields nothing when all is well; put the row above it,
-`@rule("my-id", "error", "What is wrong in one sentence.")`; run `python docs/generate.py` and write the page that it
-has begun, `docs/rules/my-id.md` (`docs/rules/deadline-counts-waiting.md` is one to copy). The examples on the page are
-the rule's tests: the smallest manifest that is found, and the nearest one that is not. A message gives the value, the
-bound and the way out; the hint is one sentence that says what to do. Ids are permanent.
+**How to add a rule** to one of the last three: write its row into `schemas/rules.json`, below the name of the stage
+(severity, the sentence that says what is wrong, the message, and the hint, one sentence that says what to do); open the
+topic's file (or add one and name it in the package's TOPICS); write a function `(census, settings) -> Iterator[Match]`
+that yields nothing when all is well, with `@rule("my-id")` above it; what it tells fills in the texts of the row. Run
+`python docs/generate.py` and write the page that it has begun, `docs/rules/my-id.md`
+(`docs/rules/deadline-counts-waiting.md` is one to copy). The examples on the page are the rule's tests: the smallest
+manifest that is found, and the nearest one that is not. A message gives the value, the bound and the way out. Ids are
+permanent.
 
-What a rule asks about the cluster: `needs=` is for what a release must have for the rule to hold at all,
+What a rule asks about the cluster: `needs` in the row is for what a release must have for the rule to hold at all,
 `settings.has(feature)` whether the gates that the user names bring a feature, `is_obeyed(census, settings, feature)`
 whether the scheduler has it by the gates that the facts show. What the folder of the objects says is in the settings,
 too (`is_base`, `rivals`). The examples are checked without a folder: tests/workspace shows a rule that needs one, and

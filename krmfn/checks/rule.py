@@ -1,14 +1,21 @@
-"""A rule is one row above the function that finds it. Here: the row, and how a stage runs its rules. Knows no rule."""
+"""A rule is one row of `schemas/rules.json` and the function that finds it. Here: how the two meet, how what was found
+is put into words, and how a stage runs its rules. Knows no rule."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from string import Formatter
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from krmfn.checks.wording import name_all, sum_up
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.results import Severity
+from krmfn.krm.paths import Path
+from krmfn.krm.results import ABSENT, Severity
 from krmfn.model.findings import Finding, Member, Rule
+from krmfn.model.quantity import format_quantity
+from krmfn.model.rules import RULES
+from krmfn.model.wording import count, join
 from krmfn.releases.gates import has
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import as_written
@@ -22,7 +29,73 @@ OF_PODS: Final = tuple(
     f"krmfn.checks.scheduler.{name}" for name in ("hindrances", "reuse", "updating", "configuration")
 )
 
-_Rule: TypeAlias = "Callable[..., Iterable[Finding]]"
+
+class Match(NamedTuple):
+    """What a rule found: `about` fills in the texts that its row has for the `case`. `severity` overrides the rule's
+    where facts decide."""
+
+    item: Item
+    path: Path
+    current: Any
+    proposed: Any
+    severity: Severity | None
+    case: str
+    about: Mapping[str, Any]
+
+
+def tell(
+    item: Item,
+    path: Path,
+    current: Any = ABSENT,
+    proposed: Any = ABSENT,
+    *,
+    severity: Severity | None = None,
+    case: str = "",
+    **about: Any,
+) -> Match:
+    """What a rule found at `path` of `item`. The texts may also name the {item}, the {path}, the {current} value and
+    the {release}."""
+    return Match(item, path, current, proposed, severity, case, about)
+
+
+class _Filler(Formatter):
+    """Fills in the texts of rows: `{group.name}`, `{pods:count pod}` (see _FORMS), `{name:or none}`."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """A value in the form that stands behind its colon."""
+        form, _, word = format_spec.partition(" ")
+        if form == "count":
+            return count(value if isinstance(value, int) else len(value), word)
+        if form == "or":
+            return str(value or word)
+        return _FORMS[form](value) if form in _FORMS else str(super().format_field(value, format_spec))
+
+
+_FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "amount": lambda amount: str(format_quantity(amount)),
+    "dots": lambda path: ".".join(map(str, path)),
+    "join": lambda names: join(list(names)),
+    "last": lambda path: str(path[-1]),
+    "len": lambda values: str(len(values)),
+    "list": ", ".join,
+    "names": name_all,
+    "sum": sum_up,
+}
+
+
+def spell(rule: Rule, told: Match, settings: Settings) -> Finding:
+    """The finding, in the words of the rule's row."""
+    item, path, current, proposed, severity, case, about = told
+    texts = rule.cases[case] if case else {}
+    given = {"item": item, "path": path, "current": current, "release": settings.release, **about}
+    message, hint = (
+        _Filler().vformat(texts.get(key, usual), (), given)
+        for key, usual in (("message", rule.message), ("hint", rule.hint))
+    )
+    return Finding(item, path, message, current, proposed, hint, rule=rule.id, severity=severity)
+
+
+_Rule: TypeAlias = "Callable[..., Iterable[Finding | Match]]"
 Find: TypeAlias = 'Callable[["Census", "Settings"], Iterable[Finding]]'
 
 
@@ -33,20 +106,21 @@ class Check(NamedTuple):
     find: Find
 
 
-def rule(id: str, severity: Severity, sentence: str, *, needs: str = "", lacks: str = "") -> Callable[[_Rule], Check]:
-    """Makes a rule of a function; its stage is the package that the function stands in.
+def rule(id: str) -> Callable[[_Rule], Check]:
+    """Makes a rule of a function and its row, in the part of `schemas/rules.json` that is called like the package.
 
-    `id` is permanent, `sentence` says what is wrong, `needs` and `lacks` are the features that a release of
-    Kubernetes must have, and must not have, for the rule to hold (see krmfn.releases.release). What else there is
-    to say is on its page, `docs/rules/<id>.md`. The function yields findings without id. It takes the census, and the
-    settings where it asks them something.
+    The function takes the census, and the settings where it asks them something.
     """
+    row = RULES[id]
 
     def make(find: _Rule) -> Check:
-        stage: Any = find.__module__.split(".")[2]
         asks_settings = find.__code__.co_argcount > 1
-        asked: Find = find if asks_settings else lambda census, _: find(census)
-        return Check(Rule(id, stage, severity, sentence, needs, lacks), asked)
+
+        def ask(census: Census, settings: Settings) -> Iterator[Finding]:
+            for found in find(census, settings) if asks_settings else find(census):
+                yield found if isinstance(found, Finding) else spell(row, found, settings)
+
+        return Check(row, ask)
 
     return make
 
@@ -95,10 +169,9 @@ def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         if row.holds(settings.release):
             for finding in find(census, settings):
-                found = finding if finding.rule else finding._replace(rule=row.id)
-                if found.item.ref.group == GROUP:
-                    path = as_written(found.item.value, found.path, settings.release)
-                    found = found if path == found.path else found._replace(path=path)
+                of_group = finding.item.ref.group == GROUP
+                path = as_written(finding.item.value, finding.path, settings.release) if of_group else finding.path
+                found = finding if path == finding.path else finding._replace(path=path)
                 error = (found.severity or row.severity) == "error"
                 weak = error and id(found.item) in bound and found.rule not in _REFUSED
                 yield found._replace(severity="warning") if weak else found

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from krmfn.catalogue import RULES
 from krmfn.cli import streams
 from krmfn.cli.options import CRDS, KUBERNETES, Argument, Option, UsageError, read_release, switch
 from krmfn.cli.reading import read_crds, read_definitions
 from krmfn.fields.lines import Described, FieldLine, find_line, list_described, list_kinds, walk
-from krmfn.model.rules import list_rules_of
+from krmfn.model.rules import RULES, list_rules_of
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import newest_release
 from krmfn.reports import channels

@@ -88,7 +88,7 @@ def report(
         checked = [(ref, place(file)) for ref, file in checked]
     rules = {}
     if form == "sarif":
-        from krmfn.catalogue import RULES
+        from krmfn.model.rules import RULES
 
         rules = dict(RULES)
     color = is_colored(options)

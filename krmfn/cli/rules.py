@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from krmfn.catalogue import RULES
 from krmfn.cli import streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import Argument, Option, UsageError
 from krmfn.config.problems import ask_about
 from krmfn.model.findings import STAGES
-from krmfn.model.rules import tell_retired
+from krmfn.model.rules import RULES, tell_retired
 from krmfn.reports.pages import read_page
 
 SUMMARY = "Lists the rules, or prints the page of one."

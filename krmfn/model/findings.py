@@ -22,8 +22,9 @@ class Rule(NamedTuple):
     """A row of the catalogue. `id` is permanent, `sentence` says in one line what is wrong.
 
     It holds for the releases of Kubernetes that have the feature `needs` and do not have the feature `lacks` (empty:
-    for all). `hint` says what to do, where that is always the same. Everything else is on its page,
-    `docs/rules/<id>.md`.
+    for all). `message` says what was found and `hint` what to do, with {places} that are filled in; `cases` has other
+    texts by the names that the rule's function gives them, and takes those that it lacks from the row. Everything else
+    is on its page, `docs/rules/<id>.md`.
     """
 
     id: str
@@ -32,7 +33,9 @@ class Rule(NamedTuple):
     sentence: str
     needs: str = ""
     lacks: str = ""
+    message: str = ""
     hint: str = ""
+    cases: Mapping[str, Mapping[str, str]] = {}
 
     def holds(self, release: Release) -> bool:
         """Whether the rule holds for a release."""

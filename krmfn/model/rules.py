@@ -1,6 +1,7 @@
-"""The rules that are found outside of the checks' functions: rows of `schemas/rules.json`, by the part that finds them.
+"""The catalogue: every rule is a row of `schemas/rules.json`, in the part that finds it.
 
-Those of the API server stand for keywords and hand-written checks; their messages are the server's own.
+Those of the API server stand for keywords and hand-written checks; their messages are the server's own. The texts of
+what sources, targets and the others note are where they are found.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from krmfn.releases import schemastore
 PARTS: Final[Mapping[str, Mapping[str, Rule]]] = {
     part: {id: Rule(id, **row) for id, row in rows.items()} for part, rows in schemastore.load("rules.json").items()
 }
-RULES: Final[Mapping[str, Rule]] = {id: rule for rules in PARTS.values() for id, rule in rules.items()}
+RULES: Final[Mapping[str, Rule]] = dict(sorted((id, rule) for rules in PARTS.values() for id, rule in rules.items()))
 
 
 def tell_retired(rule_id: str) -> str:

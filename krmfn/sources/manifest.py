@@ -13,6 +13,7 @@ from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, KindRow, keeps_link, kuberay_keeps
 from krmfn.model.placeholders import is_name_placeholder, is_number_placeholder, spell
+from krmfn.model.rules import RULES
 from krmfn.model.tree import Group, Leaf, PodTemplate
 from krmfn.releases.release import first_release
 
@@ -101,7 +102,6 @@ class Manifest:
         """Whether a note of severity error was left: then there is no tree."""
         if not self.notes:
             return False
-        from krmfn.model.rules import RULES  # only needed where there is something to say
 
         return any(RULES[note.rule].severity == "error" or note.rule == "value-unknown" for note in self.notes)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding, Member
+from krmfn.model.rules import RULES
 from krmfn.sources import count_pods
 from krmfn.sources.manifest import Find
 from krmfn.survey.census import Census, take_census
@@ -42,6 +43,5 @@ def count_all(items: Sequence[Item], settings: Settings) -> Census:
 def is_severe(finding: Finding) -> bool:
     """Whether the controller would refuse the resource, gang or no gang. What the API server itself refuses in a Job
     is told by the checks of the server, in its own words."""
-    from krmfn.model.rules import RULES
 
     return RULES[finding.rule].severity == "error" and finding.item.ref.group != "batch"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from krmfn.capacity import Obeyed, prove, volumes
-from krmfn.catalogue import RULES
 from krmfn.config import read_settings
 from krmfn.krm import Item
+from krmfn.model.rules import RULES
 from krmfn.releases.schemastore import load
 from krmfn.survey.counting import count_all
 

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import yaml
 
 from krmfn import pipeline
-from krmfn.catalogue import RULES
 from krmfn.checks.rule import check_stages, list_checks, list_topics
 from krmfn.config import Settings, read_settings
 from krmfn.convert import convert
 from krmfn.krm import Item, Result, Stream
 from krmfn.model.findings import Finding
-from krmfn.model.rules import PARTS
+from krmfn.model.rules import PARTS, RULES
 from krmfn.reports.pages import read_page
 from krmfn.survey.counting import count_members
 from krmfn.survey.gangs import list_present, survey

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.catalogue import RULES
-from krmfn.checks.rule import OF_PODS, list_checks
-from krmfn.model.rules import PARTS
+from krmfn.checks.rule import OF_PODS, list_checks, list_topics
+from krmfn.model.rules import PARTS, RULES
 from krmfn.releases.release import find_release, list_releases
 from krmfn.reports.pages import read_page
 from krmfn.survey.census import take_census
@@ -22,8 +21,14 @@ PAGES = Path(__file__).parents[2] / "docs" / "rules"
 
 def test_no_id_stands_twice() -> None:
     ids = [id for part in PARTS.values() for id in part]
-    ids += CHECKED
     assert sorted(ids) == sorted(set(ids))
+
+
+@pytest.mark.parametrize("stage", ["scheduler", "operator", "gitops"])
+def test_each_row_of_a_stage_has_its_function_in_the_package_of_the_stage(stage: str) -> None:
+    found = [check.rule for topic in list_topics(stage) for check in list_checks(topic)]
+    assert {rule.id for rule in found} == PARTS[stage].keys()
+    assert {rule.stage for rule in found} == {stage}
 
 
 @pytest.mark.parametrize("rule_id", list(RULES))
@@ -72,7 +77,7 @@ def test_an_unknown_id_is_not_found() -> None:
 def test_a_finding_of_a_source_loads_no_checks() -> None:
     program = (
         "import sys\n"
-        "from krmfn.catalogue import RULES\n"
+        "from krmfn.model.rules import RULES\n"
         "assert RULES['group-without-pods'].stage == 'operator'\n"
         "assert not [name for name in sys.modules if name.startswith('krmfn.checks')]\n"
     )

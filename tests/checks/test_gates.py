@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from krmfn.catalogue import RULES
 from krmfn.config import read_settings
 from krmfn.model.findings import Finding
+from krmfn.model.rules import RULES
 from krmfn.releases.release import find_release, list_releases
 from krmfn.reports.pages import read_page
 from krmfn.survey.condensing import condense

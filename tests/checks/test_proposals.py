@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krmfn.catalogue import RULES
 from krmfn.krm.results import ABSENT
+from krmfn.model.rules import RULES
 from krmfn.reconcile.fixes import apply_fixes
 from tests.checks.cases import CHECKED, PROBLEMS, find_all, read_case
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 import krmfn
-from krmfn.catalogue import RULES
 from krmfn.cli.options import UsageError
 from krmfn.cli.rules import run
 from krmfn.config import ConfigError
-from krmfn.model.rules import tell_retired
+from krmfn.model.rules import RULES, tell_retired
 from krmfn.releases import schemastore
 from krmfn.reports.pages import read_page
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from krmfn.catalogue import RULES
 from krmfn.judging import OF_ABSENCE
+from krmfn.model.rules import RULES
 from krmfn.reports.pages import read_page
 from tests.checks.cases import FILES, REQUESTS, SHOWN, read_case, run
 

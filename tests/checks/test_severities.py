@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from krmfn import validate
-from krmfn.catalogue import RULES
 from krmfn.config import read_settings
+from krmfn.model.rules import RULES
 from krmfn.reports.pages import read_page
 from tests.checks.cases import Case, find_all, read_case, read_items
 

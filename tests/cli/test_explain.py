@@ -9,7 +9,7 @@ import pytest
 
 from conformance.explained import RECORDED, differ
 from conformance.storage import read_records
-from krmfn.catalogue import RULES
+from krmfn.model.rules import RULES
 from tests.cli.conftest import ROOT, Call
 
 REFERENCES = ROOT / ".agents" / "skills" / "krmfn" / "references"

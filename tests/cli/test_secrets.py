@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.catalogue import RULES
 from krmfn.krm import Item
 from krmfn.model.findings import Finding, to_result
+from krmfn.model.rules import RULES
 from krmfn.model.showing import HIDDEN, MOST_CHARACTERS, MOST_VALUES, cut, show
 from krmfn.server.verdict import duplicate, invalid, invalid_text, not_supported
 from tests.checks.definitions import define

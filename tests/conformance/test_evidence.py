@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.evidence import COUNTS, PAGE, Evidence, count_files, read_evidence, write_counts, write_page
-from krmfn.catalogue import RULES
+from krmfn.model.rules import RULES
 
 
 def test_every_rule_has_evidence() -> None:

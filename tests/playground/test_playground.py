@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from krmfn.catalogue import RULES
+from krmfn.model.rules import RULES
 from playground.rules import find_symptoms
 from tests.e2e.tools import CACHE, ROOT, require
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from krmfn.catalogue import RULES
+from krmfn.model.rules import RULES
 from krmfn.releases import schemastore
 from krmfn.releases.gates import assume_gates, complete, has, list_needed
 from krmfn.releases.release import (

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.results import ABSENT
-from krmfn.model.findings import Finding, Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import HOOKS, SYNC_WAVE
 from krmfn.model.tree import Path
@@ -26,8 +24,8 @@ _INSTALLING: Final = {"pre-install": "PreSync", "post-install": "PostSync"}
 _WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
 
-@rule("wave-after-pods", "error", "A group, or what its pods need, is in a later Argo CD sync wave than the pods.")
-def find_wave_after_pods(census: Census) -> Iterator[Finding]:
+@rule("wave-after-pods")
+def find_wave_after_pods(census: Census) -> Iterator[Match]:
     for item, owner in _pairs(census):
         wave, first = _wave(item), _wave(owner)
         if _HELM in owner.annotations:
@@ -35,26 +33,12 @@ def find_wave_after_pods(census: Census) -> Iterator[Finding]:
         elif wave > first and _phase(item) == _phase(owner):
             blocks = owner.kind in _WITH_HEALTH
             end = "wait for it: the wave never ends" if blocks else "do not start until it exists"
-            message = (
-                f"this {_call(item)} is in sync wave {wave}, but its pods ({owner.kind} {owner.name}) are in wave "
-                f"{first} and {end}"
-            )
-            hint = f"Set {SYNC_WAVE} to less than {first} (Workload -3, CompositePodGroup -2, PodGroup -1)."
-            if _call(item) != "group":
-                hint = f"Set {SYNC_WAVE} to at most {first}."
-            path: Path = _find_wave(item)
-            note = Note("wave-after-pods", path, message, str(wave), str(first - (_call(item) == "group")), hint)
-            if SYNC_WAVE not in item.annotations:
-                note = note._replace(current=ABSENT, proposed=ABSENT)
-            yield note.on(item, None if blocks else "warning")
+            case, most = ("", first - 1) if _call(item) == "group" else ("needed", first)
+            about: dict[str, Any] = {"call": _call(item), "wave": wave, "owner": owner, "first": first, "end": end}
+            values = (str(wave), str(most)) if SYNC_WAVE in item.annotations else ()
+            yield tell(item, _find_wave(item), *values, severity=None if blocks else "warning", case=case, **about)
         elif wave < first and _phase(item) == _phase(owner) and _waits_for_pods(item, census):
-            message = (
-                f"this PersistentVolumeClaim is in sync wave {wave} and stays Pending until a pod uses it "
-                f"(WaitForFirstConsumer), but the pods ({owner.kind} {owner.name}) are in wave {first}: Argo CD waits "
-                "for the claim, and the wave never ends"
-            )
-            hint = f"Put both into one wave: set {SYNC_WAVE} of the claim to {first}."
-            yield Finding(item, _find_wave(item), message, str(wave), hint=hint)
+            yield tell(item, _find_wave(item), str(wave), case="claim", wave=wave, owner=owner, first=first)
 
 
 def _waits_for_pods(item: Item, census: Census) -> bool:
@@ -72,37 +56,39 @@ def _call(item: Item) -> str:
     return "group" if item.ref.group == GROUP and item.kind != "PriorityClass" else item.kind
 
 
-def _find_later_hook(item: Item, owner: Item) -> Iterator[Finding]:
+def _find_later_hook(item: Item, owner: Item) -> Iterator[Match]:
     """Helm runs the hooks of a phase one by one, by weight and then by name, and waits for a Job to complete."""
     mine, theirs = (parse_int(each.annotations.get(_WEIGHT)) or 0 for each in (owner, item))
     same = _phase(owner) == _phase(item) and _HELM in item.annotations
     if same and (theirs, item.name) > (mine, owner.name):
-        message = (
-            f"this hook has the weight {theirs}, but its pods ({owner.kind} {owner.name}) are a hook of the weight "
-            f"{mine}, which Helm runs before it: they are never scheduled"
+        yield tell(
+            item, ("metadata", "annotations", _WEIGHT), str(theirs), case="hook", theirs=theirs, owner=owner, mine=mine
         )
-        path = ("metadata", "annotations", _WEIGHT)
-        yield Finding(item, path, message, str(theirs), hint=f"Set {_WEIGHT} to less than {mine}.")
 
 
-@rule("hook-before-group", "error", "The group of a hook, or what its pods need, is applied in a later phase.")
-def find_hook_before_group(census: Census) -> Iterator[Finding]:
+@rule("hook-before-group")
+def find_hook_before_group(census: Census) -> Iterator[Match]:
     for item, owner in _pairs(census):
         mine, theirs = _phase(owner), _phase(item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
             key = _HELM if HOOK not in owner.annotations and _HELM in owner.annotations else HOOK
             hook = owner.annotations.get(key, mine)
             when = "" if key == _HELM else f", in the phase {theirs}"
-            message = f"this {hook} hook runs before its {_call(item)} {item.name} is applied{when}: the hook never "
-            message += "starts"
-            hint = f"Give the {item.kind} {key}: {hook} and an earlier wave or weight, or remove the hook annotation."
-            if _call(item) == "group":
-                hint = f"Give the group (and its Workload and parents) {key}: {hook}, or remove the hook annotation."
-            yield Finding(owner, ("metadata", "annotations", key), message, hook, hint=hint)
+            case = "" if _call(item) == "group" else "needed"
+            yield tell(
+                owner,
+                ("metadata", "annotations", key),
+                hook,
+                case=case,
+                call=_call(item),
+                other=item,
+                key=key,
+                when=when,
+            )
 
 
-@rule("workload-after-group", "warning", "The Workload may be applied after its PodGroup.", needs="workload-must-exist")
-def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("workload-after-group")
+def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Match]:
     for gang in census.gangs:
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))
@@ -110,39 +96,18 @@ def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Fi
             continue
         before, own = _wave(workload.item), _wave(group.item)
         if before >= own:
-            message = (
-                f"Workload {workload.name} (sync wave {before}) may be applied after this PodGroup (wave {own}), "
-                f"and {settings.release} refuses a PodGroup whose Workload does not exist: Argo CD orders both by "
-                "name, Flux by kind, PodGroup first"
-            )
-            hint = (
-                f"Set {SYNC_WAVE}: Workload -3, PodGroup -1. With Flux, put Workloads into a separate Kustomization "
-                "and use dependsOn."
-            )
-            path: Path = _find_wave(group.item)
-            yield Finding(group.item, path, message, str(own), hint=hint)
+            yield tell(group.item, _find_wave(group.item), str(own), workload=workload, before=before, own=own)
 
 
-@rule(
-    "flux-dry-run",
-    "warning",
-    "Flux cannot apply Workload and PodGroup in one Kustomization.",
-    needs="workload-must-exist",
-)
-def find_flux_dry_run(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("flux-dry-run")
+def find_flux_dry_run(census: Census, settings: Settings) -> Iterator[Match]:
     for gang in census.gangs if any(map(census.has_text, _FLUX)) else ():
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))
         marks = {**group.item.labels, **group.item.annotations}
         flux = next((key for key in marks if key.startswith(_FLUX)), "")
         if workload is not None and flux:
-            message = (
-                "Flux dry-runs all objects of a Kustomization before it applies the first one, and "
-                f"{settings.release} refuses this PodGroup as long as Workload {workload.name} does not exist: nothing "
-                "is applied"
-            )
-            hint = "Put the Workloads into a separate Kustomization, and let that of the PodGroups depend on it."
-            yield Finding(group.item, ("metadata",), message, hint=hint)
+            yield tell(group.item, ("metadata",), workload=workload)
 
 
 _FLUX: Final = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.survey.census import Census
@@ -18,8 +17,8 @@ _SELECTORS = ("configmanagement.gke.io/cluster-selector", "configmanagement.gke.
 _BUNDLE = "scorecard.operatorframework.io"
 
 
-@rule("object-duplicate", "warning", "An object occurs twice in the files checked.")
-def find_object_duplicate(census: Census) -> Iterator[Finding]:
+@rule("object-duplicate")
+def find_object_duplicate(census: Census) -> Iterator[Match]:
     seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
     selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
     if any(group == _BUNDLE for group, _ in census.by_kind):
@@ -32,8 +31,7 @@ def find_object_duplicate(census: Census) -> Iterator[Finding]:
         if first is not item and (first.file.path == item.file.path or not _is_same(first, item)):
             place = first.locate(())
             where = f" ({place.path}:{place.line})" if place.line else ""
-            message = f"this object is defined twice{where}; the cluster keeps the one that is applied last"
-            yield Finding(item, ("metadata", "name"), message, item.name, hint="Remove one of them, or rename it.")
+            yield tell(item, ("metadata", "name"), item.name, where=where)
 
 
 def _is_same(first: Item, item: Item) -> bool:

@@ -6,11 +6,10 @@ import posixpath
 from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, OPT_IN
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources, name_source
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_list, as_mapping, dig
@@ -19,8 +18,8 @@ from krmfn.survey.census import Census
 _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 
 
-@rule("function-skipped", "error", "A resource opts in, but no group was generated for it.")
-def find_function_skipped(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("function-skipped")
+def find_function_skipped(census: Census, settings: Settings) -> Iterator[Match]:
     """A resource asks for a gang and has no group: the sign that the function did not run. KubeRay's own label is none:
     where krmfn made nothing at all, another scheduler reads it."""
     if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
@@ -29,33 +28,24 @@ def find_function_skipped(census: Census, settings: Settings) -> Iterator[Findin
     for item in census.asking:
         if name_source(item.ref) in made or _is_linked(item, census) or (not made and _is_kuberays(item, settings)):
             continue
-        message = "no PodGroup was generated for it: krmfn probably did not run"
-        hint = (
-            "List krmfn under transformers: (krmfn init does it) and build with "
-            "kustomize build --enable-alpha-plugins --enable-exec, or run krmfn generate."
-        )
         path = ("metadata", "annotations", OPT_IN) if OPT_IN in item.annotations else ("metadata",)
         rendered = item.file.path in ("", "-")
-        yield Finding(item, path, message, hint=hint, severity=None if rendered else "warning")
+        yield tell(item, path, severity=None if rendered else "warning")
 
 
-@rule("listed-as-generator", "error", "krmfn is listed under generators.")
-def find_listed_as_generator(census: Census) -> Iterator[Finding]:
+@rule("listed-as-generator")
+def find_listed_as_generator(census: Census) -> Iterator[Match]:
     for item, field, index, _config in _listings(census):
         if field == "generators":
-            message = "kustomize passes no resources to generators, so krmfn receives none and fails"
-            hint = "List krmfn under transformers: of the outermost kustomization."
-            yield Finding(item, (field, index), message, hint=hint)
+            yield tell(item, (field, index))
 
 
-@rule("validator-returns-items", "error", "krmfn is listed under validators, but is configured to return items.")
-def find_validator_returns_items(census: Census) -> Iterator[Finding]:
+@rule("validator-returns-items")
+def find_validator_returns_items(census: Census) -> Iterator[Match]:
     for item, field, index, config in _listings(census):
         spec = as_mapping(config.value, "spec")
         if field == "validators" and (spec.get("mode") != "Validate" or spec.get("emitItems") != "None"):
-            message = "kustomize refuses a validator that returns its items, because it adds annotations to them itself"
-            hint = "Set mode: Validate and emitItems: None, or list it last under transformers:."
-            yield Finding(item, (field, index), message, hint=hint)
+            yield tell(item, (field, index))
 
 
 def _is_kuberays(item: Item, settings: Settings) -> bool:

@@ -6,9 +6,8 @@ import posixpath
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
 from krmfn.model.tree import Path
@@ -22,12 +21,8 @@ from krmfn.survey.groups import find_reference
 _Named: TypeAlias = tuple[str, str, str]
 
 
-@rule(
-    "renamed-reference",
-    "warning",
-    "A reference still uses the name that an object had before kustomize added a prefix or suffix.",
-)
-def find_renamed_reference(census: Census) -> Iterator[Finding]:
+@rule("renamed-reference")
+def find_renamed_reference(census: Census) -> Iterator[Match]:
     dangling = list(_dangling_references(census))
     renamed = _find_renamed(
         ((item.space, kind, name) for item, _, kind, name in dangling),
@@ -36,43 +31,30 @@ def find_renamed_reference(census: Census) -> Iterator[Finding]:
     for item, path, kind, name in dangling:
         found = renamed.get((item.space, kind, name), set())
         if len(found) == 1:
-            message = f'a kustomize prefix or suffix renamed {kind} "{name}", but not this reference to it'
-            if path[-1] != "workloadName":
-                message += ": these pods are never scheduled"
-            hint = "Run krmfn init --no-function in the folder of the kustomization that adds the prefix or suffix."
-            yield Finding(item, path, message, name, next(iter(found)), hint)
+            case = "workload" if path[-1] == "workloadName" else ""
+            yield tell(item, path, name, next(iter(found)), case=case, kind=kind)
 
 
-@rule("affix-unconfigured", "warning", "A kustomization renames groups, but not the references to them.")
-def find_affix_unconfigured(census: Census) -> Iterator[Finding]:
+@rule("affix-unconfigured")
+def find_affix_unconfigured(census: Census) -> Iterator[Match]:
     for item in census.kind("kustomize.config.k8s.io", "Kustomization"):  # a Component renames what others list
         affix = next((field for field in ("namePrefix", "nameSuffix") if as_text(item.value.get(field))), "")
         if affix and not as_list(item.value, "configurations") and _is_scheduling_involved(census, item):
-            message = (
-                f"{affix} renames groups and Workloads, but kustomize does not know which fields refer to them: "
-                "the pods keep the old name and are never scheduled"
-            )
-            hint = "Add krmfn's nameReference file under configurations: (krmfn init does)."
-            yield Finding(item, (affix,), message, item.value[affix], hint=hint)
+            yield tell(item, (affix,), item.value[affix], affix=affix)
 
 
-@rule("substitution-in-group", "warning", "A group contains ${…}, which only Flux replaces.")
-def find_substitution(census: Census) -> Iterator[Finding]:
+@rule("substitution-in-group")
+def find_substitution(census: Census) -> Iterator[Match]:
     for kind in SCHEDULING_KINDS if census.has_text("${") else ():
         for item in census.kind(GROUP, kind):
             for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
                 if "${" in text:
-                    message = (
-                        f"{text} is replaced by Flux (postBuild.substitute) before it is applied, and taken "
-                        "literally by every other tool"
-                    )
-                    hint = "Write the value itself, or substitute it before krmfn runs."
-                    yield Finding(item, path, message, text, hint=hint)
+                    yield tell(item, path, text)
                     break
 
 
-@rule("generated-orphan", "info", "The source of a generated object is not in the files checked.")
-def find_generated_orphan(census: Census) -> Iterator[Finding]:
+@rule("generated-orphan")
+def find_generated_orphan(census: Census) -> Iterator[Match]:
     marked = census.objects if census.has_text(GENERATED_FROM) else ()
     generated = [(item, named) for item in marked if (named := list_sources(item))]
     wanted = {(item.space, *source.partition("/")[::2]) for item, named in generated for source in named}
@@ -81,10 +63,7 @@ def find_generated_orphan(census: Census) -> Iterator[Finding]:
     wanted.difference_update(_find_renamed(wanted, objects))
     for item, named in generated:
         if all((item.space, *source.partition("/")[::2]) in wanted for source in named):
-            message = f"krmfn generated this object for {', '.join(named)}, which is not in the files checked"
-            hint = "If the source is gone, delete this object; krmfn removes only objects whose source it sees."
-            path: Path = ("metadata", "annotations", GENERATED_FROM)
-            yield Finding(item, path, message, ",".join(named), hint=hint)
+            yield tell(item, ("metadata", "annotations", GENERATED_FROM), ",".join(named), named=named)
 
 
 def _find_renamed(wanted: Iterable[_Named], objects: Iterable[_Named]) -> dict[_Named, set[str]]:

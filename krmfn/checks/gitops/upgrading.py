@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.config import Settings
-from krmfn.model.findings import Finding
 from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.survey.census import Census
 
@@ -15,8 +14,8 @@ from krmfn.survey.census import Census
 _STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
 
 
-@rule("stored-version-unreadable", "error", "The new release cannot read the API version of a stored object.")
-def find_unreadable(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("stored-version-unreadable")
+def find_unreadable(census: Census, settings: Settings) -> Iterator[Match]:
     """Objects of a dump that would stop the cluster after its upgrade to the settings' release."""
     release = settings.release
     for item in census.objects if any(map(census.has_text, _STORED)) else ():
@@ -25,9 +24,11 @@ def find_unreadable(census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         writer = find_writer(item.value, release)
         if writer:
-            message = (
-                f"Kubernetes {writer} stored this, and {release} cannot read it: if it still exists after the "
-                f"upgrade, {tell_damage(item.kind, release)}"
+            yield tell(
+                item,
+                ("apiVersion",),
+                item.api_version,
+                writer=writer,
+                release=release,
+                damage=tell_damage(item.kind, release),
             )
-            hint = f"Delete it before the upgrade; krmfn upgrade --to {release} prints the commands in the right order."
-            yield Finding(item, ("apiVersion",), message, item.api_version, hint=hint)

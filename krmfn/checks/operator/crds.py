@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
-from krmfn.model.findings import Finding
 from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
@@ -16,8 +15,8 @@ from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, Template
 
 
-@rule("crd-drops-link", "warning", "The CRD of a resource may drop the link to the group.")
-def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("crd-drops-link")
+def find_link_dropped(census: Census, settings: Settings) -> Iterator[Match]:
     reported: set[tuple[int, str]] = set()
     for template in census.templates:
         item = template.item
@@ -30,27 +29,25 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         reported.add((id(item), item.kind))
         does = "drops" if verdict is False else "may drop"
-        message = (
-            f"the API server {does} {field} from the pod templates of this {item.kind} silently, and the pods "
-            f"are scheduled one by one: {reason}"
+        yield tell(
+            item,
+            (*template.spec_path, field),
+            severity="error" if verdict is False else None,
+            does=does,
+            field=field,
+            reason=reason,
         )
-        hint = "Install a CRD that keeps the field, then check that running pods have it."
-        path = (*template.spec_path, field)
-        yield Finding(item, path, message, hint=hint, severity="error" if verdict is False else None)
 
 
-@rule("link-of-other-release", "error", "A pod template uses the link field of another Kubernetes release.")
-def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("link-of-other-release")
+def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[Match]:
     """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
     wanted = settings.release.link[0]
     for template in census.templates:
         if template.link is None or template.link.bridged or _field(template) == wanted:
             continue
         field = _field(template)
-        message = f"{field} does not exist in Kubernetes {settings.release}: the pods are scheduled one by one"
-        hint = f"Use {wanted}; krmfn convert --to {settings.release} rewrites groups and links."
-        path = (*template.spec_path, field)
-        yield Finding(template.item, path, message, hint=hint)
+        yield tell(template.item, (*template.spec_path, field), field=field, wanted=wanted)
 
 
 def _field(template: Template) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.tree import Path
@@ -23,26 +22,14 @@ _KUEUE: Final = "kueue.x-k8s.io"
 _MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 
-@rule("gang-elsewhere", "warning", "The pods of a gang are created in another cluster than its group.")
-def find_gang_elsewhere(census: Census) -> Iterator[Finding]:
+@rule("gang-elsewhere")
+def find_gang_elsewhere(census: Census) -> Iterator[Match]:
     for gang in census.gangs:
         for owner in gang.owners:
             manager, path = _find_manager(owner) or _find_dispatcher(owner, census) or ("", ())
-            if not manager:
-                continue
-            group = gang.group.name
-            message = (
-                f"{manager} manages this {owner.kind}: no pods are created in this cluster, and the group {group} "
-                "stays without pods"
-            )
-            hint = f"Remove {'.'.join(map(str, path))}, or the group {group} from this cluster."
-            if manager == _MULTIKUEUE:
-                message = (
-                    f"MultiKueue creates the pods of this {owner.kind} in a worker cluster, and does not create the "
-                    f"group {group} there: they wait for a group that has to exist there already"
-                )
-                hint = f"Add the group {group} to the worker clusters, and look there for what keeps it waiting."
-            yield Finding(owner, path, message, manager, hint=hint)
+            if manager:
+                case = "multikueue" if manager == _MULTIKUEUE else ""
+                yield tell(owner, path, manager, case=case, gang=gang)
 
 
 def _find_manager(owner: Item) -> tuple[str, Path] | None:
@@ -69,8 +56,8 @@ def _find_dispatcher(owner: Item, census: Census) -> tuple[str, Path] | None:
     return None
 
 
-@rule("ray-cluster-unused", "error", "A RayJob with clusterSelector has pods in a group that are never created.")
-def find_ray_cluster_unused(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("ray-cluster-unused")
+def find_ray_cluster_unused(census: Census, settings: Settings) -> Iterator[Match]:
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
         for item in census.kind("ray.io", kind):
             if not dig(item.value, *base, "clusterSelector"):
@@ -81,9 +68,4 @@ def find_ray_cluster_unused(census: Census, settings: Settings) -> Iterator[Find
             group = census.groups.get((item.space, name))
             if not name or (not names and (group is None or (group.quorum or 1) < 2)):
                 continue
-            message = (
-                f"the {kind} runs in a RayCluster that exists already (clusterSelector), and KubeRay creates no "
-                f"cluster for it: the group {name} never gets the pods that it waits for"
-            )
-            hint = "Remove clusterSelector, or the group and the links to it: the gang is that of the RayCluster."
-            yield Finding(item, path, message, name, hint=hint)
+            yield tell(item, path, name, kind=kind)

@@ -6,18 +6,17 @@ Sources: scheduler-plugins v0.33.5 `pkg/coscheduling/core/core.go` (PreFilter, P
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from krmfn.checks.operator.queues import group_marked
-from krmfn.checks.rule import rule
-from krmfn.checks.wording import suggest, sum_up
-from krmfn.model.findings import Finding
+from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.wording import suggest
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import list_names
 from krmfn.model.marks import KUEUE_POD_GROUP
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import as_int, as_mapping, as_text, dig
-from krmfn.model.wording import count, join
+from krmfn.model.wording import join
 from krmfn.survey.census import Census, count_pods
 
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
@@ -31,8 +30,8 @@ _OLD_QUEUE: Final = "runai/queue"
 _SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCHEDULERS.values()))
 
 
-@rule("scheduler-mistyped", "warning", "schedulerName is probably a misspelled scheduler name.")
-def find_scheduler_mistyped(census: Census) -> Iterator[Finding]:
+@rule("scheduler-mistyped")
+def find_scheduler_mistyped(census: Census) -> Iterator[Match]:
     listed = census.facts.schedulers or ()
     nearest: dict[str, str] = {}
     for template in census.templates:
@@ -41,17 +40,11 @@ def find_scheduler_mistyped(census: Census) -> Iterator[Finding]:
             nearest[name] = next((known for known in _SCHEDULERS if _is_nearly(name, known)), "")
         meant = nearest[name]
         if meant and name not in listed:
-            message = f"no scheduler is known as {name}: pods of an unknown scheduler stay Pending, without an event"
-            hint = f"Did you mean {meant}? If there is a scheduler {name}, list it under cluster.schedulers."
-            yield Finding(template.item, (*template.spec_path, "schedulerName"), message, name, hint=hint)
+            yield tell(template.item, (*template.spec_path, "schedulerName"), name, meant=meant)
 
 
-@rule(
-    "scheduler-members-above-pods",
-    "error",
-    "minMember of a PodGroup of Volcano, scheduler-plugins or KAI is greater than the number of its pods.",
-)
-def find_members_above_pods(census: Census) -> Iterator[Finding]:
+@rule("scheduler-members-above-pods")
+def find_members_above_pods(census: Census) -> Iterator[Match]:
     for row in SCHEDULERS.values():
         items = census.kind(row.group, "PodGroup")
         groups = group_marked(census, *row.link) if items else {}
@@ -59,20 +52,11 @@ def find_members_above_pods(census: Census) -> Iterator[Finding]:
             templates = groups.get((item.space, item.name), [])
             wanted, exist = as_int(item.value, "spec", "minMember"), count_pods(templates)
             if templates and wanted is not None and exist is not None and wanted > exist:
-                message = (
-                    f"minMember is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): none of "
-                    "them is ever scheduled"
-                )
-                hint = f"Set minMember to {exist}, or raise the number of pods."
-                yield Finding(item, ("spec", "minMember"), message, wanted, exist, hint)
+                yield tell(item, ("spec", "minMember"), wanted, exist, exist=exist, templates=templates)
 
 
-@rule(
-    "scheduler-group-missing",
-    "warning",
-    "Pods name a PodGroup of Volcano, scheduler-plugins or KAI that does not exist.",
-)
-def find_group_missing(census: Census) -> Iterator[Finding]:
+@rule("scheduler-group-missing")
+def find_group_missing(census: Census) -> Iterator[Match]:
     """No PodGroup of that name in the namespace of the pods; an error where groups are in the input."""
     for choice, row in SCHEDULERS.items():
         groups = census.kind(row.group, "PodGroup")
@@ -87,14 +71,18 @@ def find_group_missing(census: Census) -> Iterator[Finding]:
             else:
                 near = suggest(name, [item.name for item in groups if item.space == space])
                 why = f'no {choice} PodGroup "{name}" in the files checked{near}'
-            path = (*template.path, "metadata", *row.link)
-            hint = f"Correct {row.link[1]}, or add the PodGroup in the namespace of the pods."
-            message = f"{why}: these pods are never scheduled"
-            yield Finding(template.item, path, message, name, hint=hint, severity="error" if groups else None)
+            yield tell(
+                template.item,
+                (*template.path, "metadata", *row.link),
+                name,
+                severity="error" if groups else None,
+                why=why,
+                row=row,
+            )
 
 
-@rule("scheduler-link-unread", "warning", "A PodGroup is named where its scheduler does not read it.")
-def find_link_unread(census: Census) -> Iterator[Finding]:
+@rule("scheduler-link-unread")
+def find_link_unread(census: Census) -> Iterator[Match]:
     """The key of the link on the object that makes the pods, or an annotation for a label: the group has no pods."""
     for choice, row in SCHEDULERS.items():
         names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
@@ -110,30 +98,24 @@ def find_link_unread(census: Census) -> Iterator[Finding]:
             path, each = where[0] if where else ((), part)
             name = as_text(template.item.value, *path, "metadata", each, key)
             if (template.item.space, name) in names and (path, each) != (template.path, part):
-                message = f"{choice} reads {key} only from the {part} of pods, so no pod is in the PodGroup {name}"
-                hint = f"Write {key} into metadata.{part} of the pod template."
-                yield Finding(template.item, (*path, "metadata", each, key), message, name, hint=hint)
+                yield tell(template.item, (*path, "metadata", each, key), name, choice=choice, key=key, part=part)
                 break
 
 
-@rule("scheduler-left-out", "warning", "Pods name a PodGroup of Volcano or KAI, but the default scheduler places them.")
-def find_scheduler_left_out(census: Census) -> Iterator[Finding]:
+@rule("scheduler-left-out")
+def find_scheduler_left_out(census: Census) -> Iterator[Match]:
     """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
     for choice, row in SCHEDULERS.items():
         names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
         for (space, name), templates in group_marked(census, *row.link).items() if choice != "SchedulerPlugins" else ():
             template = next((each for each in templates if each.scheduler == "default-scheduler"), None)
             if template is not None and (space, name) in names:
-                message = (
-                    f"the pods name the {choice} PodGroup {name}, but default-scheduler places them, which does not "
-                    "read it: they start one by one"
-                )
-                path, hint = (*template.path, "metadata", *row.link), f"Set schedulerName: {row.name} in the pods."
-                yield Finding(template.item, path, message, name, hint=hint)
+                path = (*template.path, "metadata", *row.link)
+                yield tell(template.item, path, name, choice=choice, row=row)
 
 
-@rule("kai-queue-unread", "warning", "The queue of KAI is named where KAI does not read it.")
-def find_queue_unread(census: Census) -> Iterator[Finding]:
+@rule("kai-queue-unread")
+def find_queue_unread(census: Census) -> Iterator[Match]:
     """The key of the label among the annotations of an object or of its pods, or that of old releases."""
     row = SCHEDULERS["KAI"]
     for template in census.templates:
@@ -144,14 +126,12 @@ def find_queue_unread(census: Census) -> Iterator[Finding]:
         for path, metadata, key in ((*place, key) for place in places for key in keys):
             queue = as_text(metadata, *key)
             if queue:
-                message = f"KAI reads the queue from the label {row.queue} only: the pods are not in the queue {queue}"
-                hint = f"Make {row.queue} a label of the {template.item.kind}."
-                yield Finding(template.item, (*path, "metadata", *key), message, queue, hint=hint)
+                yield tell(template.item, (*path, "metadata", *key), queue, row=row)
                 break
 
 
-@rule("scheduler-label-old", "warning", "Pods name their PodGroup by a label that scheduler-plugins no longer reads.")
-def find_label_old(census: Census) -> Iterator[Finding]:
+@rule("scheduler-label-old")
+def find_label_old(census: Census) -> Iterator[Match]:
     """A label of releases before 0.25, and not the one of today."""
     row = SCHEDULERS["SchedulerPlugins"]
     groups = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
@@ -161,46 +141,32 @@ def find_label_old(census: Census) -> Iterator[Finding]:
         old = next(key for key in _OLD_LABELS if key in labels)
         named = (template.item.space, as_text(labels[old])) in groups
         if row.link[1] not in labels and (named or template.scheduler == row.name):
-            message = f"scheduler-plugins has not read the label {old} since 0.25: these pods are scheduled one by one"
-            path = (*template.path, "metadata", "labels", old)
-            hint = f"Name the PodGroup by the label {row.link[1]}."
-            yield Finding(template.item, path, message, labels[old], hint=hint)
+            yield tell(template.item, (*template.path, "metadata", "labels", old), labels[old], old=old, row=row)
 
 
-@rule("kueue-group-incomplete", "error", "A plain pod group of Kueue waits for pods that do not exist.")
-def find_group_incomplete(census: Census) -> Iterator[Finding]:
+@rule("kueue-group-incomplete")
+def find_group_incomplete(census: Census) -> Iterator[Match]:
     """The total count is missing, differs among the pods, or is more than the pods of the group."""
     for (_space, name), templates in group_marked(census, "labels", KUEUE_POD_GROUP).items():
         totals = [as_mapping(each.metadata, "annotations").get(_KUEUE_TOTAL) for each in templates]
         exist, wanted = count_pods(templates), parse_int(as_text(totals[0]))
         if wanted is None:
-            message = f"the pod group {name} has no {_KUEUE_TOTAL}: Kueue refuses its pods"
+            case = "missing"
         elif len(set(map(str, totals))) > 1:
-            message = (
-                f"the pods of the pod group {name} disagree about its total count: {join(sorted(map(str, totals)))}"
-            )
+            case = "differs"
         elif exist is not None and wanted > exist:
-            message = (
-                f"the total count of the pod group {name} is {wanted}, but only {count(exist, 'pod')} can exist "
-                f"({sum_up(templates)}): Kueue never admits the group"
-            )
+            case = ""
         else:
             continue
         item, path = templates[0].item, (*templates[0].path, "metadata", "annotations", _KUEUE_TOTAL)
-        hint = (
-            f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}", or add the other pods.'
-            if exist
-            else "Set it to the number of pods in the group."
-        )
-        yield Finding(item, path, message, hint=hint)
+        about: dict[str, Any] = {"name": name, "totals": sorted(map(str, totals)), "wanted": wanted, "exist": exist}
+        way = f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}", or add the other pods.'
+        hint = way if exist else "Set it to the number of pods in the group."
+        yield tell(item, path, case=case, templates=templates, hint=hint, **about)
 
 
-@rule(
-    "min-available-above-pods",
-    "error",
-    "The group that an operator creates for its job needs more pods than the job has.",
-)
-def find_min_available_above_pods(census: Census) -> Iterator[Finding]:
+@rule("min-available-above-pods")
+def find_min_available_above_pods(census: Census) -> Iterator[Match]:
     """The operators take minAvailable as the quorum of their group, whatever the replicas are."""
     path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
     for kind in list_names("kubeflow.org"):
@@ -210,11 +176,7 @@ def find_min_available_above_pods(census: Census) -> Iterator[Finding]:
             exist = count_pods(templates)
             if wanted is None or not exist or wanted <= exist or dig(item.value, "spec", "elasticPolicy") is not None:
                 continue
-            message = (
-                f"minAvailable is {wanted}, but only {count(exist, 'pod')} can exist ({sum_up(templates)}): "
-                "if the operator creates a group for them, no pod is ever scheduled"
-            )
-            yield Finding(item, path, message, wanted, hint=f"Set minAvailable to at most {exist}, or remove it.")
+            yield tell(item, path, wanted, exist=exist, templates=templates)
 
 
 def _is_nearly(name: str, known: str) -> bool:

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from krmfn.capacity.requests import count_requests
 from krmfn.checks.operator.queues import group_marked, sum_least
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
@@ -38,20 +38,17 @@ _OF_OWNER: Final = (
 )
 
 
-@rule("kai-subgroups-refused", "error", "The webhook of KAI refuses the sub-groups of a PodGroup, or their minima.")
-def find_subgroups_refused(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("kai-subgroups-refused")
+def find_subgroups_refused(census: Census, settings: Settings) -> Iterator[Match]:
     """Names that repeat, parents that are missing or form a circle, and minima in the wrong place."""
     counts = counts_sub_groups(settings.operators)
     for item in census.kind(_ROW.group, "PodGroup"):
         for path, why in _list_faults(as_mapping(item.value, "spec"), counts):
-            hint = "Set minSubGroup on a sub-group with sub-groups, minMember on one with pods, and use each name once."
-            yield Finding(item, ("spec", *path), f"{why}: KAI refuses the PodGroup", hint=hint)
+            yield tell(item, ("spec", *path), why=why)
 
 
-@rule(
-    "kai-minimum-above-groups", "error", "minSubGroup of a KAI PodGroup is greater than the number of its sub-groups."
-)
-def find_minimum_above_groups(census: Census) -> Iterator[Finding]:
+@rule("kai-minimum-above-groups")
+def find_minimum_above_groups(census: Census) -> Iterator[Match]:
     """KAI only warns, and the pods wait."""
     for item in census.kind(_ROW.group, "PodGroup"):
         spec = as_mapping(item.value, "spec")
@@ -61,18 +58,13 @@ def find_minimum_above_groups(census: Census) -> Iterator[Finding]:
             above = as_text(part, "name") if path else ""
             wanted, exist = as_int(part.get(_GROUPS)), children[above]
             if wanted is not None and wanted > exist and (exist or not path):
-                message = (
-                    f"minSubGroup is {wanted}, but there {'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}: "
-                    "no pod of the group is ever scheduled"
-                )
-                hint = (
-                    f"Set minSubGroup to {exist}, or add sub-groups." if exist else "Use minMember, or add sub-groups."
-                )
-                yield Finding(item, ("spec", *path, _GROUPS), message, wanted, hint=hint)
+                case = "" if exist else "none"
+                there = f"{'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}"
+                yield tell(item, ("spec", *path, _GROUPS), wanted, case=case, exist=exist, there=there)
 
 
-@rule("kai-subgroup-missing", "error", "Pods name a sub-group that their KAI PodGroup does not have.")
-def find_subgroup_missing(census: Census) -> Iterator[Finding]:
+@rule("kai-subgroup-missing")
+def find_subgroup_missing(census: Census) -> Iterator[Match]:
     """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
     groups = {(item.space, item.name): _list_leaves(item) for item in census.kind(_ROW.group, "PodGroup")}
     for template in census.templates if groups else ():
@@ -86,16 +78,15 @@ def find_subgroup_missing(census: Census) -> Iterator[Finding]:
         if not given:
             why = f"the PodGroup {name} has sub-groups, but the pods do not name one of them"
         path: Path = (*template.path, "metadata", *(_SUB_GROUP if given else _ROW.link))
-        hint = f"Set the label {_SUB_GROUP[1]} to {' or '.join(leaves[:5])}."
-        yield Finding(template.item, path, f"{why}: KAI never schedules them", given or name, hint=hint)
+        yield tell(template.item, path, given or name, why=why, leaves=" or ".join(leaves[:5]))
 
 
 #: The queues that KAI's Helm chart creates (defaultQueue.createDefaultQueue).
 _CHART_QUEUES: Final = frozenset(("default-parent-queue", "default-queue"))
 
 
-@rule("kai-queue-unusable", "warning", "Pods for KAI are in a queue that does not exist, or that KAI does not serve.")
-def find_queue_unusable(census: Census) -> Iterator[Finding]:
+@rule("kai-queue-unusable")
+def find_queue_unusable(census: Census) -> Iterator[Match]:
     """A queue that is not among those of the input or the facts, or is below one that is not; one that has children;
     and one that, or above which a queue, may not use as much as a pod, or a whole gang, requests."""
     queues = census.facts.by_name(_QUEUES, "Queue")
@@ -113,16 +104,13 @@ def find_queue_unusable(census: Census) -> Iterator[Finding]:
         elif (parent := above[name]) and parent not in above.keys() | _CHART_QUEUES:
             why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
         else:
-            from krmfn.capacity.requests import count_requests
-
             needs = count_requests(template.spec, {})
             why = _differ_in_pool(template, name, queues[name]) or _exceed(needs, "a pod requests", name, queues)
             if not why:
                 continue
-        hint = "Use a queue of the same node pool, without children, with room for a pod; add queues that are missing."
-        place = (*path, "metadata", "labels", _ROW.queue)
-        message = f"{why}: KAI passes over the pods"
-        yield Finding(template.item, place, message, name, hint=hint, severity="error" if child else None)
+        yield tell(
+            template.item, (*path, "metadata", "labels", _ROW.queue), name, severity="error" if child else None, why=why
+        )
     yield from _find_gangs_above_limit(census, queues)
 
 
@@ -136,9 +124,8 @@ def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
     return f"the queue {name} is {first}, and the pods are {second} (label {NODE_POOL})"
 
 
-def _find_gangs_above_limit(census: Census, queues: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+def _find_gangs_above_limit(census: Census, queues: Mapping[str, Mapping[str, Any]]) -> Iterator[Match]:
     """PodGroups whose minMember pods request together more than their queue, or one above it, may use."""
-    from krmfn.capacity.requests import count_requests
 
     groups = group_marked(census, *_ROW.link) if queues else {}
     for item in census.kind(_ROW.group, "PodGroup") if queues else ():
@@ -146,9 +133,7 @@ def _find_gangs_above_limit(census: Census, queues: Mapping[str, Mapping[str, An
         pods = [(each.pods, count_requests(each.spec, {})) for each in groups.get((item.space, item.name), ())]
         least = sum_least(pods, as_int(quorum) or 0)
         if why := _exceed(least, f"the {quorum} pods that start together request at least", as_text(name), queues):
-            hint = "Raise the limit of the queue, lower minMember, or use another queue."
-            message = f"{why}: KAI never starts the group"
-            yield Finding(item, ("spec", "queue"), message, name, hint=hint, severity="error")
+            yield tell(item, ("spec", "queue"), name, case="gang", severity="error", why=why)
 
 
 def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str, Mapping[str, Any]]) -> str:
@@ -167,8 +152,8 @@ def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str
     return ""
 
 
-@rule("kai-topology-missing", "warning", "A constraint for KAI names a Topology or a level that does not exist.")
-def find_topology_missing(census: Census) -> Iterator[Finding]:
+@rule("kai-topology-missing")
+def find_topology_missing(census: Census) -> Iterator[Match]:
     """Of PodGroups and their sub-groups, and of the annotations from which the pod grouper makes them; by the
     Topologies of the input and the facts, where there is one."""
     known = census.facts.by_name("kai.scheduler", "Topology")
@@ -177,16 +162,16 @@ def find_topology_missing(census: Census) -> Iterator[Finding]:
         if not name:
             continue
         levels = [as_text(level, "nodeLabel") for level in as_list(known.get(name), "spec", "levels")]
-        if name not in known:
-            why, field = f'there is no Topology "{name}" in the files checked{suggest(name, known)}', fields[0]
-        else:
+        wrong, case = name, ""
+        field = fields[0]
+        if name in known:
             field = next((each for each in fields[1:] if constraint.get(each) and constraint[each] not in levels), "")
-            level = as_text(constraint.get(field))
-            why = f'the Topology {name} has no level "{level}"{suggest(level, levels)}'
+            wrong, case = as_text(constraint.get(field)), "level"
         if field:
-            hint = "Add the Topology, or correct the name." if name not in known else f"Use {' or '.join(levels)}."
-            place = (*path, field)
-            yield Finding(item, place, f"{why}: KAI never schedules the pods", constraint.get(field), hint=hint)
+            near = suggest(wrong, levels if case else known)
+            yield tell(
+                item, (*path, field), constraint.get(field), case=case, name=name, near=near, levels=" or ".join(levels)
+            )
 
 
 def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Mapping[str, Any], tuple[str, ...]]]:
@@ -199,8 +184,8 @@ def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Mapping[str,
         yield item, ("metadata", "annotations"), item.annotations, _OF_OWNER
 
 
-@rule("kai-group-overwritten", "error", "The pod grouper of KAI replaces the group that the pods name.")
-def find_group_overwritten(census: Census) -> Iterator[Finding]:
+@rule("kai-group-overwritten")
+def find_group_overwritten(census: Census) -> Iterator[Match]:
     """Pods of a controller that name a group, and nothing that tells the grouper to leave them alone."""
     part, key = _ROW.link
     for template in census.marked(part, key):
@@ -209,12 +194,7 @@ def find_group_overwritten(census: Census) -> Iterator[Finding]:
         if not name or template.scheduler != _ROW.name or not template.path:
             continue  # a pod that has no owner keeps its group
         if "true" not in (annotations.get(_SKIP), template.item.annotations.get(_SKIP)):
-            message = (
-                f"the pod grouper of KAI creates a PodGroup for this {template.item.kind} and puts the pods into it, "
-                f"instead of {name}"
-            )
-            hint = f'Annotate the pod template {_SKIP}: "true".'
-            yield Finding(template.item, (*template.path, "metadata", part, key), message, name, hint=hint)
+            yield tell(template.item, (*template.path, "metadata", part, key), name)
 
 
 def _list_faults(spec: Mapping[str, Any], counts: bool) -> Iterator[tuple[Path, str]]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from krmfn.checks.operator.ray import autoscales, list_clusters
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding
 from krmfn.model.kinds import list_names
 from krmfn.survey.census import Census
 
@@ -22,8 +21,8 @@ _SCHEDULERS: Final = {
 }
 
 
-@rule("operator-replaces-link", "error", "KubeRay replaces the link of a resource, or the scheduler that reads it.")
-def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("operator-replaces-link")
+def find_link_replaced(census: Census, settings: Settings) -> Iterator[Match]:
     """With KubernetesWAS of what it manages itself; with another batch scheduler of all Ray pods."""
     manages = settings.kuberay.manages
     seen: set[int] = set()
@@ -33,63 +32,36 @@ def find_link_replaced(census: Census, settings: Settings) -> Iterator[Finding]:
             continue
         if manages == "KubernetesWAS":
             own = f"{item.name}-cluster" if item.kind == "RayCluster" else "<cluster>-cluster"
-            is_replaced = _is_managed(item) and link.group != own
-            message = (
-                f"the operator replaces this link with its own PodGroup ({own}), because the resource is labelled "
-                f"{KUBERAY_LABEL}: the group {link.group} gets no pods"
-            )
-            hint = "Remove the label, or the groups and links from Git."
+            is_replaced, case = _is_managed(item) and link.group != own, ""
         else:
-            is_replaced = not is_selected(item, settings)
-            message = (
-                f"the operator (kuberay.manages: {manages}) assigns all Ray pods to {_SCHEDULERS[manages]}, which "
-                f"ignores the group {link.group}: the pods are not scheduled as a gang"
-            )
-            hint = "Remove groups and links of Ray resources from Git, or turn the operator's batch scheduler off."
+            own, is_replaced, case = _SCHEDULERS[manages], not is_selected(item, settings), "scheduler"
         if is_replaced:
             seen.add(id(item))
-            yield Finding(item, link.path, message, link.group, hint=hint)
+            yield tell(item, link.path, link.group, case=case, own=own, manages=manages)
 
 
-@rule("operator-release", "error", "This version of KubeRay cannot manage gangs on this Kubernetes release.")
-def find_operator_release(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("operator-release")
+def find_operator_release(census: Census, settings: Settings) -> Iterator[Match]:
     """KubernetesWAS of KubeRay 1.7 runs with Kubernetes 1.36 only."""
     if settings.kuberay.manages != "KubernetesWAS":
         return
     version = settings.kuberay.version
-    if version < (1, 7):
-        message = (
-            f"KubeRay {version[0]}.{version[1]} does not have the feature gate KubernetesWAS, which exists since 1.7"
-        )
-    elif version == (1, 7) and "v1alpha2" not in settings.release.kinds.get("PodGroup", ()):
-        message = (
-            f"KubeRay 1.7 with KubernetesWAS needs scheduling.k8s.io/v1alpha2, which Kubernetes {settings.release} "
-            "does not serve: the operator exits when it starts"
-        )
-    else:
+    served = "v1alpha2" in settings.release.kinds.get("PodGroup", ())
+    if version > (1, 7) or (version == (1, 7) and served):
         return
     for kind in list_names("ray.io"):
         for item in census.kind("ray.io", kind):
-            hint = "Correct kuberay.manages, or use matching versions of KubeRay and Kubernetes."
-            yield Finding(item, ("apiVersion",), message, hint=hint)
+            yield tell(item, ("apiVersion",), case="" if version == (1, 7) else "old", version=version)
             return
 
 
-@rule("operator-skips-autoscaling", "warning", "KubeRay does not create a gang for a cluster that uses the autoscaler.")
-def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("operator-skips-autoscaling")
+def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Match]:
     if settings.kuberay.manages != "KubernetesWAS":
         return
     for item, _cluster, base in list_clusters(census):
         if item.kind != "RayCronJob" and _has_label(item) and autoscales(item):
-            message = (
-                f"{KUBERAY_LABEL} has no effect: the operator creates no gang for a cluster that autoscales, and "
-                "reports it in its log only"
-            )
-            hint = (
-                "Turn enableInTreeAutoscaling off, or let krmfn generate the gang (autoscaling: MinReplicas, "
-                "without the label)."
-            )
-            yield Finding(item, (*base, "enableInTreeAutoscaling"), message, True, hint=hint)
+            yield tell(item, (*base, "enableInTreeAutoscaling"), True)
 
 
 def _has_label(item: Item) -> bool:

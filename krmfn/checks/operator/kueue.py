@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from krmfn.checks.operator.queues import list_needs
-from krmfn.checks.rule import rule
-from krmfn.checks.wording import name_all, suggest
+from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.wording import suggest
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
-from krmfn.model.findings import Finding
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import add, format_quantity, parse_quantity
@@ -56,39 +55,33 @@ class _Queues(NamedTuple):
     waiting: Sequence[_Waiting]
 
 
-@rule("kueue-partial-admission", "warning", "Kueue may admit fewer pods than minCount.")
-def find_partial_admission(census: Census) -> Iterator[Finding]:
+@rule("kueue-partial-admission")
+def find_partial_admission(census: Census) -> Iterator[Match]:
     for gang in census.gangs if census.has_text(KUEUE_MINIMUM) else ():
         for owner in gang.owners:
             if KUEUE_MINIMUM in owner.annotations and gang.group.quorum is not None:
                 least = owner.annotations[KUEUE_MINIMUM]
                 if (parse_int(least) or 0) >= gang.group.quorum:
                     continue
-                message = (
-                    f"Kueue may admit this {owner.kind} with {least} pods, but {gang.group.counted} of "
-                    f"{gang.group.name} is {gang.group.quorum}: then no pod is ever scheduled"
-                )
-                hint = f"Set {gang.group.counted} to at most {least}, or remove the annotation."
-                path = ("metadata", "annotations", KUEUE_MINIMUM)
-                yield Finding(owner, path, message, least, hint=hint)
+                yield tell(owner, ("metadata", "annotations", KUEUE_MINIMUM), least, gang=gang)
 
 
-@rule("kueue-several-workloads", "warning", "One gang consists of several Kueue workloads.")
-def find_several_workloads(census: Census) -> Iterator[Finding]:
+@rule("kueue-several-workloads")
+def find_several_workloads(census: Census) -> Iterator[Match]:
     for gang in census.gangs if census.has_text(KUEUE_QUEUE) else ():
         queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
         parts = [part for owner in queued if (part := _PARTS.get(owner.kind))]
         if gang.group.policy == "gang" and (gang.group.quorum or 0) > 1 and (len(queued) > 1 or parts):
-            message = (
-                f"Kueue admits {name_all(queued)} {parts[0] if len(queued) == 1 else 'one by one'}, but "
-                "the gang waits for all pods: the admitted pods use quota without running"
+            yield tell(
+                gang.group.item,
+                gang.group.quorum_path,
+                queued=queued,
+                how=parts[0] if len(queued) == 1 else "one by one",
             )
-            hint = "Use one Kueue workload per gang."
-            yield Finding(gang.group.item, gang.group.quorum_path, message, hint=hint)
 
 
-@rule("kueue-topology-differs", "info", "Kueue and the group use different topology keys.")
-def find_two_topologies(census: Census) -> Iterator[Finding]:
+@rule("kueue-topology-differs")
+def find_two_topologies(census: Census) -> Iterator[Match]:
     for gang in census.gangs_with("schedulingConstraints"):
         key = gang.group.topology_key
         for template in gang.templates if key else ():
@@ -96,17 +89,13 @@ def find_two_topologies(census: Census) -> Iterator[Finding]:
             for name in _TOPOLOGY:
                 other = annotations.get(name)
                 if isinstance(other, str) and other != key:
-                    message = (
-                        f"Kueue places the pods by {other}, the PodGroup {gang.group.name} by {key}: the gang must "
-                        "fit into the domain that Kueue chose, or it is never scheduled"
+                    yield tell(
+                        template.item, (*template.path, "metadata", "annotations", name), other, gang=gang, key=key
                     )
-                    hint = "Use one label key in both places, or only one of them."
-                    path = (*template.path, "metadata", "annotations", name)
-                    yield Finding(template.item, path, message, other, hint=hint)
 
 
-@rule("kueue-queue-unread", "warning", "A Kueue queue is named where Kueue does not read it.")
-def find_queue_unread(census: Census) -> Iterator[Finding]:
+@rule("kueue-queue-unread")
+def find_queue_unread(census: Census) -> Iterator[Match]:
     for item in census.objects if census.has_text(KUEUE_QUEUE) else ():
         templates = census.templates_of(item)
         if KUEUE_QUEUE in item.labels or not templates:
@@ -121,56 +110,47 @@ def find_queue_unread(census: Census) -> Iterator[Finding]:
         elif (item.ref.group, item.kind) != ("batch", "Job") or not is_suspended(item) or not dig(item.value, *path):
             continue
         end = f"this {item.kind} stays suspended" if is_suspended(item) else "the pods start without a queue"
-        hint = f"Move {KUEUE_QUEUE} to metadata.labels of the {item.kind}."
-        yield Finding(item, path, f"Kueue reads the queue {said}: {end}", dig(item.value, *path), hint=hint)
+        yield tell(item, path, dig(item.value, *path), said=said, end=end)
 
 
-@rule("kueue-minimum-refused", "error", "Kueue refuses a Job, because of the minimum for partial admission.")
-def find_minimum_refused(census: Census) -> Iterator[Finding]:
+@rule("kueue-minimum-refused")
+def find_minimum_refused(census: Census) -> Iterator[Match]:
     for job in census.kind("batch", "Job") if census.has_text(KUEUE_MINIMUM) else ():
         templates, least = census.templates_of(job), job.annotations.get(KUEUE_MINIMUM)
         jobs = find_jobs(templates[0]) if templates else None
         if least is None or jobs is None or 0 < (parse_int(least) or 0) < jobs.parallel:
             continue
-        most = jobs.parallel - 1
-        message = f"the minimum {least} is not below the number of pods, {jobs.parallel}: Kueue refuses the Job"
-        if (parse_int(least) or 0) < 1:
-            message = f"the minimum {least} is not a positive number: Kueue refuses the Job"
-        hint = f"Write a number from 1 to {most}, or remove the annotation." if most else "Remove the annotation."
-        yield Finding(job, ("metadata", "annotations", KUEUE_MINIMUM), message, least, hint=hint)
+        hint = f"Write a number from 1 to {jobs.parallel - 1}, or remove" if jobs.parallel > 1 else "Remove"
+        case = "negative" if (parse_int(least) or 0) < 1 else ""
+        path = ("metadata", "annotations", KUEUE_MINIMUM)
+        yield tell(job, path, least, case=case, jobs=jobs, hint=hint)
 
 
-@rule("kueue-queue-missing", "warning", "A resource names a queue of Kueue that does not exist.")
-def find_kueue_queue_missing(census: Census) -> Iterator[Finding]:
+@rule("kueue-queue-missing")
+def find_kueue_queue_missing(census: Census) -> Iterator[Match]:
     """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
     known, whole = _find_queues(census)[:2]
     for item in _list_queued(census) if known or census.facts.lists_all("LocalQueue") else ():
         name = item.labels[KUEUE_QUEUE]
         here = [queue for space, queue in known if space == item.space]
         complete = census.facts.lists_all("LocalQueue")
+        target, case = "", ""
         if name in here:
-            target = _behind(known[item.space, name])
+            target, case = _behind(known[item.space, name]), "cluster"
             complete = census.facts.lists_all("ClusterQueue")
             if not target or target in whole or not (whole or complete):
                 continue
-            message = f'the LocalQueue {name} is for the ClusterQueue "{target}", which does not exist'
-            message += f"{suggest(target, whole)}; Kueue never admits the pods"
-            hint = f"Correct spec.clusterQueue of the LocalQueue {name}, or add the ClusterQueue."
+            near = suggest(target, whole)
         elif here or complete:
             elsewhere = sorted(space for space, queue in known if queue == name)
-            there = f": that of {join(elsewhere)} is for its own namespace" if elsewhere else suggest(name, here)
-            message = (
-                f'there is no LocalQueue "{name}" in the namespace {item.space}{there}; Kueue never admits the pods'
-            )
-            hint = f"Correct the label {KUEUE_QUEUE}, or add the LocalQueue to the namespace."
+            near = f": that of {join(elsewhere)} is for its own namespace" if elsewhere else suggest(name, here)
         else:
             continue
-        severity: Severity | None = "error" if complete else None
-        yield Finding(item, _LABEL, message, name, hint=hint, severity=severity)
+        yield tell(item, _LABEL, name, severity="error" if complete else None, case=case, target=target, near=near)
 
 
-@rule("kueue-queue-stopped", "warning", "A resource waits in a queue of Kueue that is stopped.")
-def find_kueue_queue_stopped(census: Census) -> Iterator[Finding]:
+@rule("kueue-queue-stopped")
+def find_kueue_queue_stopped(census: Census) -> Iterator[Match]:
     """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
     local, whole = _find_queues(census)[:2]
     for item in _list_queued(census) if local else ():
@@ -180,14 +160,12 @@ def find_kueue_queue_stopped(census: Census) -> Iterator[Finding]:
         for kind, label, queue in (("LocalQueue", name, mine), ("ClusterQueue", behind, whole.get(behind))):
             policy = as_text(queue, "spec", "stopPolicy")
             if policy in ("Hold", "HoldAndDrain"):
-                message = f"the {kind} {label} is stopped (stopPolicy: {policy}): Kueue does not admit this {item.kind}"
-                hint = f"Set stopPolicy: None in the {kind}, or use another queue."
-                yield Finding(item, _LABEL, message, name, hint=hint)
+                yield tell(item, _LABEL, name, kind=kind, label=label, policy=policy)
                 break
 
 
-@rule("kueue-namespace-not-selected", "error", "A ClusterQueue of Kueue does not select the namespace of a resource.")
-def find_kueue_namespace_not_selected(census: Census) -> Iterator[Finding]:
+@rule("kueue-namespace-not-selected")
+def find_kueue_namespace_not_selected(census: Census) -> Iterator[Match]:
     """No selector selects nothing. Labels that no file and no fact shows are not known."""
     spaces = census.facts.by_name("", "Namespace")
     complete = census.facts.lists_all("Namespace")
@@ -196,13 +174,11 @@ def find_kueue_namespace_not_selected(census: Census) -> Iterator[Finding]:
         if match_namespace(selector, item.space, spaces.get(item.space), complete) is not False:
             continue
         why = "has no namespaceSelector" if selector is None else f"does not select the namespace {item.space}"
-        message = f"the ClusterQueue {name} {why}: Kueue never admits this {item.kind}"
-        hint = f"Set spec.namespaceSelector of the ClusterQueue so that it selects {item.space}; {{}} selects all."
-        yield Finding(item, _LABEL, message, local, hint=hint)
+        yield tell(item, _LABEL, local, name=name, why=why)
 
 
-@rule("kueue-reference-missing", "warning", "A Kueue queue, or what waits in it, names an object that does not exist.")
-def find_kueue_reference_missing(census: Census) -> Iterator[Finding]:
+@rule("kueue-reference-missing")
+def find_kueue_reference_missing(census: Census) -> Iterator[Match]:
     """Flavors, checks and topologies, without which a ClusterQueue is not active, and priority classes. An error if the
     facts list the kind."""
     for item, local, name, queue in _find_queues(census).waiting:
@@ -211,12 +187,19 @@ def find_kueue_reference_missing(census: Census) -> Iterator[Finding]:
             if not wanted or wanted in known or not (known or complete):
                 continue
             inactive = "" if kind == _PRIORITY else "the ClusterQueue is not active, and "
-            message = f'{owner} names the {kind} "{wanted}", which does not exist{suggest(wanted, known)}: {inactive}'
-            message += f"Kueue never admits this {item.kind}"
-            hint = f'Add the {kind} "{wanted}", or correct the name.'
             severity: Severity | None = "error" if complete else None
             path, current = (_CLASS, wanted) if kind == _PRIORITY else (_LABEL, local)
-            yield Finding(item, path, message, current, hint=hint, severity=severity)
+            yield tell(
+                item,
+                path,
+                current,
+                severity=severity,
+                owner=owner,
+                kind=kind,
+                wanted=wanted,
+                near=suggest(wanted, known),
+                inactive=inactive,
+            )
             break
 
 
@@ -235,8 +218,8 @@ def _list_references(
     yield f"the label {_CLASS[-1]}", _PRIORITY, as_text(item.value, *_CLASS)
 
 
-@rule("kueue-flavor-unsuitable", "error", "No ResourceFlavor of a ClusterQueue suits the pods of a resource.")
-def find_kueue_flavor_unsuitable(census: Census) -> Iterator[Finding]:
+@rule("kueue-flavor-unsuitable")
+def find_kueue_flavor_unsuitable(census: Census) -> Iterator[Match]:
     """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
     flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
     for item, local, name, queue in _find_queues(census).waiting if flavors else ():
@@ -253,18 +236,10 @@ def find_kueue_flavor_unsuitable(census: Census) -> Iterator[Finding]:
                 "",
             )
             if reason:
-                message = f"no flavor of the ClusterQueue {name} suits the pods ({reason}): Kueue never admits this "
-                message += item.kind
-                hint = "Change the pods' nodeSelector, affinity or tolerations, or add a flavor to the ClusterQueue."
-                # Whether Kueue looks at topologies is a matter of its gates.
-                severity: Severity | None = "warning" if "Topology" in reason else None
-                if _NO_NODE in reason or _NO_DOMAIN in reason:  # an autoscaler may add some
-                    message += ", or its pods never find a node"
-                    hint = "Correct nodeLabels of the ResourceFlavor, or add nodes with these labels."
-                    if _NO_DOMAIN in reason:
-                        hint = "Add nodes to one domain, make the gang smaller, or prefer the domain."
-                    severity = "warning"
-                yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
+                # Whether Kueue looks at topologies is a matter of its gates, and an autoscaler may add nodes.
+                case = "domain" if _NO_DOMAIN in reason else "node" if _NO_NODE in reason else ""
+                severity: Severity | None = "warning" if case or "Topology" in reason else None
+                yield tell(item, _LABEL, local, severity=severity, case=case, name=name, reason=reason)
                 break
 
 
@@ -342,8 +317,8 @@ def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
     return ""
 
 
-@rule("kueue-resource-not-covered", "warning", "A resource requests something that its ClusterQueue does not cover.")
-def find_kueue_resource_not_covered(census: Census) -> Iterator[Finding]:
+@rule("kueue-resource-not-covered")
+def find_kueue_resource_not_covered(census: Census) -> Iterator[Match]:
     """Kueue may be set up to ignore such requests, or to count them as another resource, which no object shows. An info
     where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
     devices = census.facts.objects("resource.k8s.io", "DeviceClass")
@@ -357,19 +332,13 @@ def find_kueue_resource_not_covered(census: Census) -> Iterator[Finding]:
             others = covered - asked - _NATIVE
             near = suggest(missing[0], others)
             doubtful = bool(others) and not near and _NATIVE.isdisjoint(missing)
-            message = (
-                f"the pods request {join(missing)}{near}, which no resourceGroup of the ClusterQueue {name} covers: "
-                f"Kueue never admits this {item.kind}"
+            yield tell(
+                item, _LABEL, local, severity="info" if doubtful else None, missing=missing, near=near, name=name
             )
-            hint = (
-                f"Add {join(missing)} to coveredResources with a quota, or remove the request. This does not apply if "
-                "Kueue's configuration ignores it (excludeResourcePrefixes, transformations, quotaCheckStrategy)."
-            )
-            yield Finding(item, _LABEL, message, local, hint=hint, severity="info" if doubtful else None)
 
 
-@rule("kueue-queue-too-small", "error", "A Kueue ClusterQueue has less quota than one workload needs.")
-def find_kueue_queue_too_small(census: Census) -> Iterator[Finding]:
+@rule("kueue-queue-too-small")
+def find_kueue_queue_too_small(census: Census) -> Iterator[Match]:
     """What Kueue never admits: more than nominal quota and borrowing give. A Cohort that no fact shows may have quota
     of its own to lend: then a warning."""
     complete = census.facts.lists_all("ClusterQueue")
@@ -382,16 +351,17 @@ def find_kueue_queue_too_small(census: Census) -> Iterator[Finding]:
             if sum(needs) > total or max(needs, default=0) > widest:
                 at_most = total if sum(needs) > total else widest
                 where = "" if at_most == total else " in one flavor"
-                message = (
-                    f"the pods need {format_quantity(sum(needs))} {resource} at once, the ClusterQueue {name} has at "
-                    f"most {format_quantity(at_most)}{where}: Kueue never admits this {item.kind}"
-                )
-                hint = "Raise the queue's nominalQuota, let it borrow, or make the gang smaller."
                 borrowed = certain.get(resource) != (widest, total) and not census.facts.lists_all("Cohort")
-                if borrowed:
-                    hint += f" This does not apply if a Cohort {_cohort(queue)} adds quota."
                 severity: Severity | None = "warning" if borrowed else None
-                yield Finding(item, _LABEL, message, local, hint=hint, severity=severity)
+                case = "borrowed" if borrowed else ""
+                about: dict[str, Any] = {
+                    "name": name,
+                    "resource": resource,
+                    "need": sum(needs),
+                    "most": at_most,
+                    "where": where,
+                }
+                yield tell(item, _LABEL, local, severity=severity, case=case, cohort=_cohort(queue), **about)
                 break
 
 

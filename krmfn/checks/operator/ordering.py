@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.checks.scheduler.trees import list_families
 from krmfn.krm.item import Item
 from krmfn.model.exclusive import Exclusive, find_exclusive
-from krmfn.model.findings import Finding
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
-from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.jobs import count_first
 
 
-@rule("statefulset-ordered", "error", "A StatefulSet that creates its pods one after the other is a gang.")
-def find_statefulset_ordered(census: Census) -> Iterator[Finding]:
+@rule("statefulset-ordered")
+def find_statefulset_ordered(census: Census) -> Iterator[Match]:
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
         if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
-            message = (
-                f"the second pod is created when the first is ready, but the first waits for {gang.group.quorum} "
-                f"pods of the gang {gang.group.name}: no pod is ever scheduled"
-            )
-            hint = "Set podManagementPolicy: Parallel (it cannot be changed later), or use the policy basic."
-            path = ("spec", "podManagementPolicy")
-            yield Finding(item, path, message, "OrderedReady", hint=hint)
+            yield tell(item, ("spec", "podManagementPolicy"), "OrderedReady", gang=gang)
 
 
-@rule("jobset-ordered", "error", "Replicated jobs that start one after another are in one gang.")
-def find_jobset_ordered(census: Census) -> Iterator[Finding]:
+@rule("jobset-ordered")
+def find_jobset_ordered(census: Census) -> Iterator[Match]:
     """One group over replicated jobs that start one after another; also one that was generated before they did."""
     for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
         jobs = as_list(item.value, "spec", "replicatedJobs")
@@ -45,43 +37,22 @@ def find_jobset_ordered(census: Census) -> Iterator[Finding]:
             if ordered
             else ("spec", "replicatedJobs", waiting[0], "dependsOn")
         )
-        message = (
-            f"the replicated jobs start one after another, but the gang {gang.group.name} waits for pods of all of "
-            "them: no pod is ever scheduled"
-        )
-        hint = "Use one PodGroup for each replicated job, or startupPolicyOrder: AnyOrder."
-        yield Finding(item, path, message, hint=hint)
+        yield tell(item, path, gang=gang)
 
 
-@rule(
-    "leader-ready-gang",
-    "error",
-    "Leader and workers of a LeaderWorkerSet are in one gang, but the workers start when the leader is ready.",
-)
-def find_leader_ready(census: Census) -> Iterator[Finding]:
+@rule("leader-ready-gang")
+def find_leader_ready(census: Census) -> Iterator[Match]:
     for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
         separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
         if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
             continue
         leader_in = not separate or any(template.path[-1] == "leaderTemplate" for template in templates)
         if leader_in and (gang.group.quorum or 0) > 1:
-            message = (
-                "the workers are created when the leader is ready, but the leader waits for them in the gang "
-                f"{gang.group.name}: no pod is ever scheduled"
-            )
-            hint = (
-                "Set startupPolicy: LeaderCreated and delete the leader if it exists, "
-                "or give it a separate leaderTemplate without the link."
-            )
-            yield Finding(item, ("spec", "startupPolicy"), message, "LeaderReady", hint=hint)
+            yield tell(item, ("spec", "startupPolicy"), "LeaderReady", gang=gang)
 
 
-@rule(
-    "exclusive-placement-gang",
-    "error",
-    "A gang waits for pods that exclusive placement creates only after the first pod of their job has a node.",
-)
-def find_exclusive_placement(census: Census) -> Iterator[Finding]:
+@rule("exclusive-placement-gang")
+def find_exclusive_placement(census: Census) -> Iterator[Match]:
     """A JobSet or LeaderWorkerSet whose first pods wait in a gang for those that follow them."""
     for gang in census.gangs:
         quorum, there = gang.group.quorum or 0, 0
@@ -99,12 +70,7 @@ def find_exclusive_placement(census: Census) -> Iterator[Finding]:
             if waiting is None or there >= quorum:
                 continue
             pods = "one pod exists" if there == 1 else f"{there} pods exist"
-            message = (
-                f"each job creates its other pods only when its first pod has a node: {pods} until then, but the gang "
-                f"{gang.group.name} waits for {quorum}, so no pod is ever scheduled"
-            )
-            hint = "Remove the annotation, and set a topology key for the group."
-            yield Finding(waiting[0], waiting[1].path, message, waiting[1].key, hint=hint)
+            yield tell(waiting[0], waiting[1].path, waiting[1].key, pods=pods, gang=gang, quorum=quorum)
 
 
 def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
@@ -121,25 +87,15 @@ def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
     return False
 
 
-@rule(
-    "mpi-launcher-waits",
-    "error",
-    "Launcher and workers of an MPIJob are in one gang, but the launcher waits for the workers.",
-)
-def find_launcher_waits(census: Census) -> Iterator[Finding]:
+@rule("mpi-launcher-waits")
+def find_launcher_waits(census: Census) -> Iterator[Match]:
     for gang, item, templates in _owners(census, "kubeflow.org", "MPIJob"):
         roles = {template.path[2] for template in templates}
         if (
             dig(item.value, "spec", "launcherCreationPolicy") == "WaitForWorkersReady"
             and {"Launcher", "Worker"} <= roles
         ):
-            message = (
-                "the launcher is created when the workers are ready, but they wait for it in the gang "
-                f"{gang.group.name}: no pod is ever scheduled"
-            )
-            hint = "Set launcherCreationPolicy: AtStartup, or remove the link from the launcher."
-            path = ("spec", "launcherCreationPolicy")
-            yield Finding(item, path, message, "WaitForWorkersReady", hint=hint)
+            yield tell(item, ("spec", "launcherCreationPolicy"), "WaitForWorkersReady", gang=gang)
     for item in census.kind("kubeflow.org", "MPIJob"):
         policy = dig(item.value, "spec", "runPolicy", "schedulingPolicy")
         workers = as_int(item.value, "spec", "mpiReplicaSpecs", "Worker", "replicas")
@@ -152,31 +108,21 @@ def find_launcher_waits(census: Census) -> Iterator[Finding]:
         given = as_int(policy, "minAvailable")
         need = workers + 1 if given is None else given  # as the operator counts where nobody says
         if need > workers:
-            message = (
-                f"the launcher is created when the {workers} workers are ready, and schedulingPolicy makes them wait "
-                f"for {need} pods: no pod ever starts"
+            yield tell(
+                item, ("spec", "runPolicy", "schedulingPolicy"), given, case="policy", workers=workers, need=need
             )
-            hint = f"Set schedulingPolicy.minAvailable to {workers}, or launcherCreationPolicy: AtStartup."
-            yield Finding(item, ("spec", "runPolicy", "schedulingPolicy"), message, given, hint=hint)
 
 
-@rule("driver-in-gang", "error", "A Spark driver is in the gang of the executors that it creates.")
-def find_driver_in_gang(census: Census) -> Iterator[Finding]:
+@rule("driver-in-gang")
+def find_driver_in_gang(census: Census) -> Iterator[Match]:
     for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
         driver = next((template for template in templates if template.path[1] == "driver"), None)
         if driver is not None and driver.link is not None and (gang.group.quorum or 0) > 1:
-            message = (
-                f"the driver creates the executors, but waits for {gang.group.quorum} pods of the gang "
-                f"{gang.group.name}: no pod is ever scheduled"
-            )
-            hint = "Link only the executors; the driver starts alone."
-            yield Finding(item, driver.link.path, message, driver.link.group, hint=hint)
+            yield tell(item, driver.link.path, driver.link.group, gang=gang)
 
 
-@rule(
-    "initializers-in-gang", "error", "The gang of a training job includes steps that must finish before others start."
-)
-def find_initializers_in_gang(census: Census) -> Iterator[Finding]:
+@rule("initializers-in-gang")
+def find_initializers_in_gang(census: Census) -> Iterator[Match]:
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):
             jobs = as_list(item.value, "spec", "template", "spec", "replicatedJobs")
@@ -190,27 +136,17 @@ def find_initializers_in_gang(census: Census) -> Iterator[Finding]:
             shared = any(len(names) > 1 and awaited & set(names) for names in links.values())
             if awaited - {""} and (shared or {"coscheduling", "volcano"} & set(policy)):
                 where = "podGroupPolicy" if not shared else "the shared group"
-                message = (
-                    f"the steps {join(sorted(awaited - {''}))} finish before others start, and {where} counts them "
-                    "all: the gang is never complete, and no pod is ever scheduled"
-                )
-                hint = "Remove podGroupPolicy, and link only the trainer step to a PodGroup."
                 path = ("spec", "podGroupPolicy") if not shared else ("spec", "template", "spec", "replicatedJobs")
-                yield Finding(item, path, message, hint=hint)
+                yield tell(item, path, names=sorted(awaited - {""}), where=where)
 
 
-@rule("pod-group-policies", "warning", "A training runtime asks two schedulers for a gang.")
-def find_two_policies(census: Census) -> Iterator[Finding]:
+@rule("pod-group-policies")
+def find_two_policies(census: Census) -> Iterator[Match]:
     """Trainer makes a PodGroup for each of them, and gives the pods to one scheduler."""
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):
             if {"coscheduling", "volcano"} <= as_mapping(item.value, "spec", "podGroupPolicy").keys():
-                message = (
-                    "podGroupPolicy sets coscheduling and volcano: Trainer creates a PodGroup for each, and only one "
-                    "of the schedulers gets the pods"
-                )
-                hint = "Keep the policy of the scheduler that is installed."
-                yield Finding(item, ("spec", "podGroupPolicy"), message, hint=hint)
+                yield tell(item, ("spec", "podGroupPolicy"))
 
 
 def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[LinkedGang, Item, list[Template]]]:

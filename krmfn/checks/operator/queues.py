@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from krmfn.capacity.requests import count_requests
 from krmfn.krm.item import Item
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM
@@ -15,7 +16,6 @@ Resources = Mapping[str, int]
 
 def list_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resources]]:
     """The pods of each template that have to be admitted, and what one of them requests."""
-    from krmfn.capacity.requests import count_requests
 
     least = parse_int(item.annotations.get(KUEUE_MINIMUM, ""))
     for template in census.templates_of(item):

@@ -11,18 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
+from krmfn.capacity.admission import counts, list_usage
+from krmfn.capacity.pods import read_kinds
+from krmfn.capacity.requests import count_requests
 from krmfn.checks.operator.queues import group_marked, list_needs, sum_least
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
-from krmfn.model.findings import Finding
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
-from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template
 from krmfn.survey.facts import read_resources
 
@@ -35,10 +36,8 @@ _QUEUE: Final = SCHEDULERS["Volcano"].queue
 _RAY_KINDS: Final = ("RayCluster", "RayJob")
 
 
-@rule(
-    "volcano-queue-missing", "warning", "A PodGroup, Job or RayCluster for Volcano names a queue that does not exist."
-)
-def find_queue_missing(census: Census) -> Iterator[Finding]:
+@rule("volcano-queue-missing")
+def find_queue_missing(census: Census) -> Iterator[Match]:
     queues = census.facts.queues
     of_ray = [(item, ("metadata", "labels", _QUEUE)) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
     for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *of_ray):
@@ -46,28 +45,24 @@ def find_queue_missing(census: Census) -> Iterator[Finding]:
         if queues is None or name in queues or name == "default":
             continue
         end = "refuses the Job" if item.kind == "Job" else "refuses the PodGroup, or leaves it Pending"
-        message = f'there is no queue "{name}"{suggest(name, queues)}: Volcano {end}'
-        hint = "Add the Queue, or list the queues of the cluster under cluster.queues."
-        yield Finding(
+        yield tell(
             item,
             path,
-            message,
             name,
-            hint=hint,
             severity="error" if census.facts.complete_queues else None,
+            near=suggest(name, queues),
+            end=end,
         )
 
 
-@rule("volcano-queue-closed", "error", "A PodGroup or Job of Volcano names a queue that is closed.")
-def find_queue_closed(census: Census) -> Iterator[Finding]:
+@rule("volcano-queue-closed")
+def find_queue_closed(census: Census) -> Iterator[Match]:
     for item in _list_queued(census):
         name = as_text(item.value, "spec", "queue") or "default"
         state = as_text((census.facts.queues or {}).get(name), "status", "state")
         if state in ("Closed", "Closing"):
             end = "Volcano refuses the Job" if item.kind == "Job" else "the PodGroup stays Pending"
-            message = f"the queue {name} is {state}: {end}"
-            hint = "Open the queue, or use another one."
-            yield Finding(item, ("spec", "queue"), message, name, hint=hint)
+            yield tell(item, ("spec", "queue"), name, state=state, end=end)
 
 
 class _Need(NamedTuple):
@@ -84,22 +79,20 @@ class _Need(NamedTuple):
     current: Any = ABSENT
 
 
-@rule("volcano-resources-above-queue", "error", "A PodGroup or Job of Volcano needs more than its queue can ever give.")
-def find_resources_above_queue(census: Census) -> Iterator[Finding]:
+@rule("volcano-resources-above-queue")
+def find_resources_above_queue(census: Census) -> Iterator[Match]:
     found: set[int] = set()
     for need in _list_needs(census) if census.facts.queues else ():
         for resource, (limit, says) in _find_limits(census, need.queue).items():
             wanted = need.amounts.get(resource, 0)
             if wanted > limit and id(need.item) not in found:
                 found.add(id(need.item))
-                message = f"{need.told} {format_quantity(wanted)} {resource}, but {says}: {need.effect}"
-                hint = f"Raise the queue's capability, or {need.smaller}."
-                yield Finding(need.item, need.path, message, need.current, hint=hint)
+                yield tell(need.item, need.path, need.current, need=need, wanted=wanted, resource=resource, says=says)
                 break
 
 
-@rule("volcano-resources-above-cluster", "error", "A PodGroup or Job of Volcano needs more than all nodes have.")
-def find_resources_above_cluster(census: Census) -> Iterator[Finding]:
+@rule("volcano-resources-above-cluster")
+def find_resources_above_cluster(census: Census) -> Iterator[Match]:
     """With Volcano's overcommit factor, by which it judges a PodGroup; the pods of a Job have to have their nodes."""
     total: dict[str, int] = {}
     for node in census.facts.nodes or ():
@@ -109,15 +102,19 @@ def find_resources_above_cluster(census: Census) -> Iterator[Finding]:
         lacking = [name for name, amount in need.amounts.items() if amount > total.get(name, 0) * percent // 100]
         if lacking and need.item.ref.group != "ray.io":
             name = min(lacking)
-            message = (
-                f"{need.told} {format_quantity(need.amounts[name])} {name}, but all nodes have "
-                f"{format_quantity(total.get(name, 0))}: {effect}"
+            yield tell(
+                need.item,
+                need.path,
+                need.current,
+                need=need,
+                amount=need.amounts[name],
+                name=name,
+                most=total.get(name, 0),
+                effect=effect,
             )
-            yield Finding(need.item, need.path, message, need.current, hint=f"Add nodes, or {need.smaller}.")
 
 
 def _list_needs(census: Census) -> Iterator[_Need]:
-    from krmfn.capacity.requests import count_requests
 
     for item in census.kind(_GROUP, "PodGroup"):
         queue = as_text(item.value, "spec", "queue") or "default"
@@ -148,8 +145,8 @@ def _list_needs(census: Census) -> Iterator[_Need]:
         yield _Need(item, ("metadata", "labels", _QUEUE), queue, total, "its pods request", effect, smaller, queue)
 
 
-@rule("volcano-queue-refused", "error", "The resources of a Volcano Queue contradict each other.")
-def find_queue_refused(census: Census) -> Iterator[Finding]:
+@rule("volcano-queue-refused")
+def find_queue_refused(census: Census) -> Iterator[Match]:
     """The guarantee is at most what is deserved, and that at most the capability; one that is empty is not compared."""
     for item in census.kind(_GROUP, "Queue"):
         paths = ("spec", "guarantee", "resource"), ("spec", "deserved"), ("spec", "capability")
@@ -157,17 +154,14 @@ def find_queue_refused(census: Census) -> Iterator[Finding]:
         for (path, less), (other, more) in combinations(amounts, 2):
             wrong = next((name for name, amount in less.items() if name in more and amount > more[name]), "")
             if wrong:
-                message = (
-                    f"{path[1]} is {format_quantity(less[wrong])} {wrong}, {other[1]} only "
-                    f"{format_quantity(more[wrong])}: the webhook of Volcano refuses the Queue"
+                yield tell(
+                    item, (*path, wrong), less=path, amount=less[wrong], wrong=wrong, other=other, most=more[wrong]
                 )
-                hint = "Set guarantee to at most deserved, and deserved to at most capability."
-                yield Finding(item, (*path, wrong), message, hint=hint)
                 break
 
 
-@rule("volcano-queue-has-children", "warning", "A PodGroup or Job of Volcano names a queue that has child queues.")
-def find_queue_has_children(census: Census) -> Iterator[Finding]:
+@rule("volcano-queue-has-children")
+def find_queue_has_children(census: Census) -> Iterator[Match]:
     queues = census.facts.queues or {}
     children: dict[str, str] = {}
     for name, queue in queues.items():
@@ -175,26 +169,19 @@ def find_queue_has_children(census: Census) -> Iterator[Finding]:
     for item in _list_queued(census):
         name = as_text(item.value, "spec", "queue")
         if name in children and name:
-            message = (
-                f"the queue {name} has the child {children[name]}: with hierarchical queues it accepts no "
-                f"{item.kind}s itself"
-            )
-            hint = "Use a queue without children."
-            yield Finding(item, ("spec", "queue"), message, name, hint=hint)
+            yield tell(item, ("spec", "queue"), name, child=children[name])
 
 
-@rule("volcano-job-linked", "warning", "A Volcano Job links to a native group.")
-def find_native_link(census: Census) -> Iterator[Finding]:
+@rule("volcano-job-linked")
+def find_native_link(census: Census) -> Iterator[Match]:
     for item in census.kind(_JOBS, "Job"):
         template = next((one for one in census.templates_of(item) if one.link), None)
         if template is not None and template.link is not None:
-            message = f"Volcano schedules this Job as a gang itself and ignores the group {template.link.group}"
-            hint = "Remove the link and the group."
-            yield Finding(item, template.link.path, message, template.link.group, hint=hint)
+            yield tell(item, template.link.path, template.link.group)
 
 
-@rule("volcano-job-never-whole", "error", "A Volcano Job requires more pods (minAvailable) than are created at once.")
-def find_volcano_job_never_whole(census: Census) -> Iterator[Finding]:
+@rule("volcano-job-never-whole")
+def find_volcano_job_never_whole(census: Census) -> Iterator[Match]:
     """minAvailable above all replicas, or above those of tasks that wait for no other."""
     for item in census.kind(_JOBS, "Job"):
         tasks = as_list(item.value, "spec", "tasks")
@@ -204,10 +191,14 @@ def find_volcano_job_never_whole(census: Census) -> Iterator[Finding]:
         for index, (task, number) in enumerate(zip(tasks, pods, strict=True)):
             asked = as_int(task, "minAvailable") or 0
             if asked > (number or 0):
-                message = f"minAvailable of the task {as_text(task, 'name')} is {asked}, but it has only "
-                message += f"{count(number or 0, 'pod')}: Volcano refuses the Job"
-                place = ("spec", "tasks", index, "minAvailable")
-                yield Finding(item, place, message, asked, hint=f"Set minAvailable to at most {number}.")
+                yield tell(
+                    item,
+                    ("spec", "tasks", index, "minAvailable"),
+                    asked,
+                    case="task",
+                    text=as_text(task, "name"),
+                    number=number,
+                )
         total = sum(number or 0 for number in pods)
         late = [task for task in tasks if as_list(task, "dependsOn", "name")]
         first = sum(number or 0 for task, number in zip(tasks, pods, strict=True) if task not in late)
@@ -217,27 +208,24 @@ def find_volcano_job_never_whole(census: Census) -> Iterator[Finding]:
         need = given if given is not None else usual
         path = ("spec", "minAvailable") if given is not None else ("spec", "tasks")
         if need > total:
-            message = f"minAvailable is {need}, but the tasks have only {count(total, 'pod')}: Volcano refuses the Job"
-            hint = f"Set minAvailable to at most {total}."
-            yield Finding(item, path, message, given, hint=hint)
+            yield tell(item, path, given, need=need, total=total)
         elif late and need > first:
             name = as_text(late[0], "name")
-            message = (
-                f"the gang needs {need} pods, and only {first} are created before the task {name}, which waits until "
-                "others run: no pod ever starts"
+            yield tell(
+                item,
+                ("spec", "tasks", tasks.index(late[0]), "dependsOn"),
+                case="late",
+                need=need,
+                first=first,
+                name=name,
             )
-            hint = f"Set minAvailable to at most {first}, or remove dependsOn."
-            yield Finding(item, ("spec", "tasks", tasks.index(late[0]), "dependsOn"), message, hint=hint)
 
 
-@rule("volcano-job-above-quota", "warning", "A Volcano Job creates more pods than a ResourceQuota allows.")
-def find_job_above_quota(census: Census) -> Iterator[Finding]:
+@rule("volcano-job-above-quota")
+def find_job_above_quota(census: Census) -> Iterator[Match]:
     """All pods of tasks that wait for no other are created together, not only the quorum."""
     facts = census.facts
     for item in census.kind(_JOBS, "Job") if facts.quotas else ():
-        from krmfn.capacity.admission import counts, list_usage
-        from krmfn.capacity.pods import read_kinds
-
         free = [each for each in census.templates_of(item) if not dig(item.value, *each.path[:-1], "dependsOn")]
         kinds = read_kinds(free, facts)
         for quota in facts.quotas_within(item.space):
@@ -245,18 +233,12 @@ def find_job_above_quota(census: Census) -> Iterator[Finding]:
             for name, hard in quota.hard.items():
                 need = sum(usage.get(name, 0) * (kind.pods or 0) for usage, kind in usages)
                 if need > hard:
-                    message = (
-                        f"Volcano creates all pods of the Job at once: {format_quantity(need)} {name}, and the "
-                        f"ResourceQuota {quota.name} allows {format_quantity(hard)}: Volcano tries again, then "
-                        "terminates the Job"
-                    )
-                    hint = "Raise the quota, lower the replicas, or use the capability of a queue, where the Job waits."
-                    yield Finding(item, ("spec", "tasks"), message, hint=hint)
+                    yield tell(item, ("spec", "tasks"), need=need, name=name, quota=quota, hard=hard)
                     break
 
 
-@rule("volcano-task-never-whole", "error", "A Volcano PodGroup waits for more pods of a task than can exist.")
-def find_task_never_whole(census: Census) -> Iterator[Finding]:
+@rule("volcano-task-never-whole")
+def find_task_never_whole(census: Census) -> Iterator[Match]:
     """minTaskMember of a task is more than the pods that name the task. Volcano only looks at it where minMember is not
     less than all of them together."""
     for item, templates in _list_members(census):
@@ -273,15 +255,10 @@ def find_task_never_whole(census: Census) -> Iterator[Finding]:
         for task, wanted in members.items():
             exist = pods.get(task, 0)
             if exist is not None and wanted > exist:
-                message = (
-                    f"minTaskMember of the task {task} is {wanted}, but only {count(exist, 'pod')} of this task can "
-                    "exist: no pod of the group is ever scheduled"
-                )
-                hint = f"Correct minTaskMember, or the annotation {_TASK} of the pods."
-                yield Finding(item, ("spec", "minTaskMember", task), message, wanted, hint=hint)
+                yield tell(item, ("spec", "minTaskMember", task), wanted, task=task, exist=exist)
 
 
-def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Iterator[Finding]:
+def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Iterator[Match]:
     """Policies that wait for more sub-groups than there are pods for. A pod is in one of the first policy whose
     selector it matches, with the others that have the same values of matchLabelKeys; in none where it lacks one of
     these, which a controller may add to the pods of a template."""
@@ -302,12 +279,9 @@ def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Iterato
         least, size = as_int(policy, "minSubGroups") or 0, as_int(policy, "subGroupSize") or 1
         whole = sum(pods >= size for pods in found.get(index, Counter()).values())
         if least > whole:
-            message = (
-                f"minSubGroups is {least}, but the pods make only {count(whole, 'sub-group')} of {count(size, 'pod')}: "
-                "no pod of the group is ever scheduled"
+            yield tell(
+                item, ("spec", "subGroupPolicy", index, "minSubGroups"), least, case="parts", whole=whole, size=size
             )
-            hint = "Lower minSubGroups, or set matchLabelKeys to labels that the pods of a sub-group have in common."
-            yield Finding(item, ("spec", "subGroupPolicy", index, "minSubGroups"), message, least, hint=hint)
 
 
 def _list_queued(census: Census) -> Iterator[Item]:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.model.findings import Finding
 from krmfn.model.gotext import read_digits
 from krmfn.model.rollouts import share
 from krmfn.model.schedulers import SCHEDULERS
@@ -32,19 +31,18 @@ _KAI: Final = SCHEDULERS["KAI"].name
 _FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 
 
-@rule("webhook-refuses", "error", "The webhook of an operator refuses a resource that its definition allows.")
-def find_refused(census: Census) -> Iterator[Finding]:
+@rule("webhook-refuses")
+def find_refused(census: Census) -> Iterator[Match]:
     for (group, kind), (name, find) in _WEBHOOKS.items():
         for item in census.kind(group, kind):
             for path, why, hint in find(item, as_mapping(item.value, "spec")):
-                yield Finding(item, path, f"{why}: the webhook of {name} refuses the {kind}", hint=hint)
+                yield tell(item, path, why=why, name=name, way=hint)
     marked = (census.marked("annotations", key) for key in (_FRACTION, _MEMORY, _DEVICES))
     for template in {id(each): each for found in marked for each in found}.values():
         if template.scheduler == _KAI:
             for key, why in _find_share_refused(template.metadata["annotations"], template.spec):
                 path = (*template.path, "metadata", "annotations", key)
-                hint = "Request whole GPUs, a part of them, or memory."
-                yield Finding(template.item, path, f"{why}: the webhook of KAI refuses the pods", hint=hint)
+                yield tell(template.item, path, case="share", why=why)
 
 
 def _find_job_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from krmfn.checks.rule import rule
+from krmfn.capacity.requests import count_requests
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.checks.wording import suggest, sum_up
-from krmfn.model.findings import Finding
-from krmfn.model.quantity import format_quantity
 from krmfn.model.values import as_int, as_mapping, as_text
-from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template, count_pods
 from krmfn.survey.facts import Resources, read_resources
 
@@ -29,8 +27,8 @@ _APPLICATION: Final = (
 )
 
 
-@rule("yunikorn-task-groups", "warning", "The task groups of a YuniKorn application do not match its pods.")
-def find_task_groups(census: Census) -> Iterator[Finding]:
+@rule("yunikorn-task-groups")
+def find_task_groups(census: Census) -> Iterator[Match]:
     """Annotations that are no task groups, names that are not among them, and more members than pods."""
     for templates in _group_by_application(census):
         yield from _find_misspelt(templates)
@@ -40,30 +38,27 @@ def find_task_groups(census: Census) -> Iterator[Finding]:
         path = (*first.path, "metadata", "annotations", _GROUPS)
         groups, why = _read_groups(_annotation(first, _GROUPS))
         if why:
-            message = f"{why}: YuniKorn cannot read the task groups and schedules pod by pod"
-            hint = 'Write [{"name": "workers", "minMember": 4, "minResource": {"cpu": "1", "memory": "1Gi"}}].'
-            yield Finding(first.item, path, message, hint=hint)
+            yield tell(first.item, path, why=why)
             continue
         yield from _find_strangers(templates, groups)
         for name, (wanted, _room) in groups.items():
             mine = [each for each in templates if _annotation(each, _NAME) == name]
             exist = count_pods(mine)
             if exist is not None and wanted > exist:
-                message = (
-                    f"minMember of the task group {name} is {wanted}, but only {count(exist, 'pod')} can exist"
-                    f"{f' ({sum_up(mine)})' if mine else ''}: the other placeholders reserve capacity until they time "
-                    "out"
+                yield tell(
+                    first.item,
+                    path,
+                    case="members",
+                    name=name,
+                    wanted=wanted,
+                    exist=exist,
+                    sources=f" ({sum_up(mine)})" if mine else "",
                 )
-                hint = f"Set minMember of {name} to the number of its pods, or raise the number of pods."
-                yield Finding(first.item, path, message, hint=hint)
 
 
-@rule(
-    "yunikorn-placeholder-too-small", "warning", "A pod for YuniKorn requests more than minResource of its task group."
-)
-def find_placeholder_too_small(census: Census) -> Iterator[Finding]:
+@rule("yunikorn-placeholder-too-small")
+def find_placeholder_too_small(census: Census) -> Iterator[Match]:
     """YuniKorn gives up the placeholders of such a group, and with them the room."""
-    from krmfn.capacity.requests import count_requests
 
     for templates in _group_by_application(census):
         first = next((each for each in templates if _annotation(each, _GROUPS)), None)
@@ -74,38 +69,46 @@ def find_placeholder_too_small(census: Census) -> Iterator[Finding]:
             more = [] if room is None else [key for key, amount in wanted.items() if amount > room.get(key, 0)]
             if more and template.is_whole:
                 key, name = more[0], _annotation(template, _NAME)
-                message = (
-                    f"a pod requests {format_quantity(wanted[key])} {key}, minResource of the task group {name} is "
-                    f"{format_quantity((room or {}).get(key, 0))}: YuniKorn releases the placeholders, and the pods do "
-                    "not start together"
+                yield tell(
+                    template.item,
+                    (*template.path, "metadata", "annotations", _NAME),
+                    name,
+                    amount=wanted[key],
+                    key=key,
+                    most=(room or {}).get(key, 0),
+                    more=more,
                 )
-                path = (*template.path, "metadata", "annotations", _NAME)
-                hint = f"Write into minResource of {name} what a pod requests: {', '.join(more)}."
-                yield Finding(template.item, path, message, name, hint=hint)
 
 
-def _find_misspelt(templates: list[Template]) -> Iterator[Finding]:
+def _find_misspelt(templates: list[Template]) -> Iterator[Match]:
     """Annotations that differ from those of task groups in hyphens, capitals and a plural."""
     meant = {key.replace("-", "").rstrip("s"): key for key in (_NAME, _GROUPS)}
     for template in templates:
         for key, text in as_mapping(template.metadata, "annotations").items():
             right = meant.get(str(key).lower().replace("-", "").rstrip("s"), key)
             if right != key:
-                message = f"YuniKorn does not read {key}: the pods are in no task group, and start one by one"
-                path = (*template.path, "metadata", "annotations", key)
-                yield Finding(template.item, path, message, as_text(text), hint=f"Did you mean {right}?")
+                yield tell(
+                    template.item,
+                    (*template.path, "metadata", "annotations", key),
+                    as_text(text),
+                    case="misspelt",
+                    key=key,
+                    right=right,
+                )
 
 
-def _find_strangers(templates: list[Template], groups: Mapping[str, Any]) -> Iterator[Finding]:
+def _find_strangers(templates: list[Template], groups: Mapping[str, Any]) -> Iterator[Match]:
     for template in templates:
         name = _annotation(template, _NAME)
         if name and name not in groups:
-            message = (
-                f'there is no task group "{name}"{suggest(name, groups)}: no placeholder reserves capacity for '
-                "these pods, so they do not start together with the others"
+            yield tell(
+                template.item,
+                (*template.path, "metadata", "annotations", _NAME),
+                name,
+                case="stranger",
+                near=suggest(name, groups),
+                groups=groups,
             )
-            path = (*template.path, "metadata", "annotations", _NAME)
-            yield Finding(template.item, path, message, name, hint=f"Use one of: {', '.join(groups)}.")
 
 
 def _group_by_application(census: Census) -> Iterator[list[Template]]:

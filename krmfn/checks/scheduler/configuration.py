@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.checks.wording import suggest
-from krmfn.model.findings import Finding
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, Template
@@ -28,8 +27,8 @@ class _Use(NamedTuple):
     path: Path
 
 
-@rule("configuration-missing", "warning", "Pods of a gang name a ConfigMap or a Secret that does not exist.")
-def find_configuration_missing(census: Census) -> Iterator[Finding]:
+@rule("configuration-missing")
+def find_configuration_missing(census: Census) -> Iterator[Match]:
     """Only where the facts list the kind, and no object of another kind in the input has the name: it may make it."""
     known = {kind: _list_keys(census, kind) for kind, *_ in _FIELDS if census.facts.lists_all(kind)}
     if not known:
@@ -47,13 +46,11 @@ def find_configuration_missing(census: Census) -> Iterator[Finding]:
                 effect = f"the pods of the gang {gang.group.name} keep their nodes and never start"
                 if keys is None:
                     near = suggest(use.name, [name for namespace, name in there if namespace == space])
-                    message = f'there is no {use.kind} "{use.name}" in the namespace {space}{near}: {effect}'
-                    hint = f"Create the {use.kind}, correct the name, or set optional: true."
-                    yield Finding(template.item, path, message, use.name, hint=hint)
+                    yield tell(template.item, path, use.name, use=use, space=space, near=near, effect=effect)
                 elif missing := next((key for key in use.keys if key not in keys), ""):
-                    message = f'the {use.kind} {use.name} has no key "{missing}"{suggest(missing, keys)}: {effect}'
-                    hint = f"Add the key to the {use.kind}, correct its name, or set optional: true."
-                    yield Finding(template.item, path, message, missing, hint=hint)
+                    yield tell(
+                        template.item, path, missing, case="key", use=use, near=suggest(missing, keys), effect=effect
+                    )
 
 
 def _list_keys(census: Census, kind: str) -> dict[tuple[str, str], Collection[str]]:

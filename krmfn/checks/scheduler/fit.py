@@ -5,13 +5,13 @@ An error here is a proof: not even in the empty cluster does the gang start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.rule import Check, is_obeyed, rule
+from krmfn.capacity import Obeyed, prove
+from krmfn.checks.rule import Check, Match, is_obeyed, rule
 from krmfn.checks.scheduler.objects import find_too_many_objects
 from krmfn.config import Settings
-from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Path
@@ -19,35 +19,32 @@ from krmfn.releases import schemastore
 from krmfn.survey.census import Census, once
 
 if TYPE_CHECKING:
-    from krmfn.capacity import Obstacle
+    from krmfn.capacity.proof import Obstacle
 
 _BESIDE: Final = "beside the pods of DaemonSets"
 
 
-def _proved(id: str, sentence: str, *, needs: str = "", severity: Severity = "error") -> Check:
+def _proved(id: str) -> Check:
     """A rule that is found with all the others of what is proved."""
 
     def find(census: Census, settings: Settings) -> Iterable[Finding]:
         return find_obstacles(census, settings).get(id, ())
 
-    return rule(id, severity, sentence, needs=needs)(find)
+    return rule(id)(find)
 
 
-POD_TOO_LARGE = _proved("pod-too-large", "No node is large enough for a pod of the gang.")
-NO_NODE = _proved("no-node-for-pod", "Selectors, affinity, taints or cordons exclude every node for a pod of the gang.")
-NODES_TOO_SMALL = _proved("nodes-too-small", "All nodes together do not have enough capacity for the gang.")
-CLAIM = _proved("claim-without-volume", "A claim of the pods does not exist, or no volume can be bound to it.")
-AFFINITY = _proved("affinity-without-target", "A required pod affinity selects pods that do not exist.")
-POD_REFUSED = _proved(
-    "pod-refused",
-    "The API server refuses the pods of a gang (namespace, LimitRange, RuntimeClass, ServiceAccount, priority).",
-)
-GROWS = _proved("node-pool-grows", "A gang fits only on nodes that a node pool has to add.", severity="info")
-KEY_UNKNOWN = _proved("topology-key-unknown", "No node has the label of the topology key.", needs="topology-keys")
+POD_TOO_LARGE = _proved("pod-too-large")
+NO_NODE = _proved("no-node-for-pod")
+NODES_TOO_SMALL = _proved("nodes-too-small")
+CLAIM = _proved("claim-without-volume")
+AFFINITY = _proved("affinity-without-target")
+POD_REFUSED = _proved("pod-refused")
+GROWS = _proved("node-pool-grows")
+KEY_UNKNOWN = _proved("topology-key-unknown")
 
 
-@rule("quota-too-small", "error", "A ResourceQuota allows less than the gang needs at once.")
-def find_quota_too_small(census: Census, settings: Settings) -> Iterable[Finding]:
+@rule("quota-too-small")
+def find_quota_too_small(census: Census, settings: Settings) -> Iterator[Finding | Match]:
     """The gang needs more than a ResourceQuota of its namespace allows, or does not say what the quota limits."""
     yield from find_obstacles(census, settings).get("quota-too-small", ())
     yield from find_too_many_objects(census)
@@ -56,7 +53,6 @@ def find_quota_too_small(census: Census, settings: Settings) -> Iterable[Finding
 @once
 def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Finding]]:
     """What is proved about the gangs of a census, by rule."""
-    from krmfn.capacity import Obeyed, prove
 
     obeyed = Obeyed(
         trees=is_obeyed(census, settings, "composite-groups"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, spell, tell
 from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.gates import note_gates
 from krmfn.model.marks import is_generated
+from krmfn.model.rules import RULES
 from krmfn.model.values import as_mapping
 from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
@@ -18,8 +19,8 @@ from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
 
 
-@rule("cluster-gates", "info", "Groups that were written by hand need feature gates that are off by default.")
-def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("cluster-gates")
+def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding | Match]:
     """Once: what hand-written groups need. Generated ones have a note of their own."""
     groups = [group for group in _list_groups(census) if not is_generated(group.item)]
     note = note_gates(settings.release, _values(groups), settings.feature_gates, "cluster-gates", ("apiVersion",))
@@ -27,18 +28,19 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding]:
         yield note.on(groups[0].item)
 
 
-@rule("cluster-gate-off", "warning", "A feature gate that the objects need is off.")
-def find_gate_off(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("cluster-gate-off")
+def find_gate_off(census: Census, settings: Settings) -> Iterator[Match]:
     """Once for each gate, at the first group."""
     yield from _find_off(_list_groups(census), census, settings)
 
 
 def list_gates_off(census: Census, settings: Settings) -> list[Finding]:
     """The same, at every group that needs the gate."""
-    return [found for group in _list_groups(census) for found in _find_off([group], census, settings)]
+    found = (told for group in _list_groups(census) for told in _find_off([group], census, settings))
+    return [spell(RULES["cluster-gate-off"], told, settings) for told in found]
 
 
-def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterator[Finding]:
+def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterator[Match]:
     places = (settings.feature_gates, *census.facts.gates.values())
     is_any_off = any(on is False for gates in places for on in gates.values())
     for gate in list_needed(settings.release, _values(groups)) if groups and is_any_off else ():
@@ -51,12 +53,14 @@ def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterat
         if settings.feature_gates.get(gate) is False:
             off = ["the cluster"]
         if off:
-            message = (
-                f"{gate} is off on {join(off)}: {_EFFECTS.get(gate, 'the fields that need it are ignored')}, and "
-                "nothing reports it"
+            yield tell(
+                groups[0].item,
+                ("apiVersion",),
+                gate=gate,
+                off=off,
+                effect=_EFFECTS.get(gate, "the fields that need it are ignored"),
+                names=list(components),
             )
-            hint = f"Turn {gate} on for {join(list(components))}, or remove the objects and fields that need it."
-            yield Finding(groups[0].item, ("apiVersion",), message, hint=hint, rule="cluster-gate-off")
 
 
 def _blame(component: str, gate: str, facts: Facts) -> str:
@@ -69,21 +73,19 @@ def _blame(component: str, gate: str, facts: Facts) -> str:
     return component
 
 
-@rule("gate-dependency", "error", "A feature gate is on, but one that it depends on is off.")
-def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("gate-dependency")
+def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Match]:
     groups = _list_groups(census)
     places = {"the configuration": settings.feature_gates, **census.facts.gates}
     for place, gates in places.items() if groups else ():
         for gate, row in settings.release.gates.items():
             missing = [other for other in row.needs if gates.get(other) is False]
             if gates.get(gate) is True and missing:
-                message = f"{place} has {gate} on, but {join(missing)} off: a component with these gates does not start"
-                hint = f"Turn {join(missing)} on as well."
-                yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
+                yield tell(groups[0].item, ("apiVersion",), place=place, gate=gate, missing=missing)
 
 
-@rule("gate-gone", "warning", "A feature gate is set that the release no longer has, or has locked.")
-def find_gate_gone(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("gate-gone")
+def find_gate_gone(census: Census, settings: Settings) -> Iterator[Match]:
     groups = _list_groups(census)
     places = {"the configuration": settings.feature_gates, **census.facts.gates}
     for place, gates in places.items() if groups else ():
@@ -91,24 +93,21 @@ def find_gate_gone(census: Census, settings: Settings) -> Iterator[Finding]:
         known = settings.release.gates.values()
         fixed = [gate.name for gate in known if gate.locked and gates.get(gate.name, gate.default) != gate.default]
         if fixed:
-            message = (
-                f"{place} sets {join(fixed)}, which Kubernetes {settings.release} has locked to its default: a "
-                "component that is started with it exits with an error"
-            )
-            hint = f"Remove {join(fixed)} from --feature-gates."
-            yield Finding(groups[0].item, ("apiVersion",), message, hint=hint, severity="error")
+            yield tell(groups[0].item, ("apiVersion",), severity="error", place=place, fixed=fixed)
         if gone:
-            message = (
-                f"{place} names {join(gone)}, which Kubernetes {settings.release} no longer has: a component that is "
-                "started with it, on or off, exits with an error"
-            )
-            hint = f"Remove {join(gone)} from --feature-gates before the upgrade to {settings.release}."
             running = place != "the configuration"
-            yield Finding(groups[0].item, ("apiVersion",), message, hint=hint, severity="error" if running else None)
+            yield tell(
+                groups[0].item,
+                ("apiVersion",),
+                case="gone",
+                severity="error" if running else None,
+                place=place,
+                gone=gone,
+            )
 
 
-@rule("facts-missing", "info", "Something was not checked, because data about the cluster is missing.")
-def find_facts_missing(census: Census) -> Iterator[Finding]:
+@rule("facts-missing")
+def find_facts_missing(census: Census) -> Iterator[Match]:
     groups = _list_groups(census)
     if not groups:
         return
@@ -125,28 +124,14 @@ def find_facts_missing(census: Census) -> Iterator[Finding]:
             f"whether {join(unknown)} exist{'s' if len(unknown) == 1 else ''} (no data about priority classes)"
         )
     if open_questions:
-        message = f"not checked: {join(open_questions)}"
-        hint = "Add the output of `kubectl get nodes,priorityclasses,resourcequotas -A -o yaml` with --cluster."
-        yield Finding(groups[0].item, ("apiVersion",), message, hint=hint)
+        yield tell(groups[0].item, ("apiVersion",), open_questions=open_questions)
 
 
-@rule(
-    "constraint-without-preemption",
-    "info",
-    "A group with a topology key does not preempt other pods.",
-    needs="topology-keys",
-    lacks="topology-preemption",
-)
-def find_constraint_without_preemption(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("constraint-without-preemption")
+def find_constraint_without_preemption(census: Census, settings: Settings) -> Iterator[Match]:
     for gang in census.gangs_with("schedulingConstraints"):
         if gang.group.topology_key:
-            message = (
-                f"the scheduler of {settings.release} evicts no pods for a group with a topology key "
-                f"({gang.group.topology_key}), whatever its priority"
-            )
-            hint = "If the gang must be able to preempt, remove the topology key."
-            path = (*gang.group.path, "schedulingConstraints")
-            yield Finding(gang.group.item, path, message, hint=hint)
+            yield tell(gang.group.item, (*gang.group.path, "schedulingConstraints"), gang=gang)
 
 
 @once

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from krmfn.checks.rule import is_obeyed, rule
+from krmfn.checks.rule import Match, is_obeyed, rule, tell
 from krmfn.checks.scheduler.trees import list_families
-from krmfn.checks.wording import name_all
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import SCHEDULERS
@@ -21,30 +19,24 @@ from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.jobs import SUSPENDED, is_suspended
 
 
-@rule("gated-member", "warning", "Some pods of a gang have a scheduling gate, or their resource is suspended.")
-def find_gated_member(census: Census) -> Iterator[Finding]:
+@rule("gated-member")
+def find_gated_member(census: Census) -> Iterator[Match]:
     yield from _find_gates(census)
     yield from _find_suspended(census)
 
 
-def _find_gates(census: Census) -> Iterator[Finding]:
+def _find_gates(census: Census) -> Iterator[Match]:
     for gang in census.gangs_with("schedulingGates"):
         gated = [template for template in gang.templates if as_list(template.spec, "schedulingGates")]
         all_gated = len(gated) == len(gang.templates)
         for template in gated:
             names = join([as_text(gate, "name") for gate in as_list(template.spec["schedulingGates"])])
-            message = (
-                f"the pods have the scheduling gate {names}: until it is removed, they do not count for the gang "
-                f"{gang.group.name}"
-            )
-            if not all_gated:
-                message += ", and the other pods of the gang wait, too"
-            hint = "Remove the gate, or make sure that something removes it from all pods of the gang."
             path = (*template.spec_path, "schedulingGates")
-            yield Finding(template.item, path, message, hint=hint, severity="info" if all_gated else None)
+            case = "gates" if all_gated else "some-gates"
+            yield tell(template.item, path, severity="info" if all_gated else None, case=case, names=names, gang=gang)
 
 
-def _find_suspended(census: Census) -> Iterator[Finding]:
+def _find_suspended(census: Census) -> Iterator[Match]:
     roots: dict[int, dict[int, Item]] = {}
     if not census.has_text("suspend"):
         return
@@ -60,12 +52,7 @@ def _find_suspended(census: Census) -> Iterator[Finding]:
             if not is_suspended(item) or KUEUE_QUEUE in item.labels or not _needs(census, gang):
                 continue
             path = next(path for path in SUSPENDED if dig(item.value, *path) is True)
-            message = (
-                f"no pods are created for this {item.kind} while it is suspended, but the gang "
-                f"{census.root(gang.group).name} needs them: {name_all(waiting)} cannot start until it is resumed"
-            )
-            hint = f"Resume the {item.kind}, or remove it from the gang."
-            yield Finding(item, path, message, True, hint=hint)
+            yield tell(item, path, True, root=census.root(gang.group), waiting=waiting)
 
 
 def _needs(census: Census, gang: LinkedGang) -> bool:
@@ -74,43 +61,28 @@ def _needs(census: Census, gang: LinkedGang) -> bool:
     return all(id(group.item) in whole for group in census.chain(gang.group)[0])
 
 
-@rule("node-name", "warning", "A pod of a gang is bound to a node in its manifest.")
-def find_node_name(census: Census) -> Iterator[Finding]:
+@rule("node-name")
+def find_node_name(census: Census) -> Iterator[Match]:
     for gang in census.gangs_with("nodeName"):
         for template in gang.templates:
             name = as_text(template.spec, "nodeName")
             if name:
-                message = (
-                    f"nodeName {name} binds the pods without the scheduler: they run even if the rest of "
-                    f"{gang.group.name} is never scheduled"
-                )
-                hint = "Use a nodeSelector or node affinity instead."
-                yield Finding(template.item, (*template.spec_path, "nodeName"), message, name, hint=hint)
+                yield tell(template.item, (*template.spec_path, "nodeName"), name, gang=gang)
 
 
-@rule("second-gang-system", "warning", "The pods of a gang also belong to a group of another scheduler.")
-def find_second_gang_system(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("second-gang-system")
+def find_second_gang_system(census: Census, settings: Settings) -> Iterator[Match]:
     rivals = [each for each in _RIVALS if census.marked(*each[:2])]
     for gang in census.gangs:
         for template in gang.templates if rivals else ():
             for field, key, system in rivals:
                 held = as_mapping(template.metadata.get(field))
                 if key in held:
-                    message = (
-                        f"{key} puts the pods into a group of {system}, but {settings.release.link[0]} into "
-                        f"{gang.group.name}: a scheduler follows only one of them"
-                    )
-                    hint = f"Remove the key; if {system} schedules these pods, remove {settings.release.link[0]}."
                     path = (*template.path, "metadata", field, key)
-                    yield Finding(template.item, path, message, held[key], hint=hint)
+                    yield tell(template.item, path, held[key], case="marked", key=key, system=system, gang=gang)
         for owner in gang.owners:
             for path, system in _list_rival_fields(owner):
-                message = (
-                    f"{path[-1]} makes the operator put the pods into a group of {system}, but they link to "
-                    f"{gang.group.name}: a scheduler follows only one of them"
-                )
-                hint = "Remove the field, or the link."
-                yield Finding(owner, path, message, hint=hint)
+                yield tell(owner, path, system=system, gang=gang)
 
 
 def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
@@ -121,8 +93,8 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
         yield path, kind.rival_name
 
 
-@rule("claim-not-in-pods", "error", "The pods do not repeat a resource claim of their group.", needs="group-claims")
-def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("claim-not-in-pods")
+def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Match]:
     for gang in census.gangs_with("resourceClaims"):
         for index, claim in enumerate(as_list(gang.group.spec, "resourceClaims")):
             wanted = _claim(claim)
@@ -130,18 +102,14 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Findin
                 claims = [_claim(entry) for entry in as_list(template.spec, "resourceClaims")]
                 if wanted not in claims:
                     name = wanted[0] or f"number {index}"
-                    message = (
-                        f'the claim "{name}" of the group is not among the pods\' resourceClaims of '
-                        f"{template.item.kind} {template.item.name} with the same source: the pods do not get it"
+                    yield tell(
+                        gang.group.item, (*gang.group.path, "resourceClaims", index), name=name, template=template
                     )
-                    hint = "Repeat the entry, with the same name and source, in resourceClaims of the pod template."
-                    path = (*gang.group.path, "resourceClaims", index)
-                    yield Finding(gang.group.item, path, message, hint=hint)
                     break
 
 
-@rule("deadline-counts-waiting", "warning", "A short deadline runs while the gang waits.")
-def find_deadline_counts_waiting(census: Census) -> Iterator[Finding]:
+@rule("deadline-counts-waiting")
+def find_deadline_counts_waiting(census: Census) -> Iterator[Match]:
     seen: set[int] = set()
     for gang in census.gangs if any(map(census.has_text, _DEADLINES)) else ():
         for template in gang.templates:
@@ -150,16 +118,11 @@ def find_deadline_counts_waiting(census: Census) -> Iterator[Finding]:
                 if seconds is None or not 0 < seconds <= SHORT_DEADLINE or id(template.item) in seen:
                     continue
                 seen.add(id(template.item))
-                message = (
-                    f"{path[-1]} is {seconds} s and runs while the gang {gang.group.name} waits for room: the "
-                    "deadline may pass before the work starts"
-                )
-                hint = "Add the time in the queue to the deadline, or remove it."
-                yield Finding(template.item, path, message, seconds, hint=hint)
+                yield tell(template.item, path, seconds, gang=gang)
 
 
-@rule("requests-missing", "warning", "Pods of a gang have no CPU request or no memory request.")
-def find_requests_missing(census: Census) -> Iterator[Finding]:
+@rule("requests-missing")
+def find_requests_missing(census: Census) -> Iterator[Match]:
     """Containers without CPU or memory requests; one finding for an object."""
     seen: set[int] = set()
     for gang in census.gangs:
@@ -167,17 +130,11 @@ def find_requests_missing(census: Census) -> Iterator[Finding]:
             missing = sorted(_missing_requests(template.spec))
             if missing and id(template.item) not in seen:
                 seen.add(id(template.item))
-                message = (
-                    f"the pods of {template.item.kind} {template.item.name} have no {join(missing)} requests: "
-                    "the gang may be placed on nodes that are too small"
-                )
-                hint = "Set resources.requests in every container of the gang's pods."
-                path = (*template.spec_path, "containers")
-                yield Finding(template.item, path, message, hint=hint)
+                yield tell(template.item, (*template.spec_path, "containers"), missing=missing)
 
 
-@rule("volume-shared", "warning", "The pods of a gang share a volume claim that cannot serve all of them.")
-def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("volume-shared")
+def find_volume_shared(census: Census, settings: Settings) -> Iterator[Match]:
     claims = census.facts.by_place("", "PersistentVolumeClaim")
     for gang in census.gangs_with("volumes") if claims else ():
         used: dict[str, int] = {}
@@ -193,16 +150,19 @@ def find_volume_shared(census: Census, settings: Settings) -> Iterator[Finding]:
                 if used[name] < 2 or not (single or modes == ["ReadWriteOnce"]):
                     continue
                 limit = "one pod" if single else "the pods of one node"
-                message = (
-                    f"{used[name]} pods of the gang {gang.group.name} use the claim {name}, which serves {limit} "
-                    f"({modes[0]})"
-                )
-                hint = "Use ReadWriteMany, or a claim for each pod."
-                path = (*template.spec_path, "volumes", index)
                 # One of the pods runs: the gang starts only where its quorum can do without the others.
                 remembered = single and not is_obeyed(census, settings, "stale-gang-snapshot")
                 stuck = remembered and (gang.pods or 0) - used[name] + 1 < (gang.group.quorum or 1)
-                yield Finding(template.item, path, message, modes[0], hint=hint, severity="error" if stuck else None)
+                yield tell(
+                    template.item,
+                    (*template.spec_path, "volumes", index),
+                    modes[0],
+                    severity="error" if stuck else None,
+                    pods=used[name],
+                    gang=gang,
+                    name=name,
+                    limit=limit,
+                )
 
 
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.

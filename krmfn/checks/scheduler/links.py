@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import rule
-from krmfn.checks.wording import group_names, name_all, suggest
+from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.wording import group_names, suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding, Note
+from krmfn.krm.results import Severity
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import PREFIX
 from krmfn.model.wording import count, join
@@ -19,24 +19,21 @@ from krmfn.survey.groups import Group, find_reference, read_policy, topology_key
 _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 
 
-@rule("group-missing", "error", "A pod template links to a group that does not exist.")
-def find_group_missing(census: Census) -> Iterator[Finding]:
+@rule("group-missing")
+def find_group_missing(census: Census) -> Iterator[Match]:
     names = group_names(census.groups if census.lost else ())
-    known_all = bool(census.groups) or any(map(census.facts.lists_all, ("PodGroup", "Workload")))
+    listed = any(map(census.facts.lists_all, ("PodGroup", "Workload")))
     for template, elsewhere in _lost(census):
         link = template.link
         if elsewhere or link is None:
             continue
-        known = names.get(template.item.space, [])
+        near = suggest(link.group, names.get(template.item.space, []))
         kind = _KINDS.get(str(link.path[-1]), "PodGroup")
-        message = (
-            f'no {kind} "{link.group}" in the files checked{suggest(link.group, known)}: these pods are never scheduled'
-        )
-        hint = f"Correct the name, or add the {kind}{_offer(template.item)}."
-        if not any(map(census.facts.lists_all, ("PodGroup", "Workload"))):
-            hint += " If it is in the cluster, name it with --cluster or under cluster.podGroups."
-        yield Finding(
-            template.item, link.path, message, link.group, hint=hint, severity=None if known_all else "warning"
+        severity: Severity | None = None if census.groups or listed else "warning"
+        case = "" if listed else "unlisted"
+        offer = _offer(template.item)
+        yield tell(
+            template.item, link.path, link.group, severity=severity, case=case, kind=kind, near=near, offer=offer
         )
 
 
@@ -48,25 +45,20 @@ def _offer(item: Item) -> str:
     return f': krmfn generate writes one for a {item.kind} that has {PREFIX}gang: "true" and no link'
 
 
-@rule("group-other-namespace", "error", "The group that a pod template links to is in another namespace.")
-def find_group_other_namespace(census: Census) -> Iterator[Finding]:
+@rule("group-other-namespace")
+def find_group_other_namespace(census: Census) -> Iterator[Match]:
     for template, elsewhere in _lost(census):
         link = template.link
         if not elsewhere or link is None:
             continue
         here = template.item.namespace or "the namespace of the apply"
         there = join([f"{space or 'no namespace given'}" for space in elsewhere])
-        message = (
-            f'the group "{link.group}" is in another namespace ({there}) than the pods ({here}): they are '
-            "never scheduled"
-        )
-        hint = "Put both into one namespace: pods can link only to groups in their own namespace."
         unsure = not template.item.namespace or "" in elsewhere
-        yield Finding(template.item, link.path, message, link.group, hint=hint, severity="warning" if unsure else None)
+        yield tell(template.item, link.path, link.group, severity="warning" if unsure else None, there=there, here=here)
 
 
-@rule("template-missing", "error", "A group refers to a Workload or template that does not exist.", needs="pod-groups")
-def find_template_missing(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("template-missing")
+def find_template_missing(census: Census, settings: Settings) -> Iterator[Match]:
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     names = group_names(census.workloads)
     old = settings.release.has("workload-must-exist")
@@ -84,20 +76,24 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Findin
         path = (*group.path, *find_reference(group.spec)[:-1])
         if workload is None:
             near = suggest(group.workload, names.get(group.namespace, []))
-            message = f'no Workload "{group.workload}" in the files checked{near}: {effect}'
-            note = Note("template-missing", (*path, "workloadName"), message, group.workload)
-            yield note._replace(hint="Add the Workload, or correct its name.").on(
-                group.item, None if old else "warning"
-            )
+            severity: Severity | None = None if old else "warning"
+            path = (*path, "workloadName")
+            yield tell(group.item, path, group.workload, severity=severity, case="workload", near=near, effect=effect)
         else:
             near = suggest(group.template, workload.templates)
-            message = f'Workload {workload.name} has no template "{group.template}"{near}: {effect}'
-            hint = f"Use one of: {', '.join(sorted(workload.templates))}."
-            yield Finding(group.item, (*group.path, *find_reference(group.spec)), message, group.template, hint=hint)
+            yield tell(
+                group.item,
+                (*group.path, *find_reference(group.spec)),
+                group.template,
+                workload=workload,
+                near=near,
+                effect=effect,
+                known=sorted(workload.templates),
+            )
 
 
-@rule("template-differs", "warning", "A group differs from its template in the Workload.", needs="pod-groups")
-def find_template_differs(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("template-differs")
+def find_template_differs(census: Census, settings: Settings) -> Iterator[Match]:
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     for group in (*groups, *census.composites.values()):
         workload = census.workloads.get((group.namespace, group.workload))
@@ -114,13 +110,8 @@ def find_template_differs(census: Census, settings: Settings) -> Iterator[Findin
         )
         for name, own, declared in pairs:
             if own != declared:
-                message = (
-                    f"{name} is {own or 'unset'}, but in the template {group.template} of Workload {workload.name} "
-                    f"it is {declared or 'unset'}"
-                )
-                hint = "Make both equal: the scheduler reads the group, but people read the Workload."
                 where = group.quorum_path if name in (field, "policy") else group.path
-                yield Finding(group.item, where, message, own, hint=hint)
+                yield tell(group.item, where, own, name=name, group=group, workload=workload, declared=declared)
                 break
 
 
@@ -135,8 +126,8 @@ def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
             yield template, tuple(sorted(spaces.get(template.link.group, ())))
 
 
-@rule("partly-linked", "warning", "Some pod templates of an object link to a group and others do not.")
-def find_partly_linked(census: Census) -> Iterator[Finding]:
+@rule("partly-linked")
+def find_partly_linked(census: Census) -> Iterator[Match]:
     for every in census.by_item.values():
         templates = [template for template in every if template.pods != 0]
         linked = [template for template in templates if template.link]
@@ -150,16 +141,11 @@ def find_partly_linked(census: Census) -> Iterator[Finding]:
         for template in templates:
             if template.link is None:
                 pods = f"{count(template.pods, 'pod')} of this template" if template.pods else "pods of this template"
-                message = (
-                    f"{pods} are not linked to a group, but {count(len(linked), 'other template')} of "
-                    f"{template.item.kind} {template.item.name} link to one"
-                )
-                hint = "Link every pod template of the object to a group."
-                yield Finding(template.item, template.spec_path, message, hint=hint)
+                yield tell(template.item, template.spec_path, pods=pods, number=len(linked))
 
 
-@rule("group-shared", "warning", "Several objects link to one group, but its minCount is too small for all of them.")
-def find_group_shared(census: Census) -> Iterator[Finding]:
+@rule("group-shared")
+def find_group_shared(census: Census) -> Iterator[Match]:
     for gang in census.gangs:
         owners = [owner for owner in gang.owners if owner.kind != "Pod"]
         if len(owners) < 2:
@@ -168,16 +154,11 @@ def find_group_shared(census: Census) -> Iterator[Finding]:
         meant = len(declared) == 1 and "" not in declared
         if meant or gang.group.quorum is None or gang.group.quorum == gang.pods:
             continue
-        message = (
-            f"{name_all(owners)} link to this group with {gang.group.counted} {gang.group.quorum}: they share one "
-            "quorum, so each may start incomplete"
-        )
-        hint = f"Use a separate group for each object, or set {gang.group.counted} to the number of all their pods."
-        yield Finding(gang.group.item, gang.group.quorum_path, message, gang.group.quorum, hint=hint)
+        yield tell(gang.group.item, gang.group.quorum_path, gang.group.quorum, owners=owners, gang=gang)
 
 
-@rule("gang-group-split", "error", "Resources of one gang link to groups without a common root.")
-def find_gang_group_split(census: Census) -> Iterator[Finding]:
+@rule("gang-group-split")
+def find_gang_group_split(census: Census) -> Iterator[Match]:
     declared: dict[tuple[str, str], list[Template]] = {}
     for template in census.templates if census.has_text("krmfn.dev/gang-group") else ():
         name = template.item.annotations.get("krmfn.dev/gang-group")
@@ -193,10 +174,5 @@ def find_gang_group_split(census: Census) -> Iterator[Finding]:
                 roots.setdefault(key, template)
         for template in list(roots.values())[1:]:
             first = next(iter(roots.values()))
-            message = (
-                f'these pods are in the gang "{name}", but their group and that of {first.item.kind} '
-                f"{first.item.name} have no common root: they do not start together"
-            )
-            hint = "Run krmfn generate for all resources of the gang together, or link them to one group."
             path = template.link.path if template.link else template.path
-            yield Finding(template.item, path, message, hint=hint)
+            yield tell(template.item, path, name=name, first=first)

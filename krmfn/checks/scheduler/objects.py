@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from krmfn.checks.rule import Match, tell
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding
 from krmfn.model.kinds import find_ray_cluster
 from krmfn.model.values import as_int, as_list, as_text, dig, group_by
 from krmfn.survey.census import Census, count_pods, once
 from krmfn.survey.facts import Quota
 
 
-def find_too_many_objects(census: Census) -> Iterator[Finding]:
+def find_too_many_objects(census: Census) -> Iterator[Match]:
     """Objects of the input beyond a quota are refused, whichever come last; without what controllers make for it, an
     object never has pods."""
     for quota in census.facts.quotas:
@@ -38,22 +38,30 @@ def find_too_many_objects(census: Census) -> Iterator[Finding]:
                 made = _list_made(item).get(resource, 0)
                 total += made
                 if made and total > most:
-                    message = (
-                        f"the ResourceQuota {quota.name} allows {most} {resource} in the namespace {item.space}, and "
-                        f"{total} exist with what the controller of this {item.kind} creates ({made}): it is refused, "
-                        "and the pods are not all created"
+                    yield tell(
+                        item,
+                        (),
+                        case="made",
+                        quota=quota,
+                        most=most,
+                        resource=resource,
+                        total=total,
+                        made=made,
+                        name=name,
                     )
-                    hint = f"Raise {name} of the quota to at least {total}."
-                    yield Finding(item, (), message, hint=hint, rule="quota-too-small")
                     break
             beyond = mine[most:]
             for item in beyond if most == 0 else beyond[:1]:
-                message = (
-                    f"the ResourceQuota {quota.name} allows {most} {resource} in the namespace {item.space}, and the "
-                    f"files checked have {len(mine)}: the API server refuses {len(mine) - most} of them"
+                yield tell(
+                    item,
+                    (),
+                    quota=quota,
+                    most=most,
+                    resource=resource,
+                    mine=mine,
+                    refused=len(mine) - most,
+                    name=name,
                 )
-                hint = f"Raise {name} of the quota to at least {len(mine)}."
-                yield Finding(item, (), message, hint=hint, rule="quota-too-small")
 
 
 def _list_gangs(census: Census, quota: Quota) -> Iterator[Item]:
@@ -111,13 +119,9 @@ def _has_submitter(value: Mapping[str, Any]) -> bool:
     return as_text(value, "kind") == "RayJob" and mode in ("", "K8sJobMode")
 
 
-def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Iterator[Finding]:
+def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Iterator[Match]:
     """A quota that lets the cluster of a RayJob start, and not the pod that gives it something to do."""
     for item in _list_gangs(census, quota) if not quota.scope else ():
         pods = count_pods(each for each in census.templates_of(item) if each.link)
         if pods == most and item.kind == "RayJob" and _has_submitter(item.value):
-            message = (
-                f"the ResourceQuota {quota.name} allows {most} pods in the namespace {item.space}, which the Ray "
-                "cluster uses up: the pod that submits the entrypoint is never created"
-            )
-            yield Finding(item, (), message, hint=f"Raise {name} of the quota to {most + 1}.", rule="quota-too-small")
+            yield tell(item, (), case="submitter", quota=quota, most=most, name=name, needed=most + 1)

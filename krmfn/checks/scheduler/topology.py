@@ -6,15 +6,14 @@ Where the facts list the nodes, errors are what is proved about them; without fa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from krmfn.checks.rule import is_obeyed, rule
+from krmfn.checks.rule import Match, is_obeyed, rule, tell
 from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.config import Settings
 from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
 from krmfn.model.values import as_list, dig
-from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, once
 from krmfn.survey.facts import HOSTNAME, Facts
 from krmfn.survey.jobs import count_first
@@ -26,27 +25,17 @@ if TYPE_CHECKING:  # groups alone need none of it
 _ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 
 
-@rule("topology-host-ports", "error", "Pods that must share one node use the same host port.", needs="topology-keys")
-def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("topology-host-ports")
+def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding | Match]:
     yield from find_obstacles(census, settings).get("topology-host-ports", ())
     for gang, kind, needed in _list_needed(census):
         if HOSTNAME in _list_keys(census, gang) and kind.ports and needed > 1:
             port = kind.ports[0][2]
-            message = (
-                f"the {needed} pods that the gang {gang.group.name} needs must share one node ({HOSTNAME}) and "
-                f"each takes port {port} of it: only one of them fits, and the gang is never scheduled"
-            )
-            hint = "Remove hostPort or hostNetwork, or choose a coarser topology key."
-            path = (*kind.template.spec_path, "containers")
-            yield Finding(kind.template.item, path, message, port, hint=hint)
+            yield tell(kind.template.item, (*kind.template.spec_path, "containers"), port, needed=needed, gang=gang)
 
 
-@rule(
-    "topology-anti-affinity",
-    "error",
-    "Required anti-affinity separates pods of a gang that must share one topology domain.",
-)
-def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("topology-anti-affinity")
+def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding | Match]:
     """Members that must be in one domain and must not share it, or more of them than there are domains."""
     yield from find_obstacles(census, settings).get("topology-anti-affinity", ())
     if not is_obeyed(census, settings, "topology-keys"):
@@ -56,22 +45,14 @@ def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding]:
         for term in kind.apart if needed > 1 else ():
             key = next((key for key in keys if _is_same_or_coarser(term.key, key)), "")
             if key and _selects_itself(term, kind, census.facts):
-                sure = term.key == key
-                message = (
-                    f"the gang {gang.group.name} must be in one domain of {key}, but required anti-affinity puts "
-                    f"the {needed} pods that it needs into different domains of {term.key}: it is never scheduled"
-                )
-                if not sure:
-                    message += " where the nodes carry both labels"
-                hint = "Prefer the anti-affinity instead of requiring it, or use a finer key for it."
+                case = "" if term.key == key else "unsure"
                 path = (*kind.template.spec_path, *_ANTI, term.place)
-                yield Finding(
-                    kind.template.item, path, message, term.key, hint=hint, severity=None if sure else "warning"
-                )
+                about: dict[str, Any] = {"gang": gang, "key": key, "needed": needed}
+                yield tell(kind.template.item, path, term.key, severity="warning" if case else None, case=case, **about)
 
 
-@rule("one-pod-per-node", "warning", ("Each pod of a gang needs its own node."))
-def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("one-pod-per-node")
+def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Finding | Match]:
     for finding in find_obstacles(census, settings).get("one-pod-per-node", ()):
         yield finding._replace(severity="error")
     for gang, kind, needed in _list_needed(census):
@@ -80,13 +61,11 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Findin
         if needed < 2 or not (apart or kind.ports) or HOSTNAME in keys:
             continue
         where = f"one domain of {keys[0]}" if keys else "the cluster"
-        message = f"at most one of these pods fits on a node, so the gang needs {needed} nodes in {where}"
-        hint = "Provide as many nodes, or let pods share a node."
-        yield Finding(kind.template.item, kind.template.spec_path, message, needed, hint=hint)
+        yield tell(kind.template.item, kind.template.spec_path, needed, where=where)
 
 
-@rule("topology-spread", "warning", "A topology spread constraint conflicts with the topology key of the group.")
-def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("topology-spread")
+def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[Finding | Match]:
     """Topology spread over the key whose one domain the gang must stay in, or over too few domains."""
     proved = find_obstacles(census, settings).get("topology-spread", ())
     for finding in proved:
@@ -98,22 +77,12 @@ def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[F
         keys = _list_keys(census, gang)
         for spread in kind.spreads:
             if spread.key in keys and spread.skew < needed and id(kind.template.item) not in told:
-                message = (
-                    f"the gang must be in one domain of {spread.key}, but maxSkew {spread.skew} spreads its pods "
-                    f"over several domains: {needed} pods do not fit into one"
-                )
-                hint = "Spread over a finer key, use ScheduleAnyway, or remove the group's topology key."
                 path = (*kind.template.spec_path, "topologySpreadConstraints", spread.place)
-                yield Finding(kind.template.item, path, message, spread.skew, hint=hint)
+                yield tell(kind.template.item, path, spread.skew, spread=spread, needed=needed)
 
 
-@rule(
-    "topology-selectors-apart",
-    "error",
-    "Pod templates of one gang select different domains of the group's topology key.",
-    needs="topology-keys",
-)
-def find_selectors_apart(census: Census) -> Iterator[Finding]:
+@rule("topology-selectors-apart")
+def find_selectors_apart(census: Census) -> Iterator[Match]:
     pinned: dict[tuple[int, str], dict[str, PodKind]] = {}
     for gang, kind, needed in _list_needed(census):
         for key in _list_keys(census, gang) if needed > 0 else ():
@@ -123,22 +92,11 @@ def find_selectors_apart(census: Census) -> Iterator[Finding]:
     for (_item, key), values in pinned.items():
         if len(values) > 1:
             template = list(values.values())[1].template
-            message = (
-                f"the gang must be in one domain of {key}, but its pod templates select {join(sorted(values))}: it "
-                "is never scheduled"
-            )
-            hint = f"Use one value of {key} in all templates, or remove the group's topology key."
-            path = (*template.spec_path, "nodeSelector")
-            yield Finding(template.item, path, message, hint=hint)
+            yield tell(template.item, (*template.spec_path, "nodeSelector"), key=key, names=sorted(values))
 
 
-@rule(
-    "topology-child-key",
-    "warning",
-    "The topology key of a child group equals its parent's, or is coarser.",
-    needs="composite-groups",
-)
-def find_child_key(census: Census) -> Iterator[Finding]:
+@rule("topology-child-key")
+def find_child_key(census: Census) -> Iterator[Match]:
     groups = [gang.group for gang in _gangs(census)] + list(census.composites.values())
     for group in {id(entry.item): entry for entry in groups if entry.topology_key}.values():
         above, _end = census.chain(group)
@@ -146,31 +104,19 @@ def find_child_key(census: Census) -> Iterator[Finding]:
             if parent.topology_key and _is_same_or_coarser(group.topology_key, parent.topology_key):
                 same = group.topology_key == parent.topology_key
                 kind = "already the key of" if same else "coarser than the key of"
-                message = f"{group.topology_key} is {kind} {parent.name} above: it has no effect"
-                hint = "Use a finer key here, or none."
                 path = (*group.path, "schedulingConstraints", "topology", 0, "key")
-                yield Finding(group.item, path, message, group.topology_key, hint=hint)
+                yield tell(group.item, path, group.topology_key, kind=kind, parent=parent)
                 break
 
 
-@rule(
-    "exclusive-topology",
-    "warning",
-    "Exclusive placement of a JobSet or LeaderWorkerSet conflicts with the topology key of its group.",
-    needs="topology-keys",
-)
-def find_exclusive_topology(census: Census) -> Iterator[Finding]:
+@rule("exclusive-topology")
+def find_exclusive_topology(census: Census) -> Iterator[Match]:
     for gang in _gangs(census):
         for template in gang.templates:
             exclusive = find_exclusive(template.item.value, template.path)
             if exclusive is None or exclusive.key != gang.group.topology_key or not _has_several(gang):
                 continue
-            message = (
-                f"{exclusive.path[-1]} puts each job into a different domain of {exclusive.key}, but the gang "
-                f"{gang.group.name} must be in one"
-            )
-            hint = "Remove the annotation or the group's topology key."
-            yield Finding(template.item, exclusive.path, message, exclusive.key, hint=hint)
+            yield tell(template.item, exclusive.path, exclusive.key, annotation=exclusive.path[-1], gang=gang)
             break
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.checks.wording import group_names, suggest
 from krmfn.config import Settings
-from krmfn.model.findings import Finding, Note
-from krmfn.model.wording import count, join
+from krmfn.krm.results import ABSENT
+from krmfn.model.wording import join
 from krmfn.releases.groups import read_limits
 from krmfn.survey.census import Census, once
 from krmfn.survey.groups import Group
@@ -17,44 +18,29 @@ _DEEPEST = 8  # deeper trees, and circles, are for other rules
 _PARENT = "parentCompositePodGroupName"
 
 
-@rule("parent-missing", "error", "The parent of a group does not exist.", needs="composite-groups")
-def find_parent_missing(census: Census) -> Iterator[Finding]:
+@rule("parent-missing")
+def find_parent_missing(census: Census) -> Iterator[Match]:
     names = group_names(census.composites)
     for group in list_groups(census):
         if group.parent and (group.namespace, group.parent) not in census.composites:
             elsewhere = [space for space, others in names.items() if group.parent in others]
-            known = names.get(group.namespace, [])
-            where = (
-                f"is in another namespace ({join(elsewhere)}) than its group ({group.namespace})"
-                if elsewhere
-                else f"is not in the files checked{suggest(group.parent, known)}"
-            )
-            message = f'the parent "{group.parent}" {where}: no pod below it is ever scheduled'
-            hint = (
-                "Put both into one namespace: a parent and its groups are always in the same namespace."
-                if elsewhere
-                else f'Add the CompositePodGroup "{group.parent}", or correct the name.'
-            )
+            near = suggest(group.parent, names.get(group.namespace, []))
+            case = "elsewhere" if elsewhere else ""
             path = (*group.path, _PARENT)
-            yield Finding(group.item, path, message, group.parent, hint=hint)
+            yield tell(group.item, path, group.parent, case=case, near=near, elsewhere=elsewhere, group=group)
 
 
-@rule("parent-cycle", "error", "The parents of groups form a cycle.", needs="composite-groups")
-def find_parent_cycle(census: Census) -> Iterator[Finding]:
+@rule("parent-cycle")
+def find_parent_cycle(census: Census) -> Iterator[Match]:
     for composite in list_composites(census):
         above, end = census.chain(composite)
         if end == "cycle" and any(entry.parent == composite.name for entry in (composite, *above)):
             names = " -> ".join([composite.name, *(entry.name for entry in above), composite.name])
-            message = f"the parents of these groups form a cycle ({names}): no pod below them is ever scheduled"
-            hint = f"Remove {_PARENT} from the group that should be the root."
-            path = (*composite.path, _PARENT)
-            yield Finding(composite.item, path, message, composite.parent, hint=hint)
+            yield tell(composite.item, (*composite.path, _PARENT), composite.parent, names=names)
 
 
-@rule(
-    "tree-too-deep", "error", "A PodGroup is below more than four levels of composite groups.", needs="composite-groups"
-)
-def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("tree-too-deep")
+def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Match]:
     """More composite levels above a PodGroup than the scheduler follows; one less below a topology key."""
     gangs = census.gangs_with(_PARENT)
     if not gangs:
@@ -66,51 +52,39 @@ def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Finding]:
         keyed = next((group for group in reversed(above) if group.topology_key), None)
         levels = above.index(keyed) + 1 if keyed else 0
         if end == "deep" or (not end and (len(above) > followed or levels >= followed)):
-            more = "more than " if end else ""
-            message = (
-                f"{more}{len(above)} composite levels are above this group, but the scheduler supports {followed}: its "
-                "pods are never scheduled"
-            )
-            if keyed and len(above) <= followed:
-                message = (
-                    f"this group is {levels} levels below {keyed.name}, which has a topology key: there the "
-                    f"scheduler supports {followed - 1}, and the tree is never scheduled"
-                )
-            hint = f"Remove a level; a parent can have {limits.leaves} children."
+            more = f"more than {len(above)}" if end else str(len(above))
+            case = "keyed" if keyed and len(above) <= followed else ""
             path = (*gang.group.path, _PARENT)
-            yield Finding(gang.group.item, path, message, gang.group.parent, hint=hint)
+            about: dict[str, Any] = {
+                "more": more,
+                "levels": levels,
+                "keyed": keyed,
+                "most": followed - bool(case),
+                "limits": limits,
+            }
+            yield tell(gang.group.item, path, gang.group.parent, case=case, **about)
 
 
-@rule(
-    "min-group-count-above-children",
-    "error",
-    "minGroupCount is greater than the number of child groups, so no pod of the tree is ever scheduled.",
-    needs="composite-groups",
-)
-def find_min_group_count_above_children(census: Census) -> Iterator[Finding]:
+@rule("min-group-count-above-children")
+def find_min_group_count_above_children(census: Census) -> Iterator[Match]:
     for composite, children in list_families(census):
         if composite.quorum is not None and composite.quorum > len(children):
             names = f" ({join([child.name for child in children])})" if children else ""
-            message = (
-                f"{composite.counted} is {composite.quorum}, but the files checked contain "
-                f"{count(len(children), 'child group')}{names}: no pod below is ever scheduled"
+            most, case = (len(children), "") if children else (ABSENT, "none")
+            yield tell(
+                composite.item,
+                composite.quorum_path,
+                composite.quorum,
+                most,
+                case=case,
+                group=composite,
+                children=children,
+                names=names,
             )
-            hint = (
-                f"Set {composite.counted} to {len(children)}, or add the missing groups."
-                if children
-                else "Add the child groups."
-            )
-            note = Note("min-group-count-above-children", composite.quorum_path, message, composite.quorum, hint=hint)
-            yield (note._replace(proposed=len(children)) if children else note).on(composite.item)
 
 
-@rule(
-    "min-group-count-above-ready",
-    "error",
-    "Child groups without pods make minGroupCount unreachable.",
-    needs="composite-groups",
-)
-def find_min_group_count_above_ready(census: Census) -> Iterator[Finding]:
+@rule("min-group-count-above-ready")
+def find_min_group_count_above_ready(census: Census) -> Iterator[Match]:
     """Enough children exist, but too few of them can reach their own quorum because they have no pods."""
     families = {id(composite.item): children for composite, children in list_families(census)}
     empty = {id(gang.group.item) for gang in census.gangs if gang.pods == 0 and not gang.group.composite}
@@ -127,14 +101,18 @@ def find_min_group_count_above_ready(census: Census) -> Iterator[Finding]:
         if composite.quorum is None or composite.quorum > len(children) or ready >= composite.quorum:
             continue
         whole = not is_ready(census.root(composite))
-        message = (
-            f"{composite.counted} is {composite.quorum} of {count(len(children), 'child group')}, but "
-            f"{join([child.name for child in lacking])} {'has' if len(lacking) == 1 else 'have'} no pods: "
-            f"{'the whole tree is' if whole else 'the groups below are'} never scheduled"
+        yield tell(
+            composite.item,
+            composite.quorum_path,
+            composite.quorum,
+            ready or ABSENT,
+            severity=None if whole else "warning",
+            group=composite,
+            children=children,
+            lacking=f"{join([child.name for child in lacking])} {'has' if len(lacking) == 1 else 'have'}",
+            which="the whole tree is" if whole else "the groups below are",
+            ready=ready,
         )
-        hint = f"Set {composite.counted} to {ready} and remove the empty groups, or link pods to them."
-        note = Note("min-group-count-above-ready", composite.quorum_path, message, composite.quorum, hint=hint)
-        yield (note._replace(proposed=ready) if ready else note).on(composite.item, None if whole else "warning")
 
 
 def list_composites(census: Census) -> list[Group]:

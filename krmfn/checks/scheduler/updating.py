@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from krmfn.checks.rule import rule
+from krmfn.checks.rule import Match, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
@@ -125,20 +125,20 @@ def describe(step: Move) -> tuple[str, str]:
     return message, f"Suspend the {item.kind} with this change until its pods are gone, or delete and create it again."
 
 
-@rule("replaced-pod-starves", "warning", "Running pods stay outside of the group to which new pods belong.")
-def find_replaced_pod_starves(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("replaced-pod-starves")
+def find_replaced_pod_starves(census: Census, settings: Settings) -> Iterator[Finding | Match]:
     yield from _tell(census, settings, rolls=False)
 
 
-@rule("rollout-starves", "warning", "A rolling update creates pods that never get a whole group.")
-def find_rollout_starves(census: Census, settings: Settings) -> Iterator[Finding]:
+@rule("rollout-starves")
+def find_rollout_starves(census: Census, settings: Settings) -> Iterator[Finding | Match]:
     """Objects that replace their pods in steps which are smaller than the quorum of the new group, and replicas that
     an update adds for a while."""
     yield from _tell(census, settings, rolls=True)
     yield from _find_surges(census)
 
 
-def _find_surges(census: Census) -> Iterator[Finding]:
+def _find_surges(census: Census) -> Iterator[Match]:
     """A LeaderWorkerSet with a group per replica, whose rolling update creates more replicas for a while."""
     seen: set[int] = set()
     for template in census.templates:
@@ -153,20 +153,17 @@ def _find_surges(census: Census) -> Iterator[Finding]:
             continue
         seen.add(id(item))
         pods = "1 replica" if surge == 1 else f"up to {surge} replicas"
-        message = (
-            f"a rolling update adds {pods} above the {template.replicas} that have a PodGroup: there is no {first}, "
-            "so the pods of these replicas are never scheduled"
-        )
-        yield Finding(item, path, message, value, hint="Set maxSurge: 0, with maxUnavailable of 1 or more.")
+        yield tell(item, path, value, pods=pods, template=template, first=first)
 
 
-def _tell(census: Census, settings: Settings, rolls: bool) -> Iterator[Finding]:
+def _tell(census: Census, settings: Settings, rolls: bool) -> Iterator[Finding | Match]:
     if not census.old:
         return
     for step in (*find_steps(census).values(), *_find_opted_in(census, settings)):
         if (step.at_once is not None) == rolls:
             message, hint = describe(step)
-            yield Finding(step.item, step.path, message, step.group or ABSENT, hint=hint)
+            rule_id = "rollout-starves" if rolls else "replaced-pod-starves"
+            yield Finding(step.item, step.path, message, step.group or ABSENT, hint=hint, rule=rule_id)
 
 
 def _name_places(item: Item, path: Path) -> Sequence[str | int]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from krmfn.catalogue import RULES
 from krmfn.cli.lsp.context import Context
 from krmfn.config.selection import known_annotations
 from krmfn.fields.lines import FieldLine, describe, find_line, list_kinds
-from krmfn.model.rules import list_rules_of
+from krmfn.model.rules import RULES, list_rules_of
 from krmfn.releases.release import Release
 
 _ANNOTATIONS = ("metadata", "annotations")
