@@ -83,7 +83,7 @@ def survey_repository(folder: str, client: Client | None) -> Survey:
 def find_in(worlds: Worlds, settings: Settings) -> Iterator[tuple[Finding, Result]]:
     definitions = Definitions(worlds.worlds)
     for world in worlds.worlds:
-        known = settings._replace(is_base=world.is_base, rivals=definitions.near(world))
+        known = settings._replace(base=world.base, rivals=definitions.near(world))
         found = list(find_all(world.items, known, None, STAGES, "apply"))
         for finding, result in zip(found, to_results(world.trace(each) for each in found), strict=True):
             yield finding, world.settle(result)

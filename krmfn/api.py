@@ -157,7 +157,7 @@ def validate(
     found = []
     for world in new.worlds:
         before = states.get(id(world))
-        known = settings._replace(is_base=world.is_base, rivals=known_definitions.near(world))
+        known = settings._replace(base=world.base, rivals=known_definitions.near(world))
         findings = pipeline.find_all(world.items, known, before.items if before else None, stages, update)
         found.append((world, judging.judge_findings(world, known, tell_findings(world, findings))))
     results += [(world.name, result) for world, pairs in leave_out_present(found) for _, result in pairs]

@@ -19,7 +19,7 @@ permanent.
 What a rule asks about the cluster: `needs` in the row is for what a release must have for the rule to hold at all,
 `settings.has(feature)` whether the gates that the user names bring a feature, `is_obeyed(census, settings, feature)`
 whether the scheduler has it by the gates that the facts show. What the folder of the objects says is in the settings,
-too (`is_base`, `rivals`). The examples are checked without a folder: tests/workspace shows a rule that needs one, and
+too (`base`, `rivals`). The examples are checked without a folder: tests/workspace shows a rule that needs one, and
 `tests/checks/cases.py` lists it among FILES. A rule about what is not there is in `judging.OF_ABSENCE`: it may be where
 nobody looked.
 

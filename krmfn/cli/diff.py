@@ -37,7 +37,7 @@ from krmfn.reports.outlook_view import MEANINGS, View, list_places
 from krmfn.reports.plans import to_results
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.files import GIT, name_state
-from krmfn.workspace.manifests import hides
+from krmfn.workspace.manifests import NOT_RENDERED, hides
 from krmfn.workspace.pairing import find_missing, pair
 from krmfn.workspace.trees import RevisionMissing
 from krmfn.workspace.world import World
@@ -99,8 +99,8 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     old, new = states
     noted = [problem for side in (old, new) for problem in side.problems]
     problems = [problem for problem in noted if problem.severity != "info"]
-    templates = (note for note in noted if note.tags.get("sort") == "templates")
-    reasons = problems or [note._replace(severity="error", tags={"rule": "skipped"}) for note in templates]
+    wholes = (note for note in noted if note.message.startswith(NOT_RENDERED))
+    reasons = problems or [note._replace(severity="error", tags={"rule": "skipped"}) for note in wholes]
     if options["require_render"] and (old.missing or new.missing):
         report_aside(reasons, options)
         return 2
@@ -114,9 +114,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         if was:
             _refuse_assumed(was, options, given)
         now = _complete(after, configurations, version, convert=words[0] == words[1])
-        settings = now.settings._replace(
-            definitions=definitions, is_base=after.is_base, rivals=known_definitions.near(after)
-        )
+        settings = now.settings._replace(definitions=definitions, base=after.base, rivals=known_definitions.near(after))
         entries += _plan(was, now._replace(settings=settings), options)
         if options["cluster"]:
             pictures.append((_foresee(was, options) if was else None, _foresee(now, options)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ from krmfn.survey.gangs import list_unasked
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.files import GIT, is_path, name_state
 from krmfn.workspace.manifests import hides
-from krmfn.workspace.trees import RevisionMissing
+from krmfn.workspace.trees import KUSTOMIZATIONS, RevisionMissing
 from krmfn.workspace.world import merge
 from krmfn.workspace.worlds import Worlds
 
@@ -211,14 +212,17 @@ def _configure(
     given = read_crds(options)
     for world in worlds:
         settings = configurations.find(world, as_cluster=True)
-        yield world, settings._replace(definitions=given, is_base=world.is_base, rivals=definitions.near(world))
+        yield world, settings._replace(definitions=given, base=world.base, rivals=definitions.near(world))
 
 
 def _spell_scope(found: Worlds, objects: Iterable[Item]) -> str:
-    """`12 files, 2 kustomizations, 40 objects`, some of which are in several worlds."""
+    """`12 files, 2 kustomizations, 1 application, 40 objects`, some of which are in several worlds. Applications are
+    what Argo CD and Flux deploy without a kustomization."""
+    named = [posixpath.basename(world.overlay) in KUSTOMIZATIONS for world in found.own if world.name]
     numbers = {
         "file": len({file.path for file in found.files}),
-        "kustomization": sum(bool(world.name) for world in found.own),
+        "kustomization": sum(named),
+        "application": len(named) - sum(named),
         "object": len(set(map(id, objects))),
     }
     if not numbers["object"]:

@@ -127,8 +127,9 @@ class Settings(NamedTuple):
     #: Others of the repository. It is not known which are applied, so those of one kind have to agree with each other,
     #: and with those that come with krmfn.
     rivals: Sequence[Item] = ()
-    #: Whether the objects are those of a kustomization without a namespace, which one that builds on it may give.
-    is_base: bool = False
+    #: Whether the objects are those of a kustomization that may get a namespace from one that builds on it, or that
+    #: nothing deploys where other folders are deployed.
+    base: Literal["", "base", "undeployed"] = ""
     #: The priority classes of the cluster (survey.facts.PriorityClass) by name, while gangs are written.
     priority_classes: Mapping[str, Any] = {}
 

@@ -25,6 +25,9 @@ PATCHER: Final = "krmfn.dev/gangs"
 FACTS_KIND: Final = "ClusterFacts"
 #: The kind by which users tell of their kinds.
 KIND_KIND: Final = "WorkloadKind"
+#: What kinds our group has, in its only version.
+OWN_KINDS: Final = ("GangScheduling", KIND_KIND, FACTS_KIND)
+OWN_VERSION: Final = f"{PREFIX}v1alpha1"
 #: What stands in every object that describes a kind: in those of ours, and in those of Karta.
 KIND_WORDS: Final = (KIND_KIND.encode(), b"structureDefinition")
 #: API groups of objects that steer tools and are sent to no cluster.

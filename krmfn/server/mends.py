@@ -121,6 +121,9 @@ def _move(root: Type, value: Any, path: Path, above: Path, fitting: _Reshaper) -
     parent = find_type(root, above)
     if parent is None or parent.kind != "struct":
         return None
+    labels = (*above[:-1], "template", "metadata", "labels", word)
+    if parent.go.endswith("LabelSelector") and dig(value, *labels, default=ABSENT) == dig(value, *path):
+        return Mend((EditStep((*above, "matchLabels", word), dig(value, *path)), EditStep(path)), "matchLabels")
     targets = [word] if word in parent.fields else _find_targets(parent, word, _ALIKE if is_here else 1)
     if not is_here:
         targets = [each for each in targets if each[0] not in ".#"]

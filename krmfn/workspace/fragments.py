@@ -29,6 +29,12 @@ _EMBEDDED: Final = "files in Go programs"
 _APPS: Final = "apps"
 _GROUPS: Final = {"scheduling.k8s.io"}
 _DEFINITIONS: Final = "apiextensions.k8s.io"
+#: One of these is in the spec of each whole object of a kind.
+_NEEDED: Final = {
+    (_DEFINITIONS, "CustomResourceDefinition"): {"group", "names", "scope"},
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): {"chart", "chartRef"},
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"): {"path", "sourceRef"},
+}
 #: What a test of Chainsaw or KUTTL expects: some fields of objects, and expressions in place of fields.
 _EXPECTED: Final = {"assert", "asserts"}
 #: What it expects not to be there, in a file with the number of a step: `01-errors.yaml`.
@@ -85,7 +91,7 @@ def _is_part(file: LoadedFile, beside: bool) -> bool:
     return bool(items) and (
         (called and (beside or not any(item.name for item in items)))
         or re.search(rb"(?m)^\$patch:", file.data) is not None
-        or all(map(_is_partial_definition, items))
+        or all(map(_adds, items))
         or _has_fragments(items, beside, called)
         or _is_expected(file)
     )
@@ -202,8 +208,7 @@ def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
     return not images or not all(images) or lacks_selector
 
 
-def _is_partial_definition(item: Item) -> bool:
-    """Whether an object only names a CustomResourceDefinition, or adds to one."""
-    spec = item.value.get("spec")
-    is_other = item.kind != "CustomResourceDefinition" or not isinstance(spec, dict)
-    return not is_other and not {"group", "names", "scope"} & as_mapping(spec).keys()
+def _adds(item: Item) -> bool:
+    """Whether an object only names another one, or adds to one, of a kind in _NEEDED."""
+    needed, spec = _NEEDED.get((item.ref.group, item.kind)), item.value.get("spec")
+    return needed is not None and isinstance(spec, dict) and not needed & spec.keys()

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
@@ -23,7 +23,7 @@ from krmfn.workspace.disk import is_below
 from krmfn.workspace.files import Inputs, read_tree
 from krmfn.workspace.fragments import TEMPLATES
 from krmfn.workspace.helm import Helm
-from krmfn.workspace.manifests import RENDERED, load, tell
+from krmfn.workspace.manifests import NOT_RENDERED, RENDERED, load, tell
 from krmfn.workspace.overlays import (
     USES,
     Overlay,
@@ -123,9 +123,13 @@ class Gathering:
                 deployment = step.deployment
                 seen = {f"the component {each}" for each in added.get(step.folder, ())}
                 beside = tuple(each for each in deployment.beside if each not in seen) if deployment else ()
-                is_base = deployment is None and not overlays[step.folder].value.get("namespace")
+                base: Literal["", "base", "undeployed"] = ""
+                if deployment is None and deployments:
+                    base = "undeployed"
+                elif deployment is None and not overlays[step.folder].value.get("namespace"):
+                    base = "base"
                 self.worlds[known:] = [
-                    each._replace(beside=beside, is_base=is_base, rank=rank, elsewhere=not step.is_owned)
+                    each._replace(beside=beside, base=base, rank=rank, elsewhere=not step.is_owned)
                     for each in self.worlds[known:]
                 ]
         finally:
@@ -426,7 +430,7 @@ class Gathering:
             whole = NotRendered(join([each.part for each in reasons]), hint, place, sort=sort)
             self._tell(path, whole, "checked without")
 
-    def _tell(self, path: str, reason: NotRendered, start: str = "not checked: it") -> None:
+    def _tell(self, path: str, reason: NotRendered, start: str = NOT_RENDERED) -> None:
         hint = {"hint": reason.hint} if reason.hint else {}
         place = reason.place or FileRef(path)
         if reason.sort and self._severity == "warning":

@@ -20,6 +20,8 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile
 STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 #: What the text of a rendered kustomization is called. No line of it is a place that anybody could edit.
 RENDERED = "(rendered)"
+#: How it begins what is told of a kustomization of which nothing is checked.
+NOT_RENDERED = "not checked: it"
 
 
 class LoadedFile(NamedTuple):

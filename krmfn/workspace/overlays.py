@@ -259,7 +259,7 @@ def refuse_charts(charts: str, sort: str = "") -> NotRendered:
 
 def refuse_address(entry: str, part: str = "") -> NotRendered:
     """Why what is somewhere else is not used."""
-    return NotRendered(f"uses {entry}", _NOT_FETCHED, part=part, sort="remote files" if part else "")
+    return NotRendered(f"uses {entry}", _NOT_FETCHED, part=part, sort="remote files")
 
 
 def refuse_fetching(value: object) -> None:

@@ -239,8 +239,7 @@ class Build:
             data = self._wait(self._running) if self._running else self._workshop.done[self._digest]
         except Failed as failure:
             if stage.left_out:  # perhaps for lack of it
-                first = stage.left_out[0]
-                return NotRendered(str(first), first.hint, first.place)
+                return min(stage.left_out, key=lambda each: bool(each.sort)).of_whole()
             said = _tell(failure, self._place)
             if found := (_QUOTES_SECRETS if stage.makes_secrets else _QUOTES).search(said):
                 said = f"{said[: found.end()]} {HIDDEN}"

@@ -161,7 +161,8 @@ class Stage:
         overlay = find_used(self.tree, real) if depth else find_overlay(self.tree, real)
         if overlay is None:
             named = folder.removeprefix(self._here + os.sep)
-            raise NotRendered(f"uses {named}, a folder without a kustomization.yaml")
+            sort = self.tree.find_sort(posixpath.join(folder, KUSTOMIZATIONS[0]))
+            raise NotRendered(f"uses {named}, a folder without a kustomization.yaml", sort=sort).of_whole()
         if depth > DEEPEST:
             raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
         overlay = with_components(overlay, components)
@@ -253,7 +254,7 @@ class Stage:
         """Does without a part of a kustomization that cannot be had. Raises `reason` where that would change what the
         others are."""
         if not (self._partly and reason.part):
-            raise reason
+            raise reason.of_whole()
         if self._first != overlay.path:
             reason.place = reason.place or FileRef(os.path.relpath(overlay.path, self._here))
         if (reason.part, reason.place) not in ((each.part, each.place) for each in self.left_out):
@@ -298,8 +299,9 @@ class Stage:
     def _find(self, entry: str, folder: str, part: str = "") -> None:
         """Raises NotRendered for a path that is not in the tree."""
         if self._misses(entry, folder, entry):
-            sort = self.tree.find_sort(posixpath.join(folder, entry)) if part else ""
-            raise Lacking(entry, f"{part}, {MISSING}" if sort else "", sort)
+            sort = self.tree.find_sort(posixpath.join(folder, entry))
+            lacking = Lacking(entry, f"{part}, {MISSING}" if part and sort else "", sort)
+            raise lacking if part else lacking.of_whole()
 
     def _misses(self, entry: str, folder: str, told: str) -> bool:
         """Whether nothing is where a path leads. Raises NotRendered, which names it as `told`, where it leads away."""

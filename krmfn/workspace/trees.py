@@ -86,8 +86,8 @@ class LeftOut(Exception):
 
 class NotRendered(Exception):
     """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where. `part`
-    is what only adds objects: without it the rest can be rendered. `sort` is how it is counted where no file
-    of the repository is left unchecked by it."""
+    is what only adds objects: without it the rest can be rendered. `sort` is how it is counted where what it
+    lacks is somewhere else on purpose."""
 
     def __init__(
         self, reason: str, hint: str = "", place: FileRef | None = None, part: str = "", sort: str = ""
@@ -98,6 +98,11 @@ class NotRendered(Exception):
         self.place = place
         self.part = part
         self.sort = sort
+
+    def of_whole(self) -> NotRendered:
+        """The reason where nothing of the kustomization can be checked."""
+        self.part, self.sort = "", f"kustomizations that need {self.sort}" if self.sort else ""
+        return self
 
 
 class Lacking(NotRendered):
@@ -113,6 +118,8 @@ class Lacking(NotRendered):
 CHARTS = "Helm charts"
 #: How it is counted that a file is not there because the repository is not to have it.
 _UNTRACKED = "files that git ignores"
+#: What the name of a template has, and not that of the file that is made from it: `job.env.in`, `job.tpl.env`.
+_TEMPLATE = re.compile(r"\.(?:tpl|tmpl|template|tftpl|in|j2|example|sample|dist)(?=\.|$)")
 #: The files with patterns of what is passed over.
 _IGNORES = (".gitignore", ".krmfnignore")
 
@@ -230,8 +237,12 @@ class Tree:
                 yield from self._list_definitions(_join(_join(folder, name), "charts"))
 
     def find_sort(self, path: str) -> str:
-        """How it is counted that nothing is at a path: empty, unless the repository says that git ignores it."""
-        folder = os.path.dirname(path) or "."
+        """How it is counted that nothing is at a path: empty, unless the repository has a template of it, or says that
+        git ignores it."""
+        folder, name = os.path.dirname(path) or ".", os.path.basename(path)
+        beside = [entry.name for each in (folder, _join(folder, "templates")) for entry in self.entries(each)]
+        if any(_TEMPLATE.sub("", each) == name for each in beside):
+            return "files that templates fill in"
         while self.kind(folder) != "folder" and folder not in (".", "/", ""):
             folder = os.path.dirname(folder) or "."
         patterns = [*self._find_patterns(folder), *self._read_patterns(folder, _IGNORES)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.paths import Path
@@ -18,7 +18,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources
 from krmfn.model.placeholders import is_placeholder
 from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
-from krmfn.workspace.trees import LeftOut, NotRendered, Tree
+from krmfn.workspace.trees import CHART, LeftOut, NotRendered, Tree
 
 _ORIGIN = "config.kubernetes.io/origin"
 #: No name is longer.
@@ -27,6 +27,10 @@ _LONGEST = 253
 _VARIABLE = "${"
 #: Rules that compare a group with pods which something may have changed since, and propose no value.
 _COUNTED = ("min-count-below-pods", "min-count-one")
+_IN_HELM = (
+    "Call helm with --post-renderer krmfn, or list the chart under helmCharts: of a kustomization that lists krmfn "
+    "under transformers:."
+)
 _QUOTES = "kustomize drops quotes around a variable: write them in its value, as in '\"true\"'."
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -110,14 +114,14 @@ def _sort(items: Iterable[Item]) -> dict[tuple[str, str], _Names]:
 class World(NamedTuple):
     """Objects that are applied together. `name` is a folder, empty for what was named one by one.
 
-    `folder` is where its configuration is looked for, in `tree`. `files` hold the objects as they were read. Those of a
-    rendered world are in no file: `overlay` is the path of its kustomization, and `sources` are the objects that
-    somebody wrote, by the id() of the rendered ones. `configurations` are the functionConfigs that it was rendered
-    with, `left_out` names what could not be rendered, `beside` what is deployed with it or before it. What `is_base`
-    has no namespace unless somebody who builds on it gives one. `ran_in` are the folders of the kustomizations whose
-    turn it was to run our function when it was rendered. Worlds of two states with the same `key` are the same world.
-    `templates` are the files of charts that objects come from. `rank` is its place among all; what is judged
-    `elsewhere`, by another shard, may lack its objects.
+    `folder` is where its configuration is looked for, in `tree`. `files` hold the objects as they were read. Those
+    of a rendered world are in no file: `overlay` is the path of its kustomization, and `sources` are the objects
+    that somebody wrote, by the id() of the rendered ones. `configurations` are the functionConfigs that it was
+    rendered with, `left_out` names what could not be rendered, `beside` what is deployed with it or before it. A
+    `base` may get a namespace from somebody who builds on it, and more where it is `undeployed`. `ran_in` are the
+    folders of the kustomizations whose turn it was to run our function when it was rendered. Worlds of two states
+    with the same `key` are the same world. `templates` are the files of charts that objects come from. `rank` is
+    its place among all; what is judged `elsewhere`, by another shard, may lack its objects.
     """
 
     name: str
@@ -131,7 +135,7 @@ class World(NamedTuple):
     configurations: tuple[Mapping[str, Any], ...] = ()
     left_out: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    is_base: bool = False
+    base: Literal["", "base", "undeployed"] = ""
     ran_in: tuple[str, ...] = ()
     rank: int = 0
     elsewhere: bool = False
@@ -144,6 +148,8 @@ class World(NamedTuple):
 
     def trace(self, finding: Finding) -> Finding:
         """The finding on the object that somebody wrote, where its field is what was rendered."""
+        if finding.rule == "function-skipped" and posixpath.basename(self.overlay) == CHART:
+            finding = finding._replace(hint=_IN_HELM)
         source = self.sources.get(id(finding.item))
         if source is None:
             return self._blame_order(finding)

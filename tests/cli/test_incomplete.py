@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -82,6 +83,47 @@ def test_a_configuration_of_a_misspelled_kind_is_not_passed_over(tmp_path: Path)
     assert done.err == b'krmfn: gangs.yaml:2:7: kind: unknown value "GangSchedule". Did you mean GangScheduling?\n'
     (tmp_path / "gangs.yaml").write_text("apiVersion: krmfn.dev/v1alpha1\nkind: ClusterFacts\nspec: {}\n")
     assert call(words=["validate", "."], folder=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "meant"),
+    [
+        ("v1alpha1", "WorkloadKinds", "WorkloadKind"),
+        ("v1alpha1", "GangSchedulings", "GangScheduling"),
+        ("v1alpha1", "ClusterFact", "ClusterFacts"),
+        ("v1beta1", "GangScheduling", "krmfn.dev/v1alpha1"),
+        ("v1alpha1", "PodGroup", None),
+    ],
+)
+def test_an_unknown_kind_of_our_group_is_not_passed_over(
+    version: str, kind: str, meant: str | None, tmp_path: Path
+) -> None:
+    """Wherever it stands: here beside the configuration that counts, where nobody looks for another one."""
+    head = "metadata: {name: a}\n"
+    (tmp_path / "krmfn.yaml").write_text(f"apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\n{head}")
+    (tmp_path / "a.yaml").write_text(f"apiVersion: krmfn.dev/{version}\nkind: {kind}\n{head}")
+    done = call(words=["validate", "-o", "json", "."], folder=tmp_path)
+    (told,) = (each for each in json.loads(done.out)["results"] if each["severity"] == "error")
+    assert (done.code, told["tags"]["rule"]) == (1, "version-not-served")
+    assert told["tags"]["hint"] == "krmfn reads GangScheduling, WorkloadKind and ClusterFacts of krmfn.dev/v1alpha1."
+    assert told["field"].get("proposedValue") == meant
+
+
+def test_a_file_of_a_program_whose_kind_has_a_definition_is_passed_over(tmp_path: Path) -> None:
+    """clusterctl reads its metadata.yaml, and a definition says which fields that has."""
+    schema = "{type: object, properties: {releaseSeries: {type: array, items: {type: integer}}}}"
+    version = f"{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {schema}}}}}"
+    (tmp_path / "crd.yaml").write_text(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        "metadata: {name: metadatas.a.example.com}\n"
+        "spec: {group: a.example.com, scope: Namespaced, names: {kind: Metadata, listKind: MetadataList, "
+        f"plural: metadatas, singular: metadata}}, versions: [{version}]}}\n"
+    )
+    head = "apiVersion: a.example.com/v1\nkind: Metadata\n"
+    (tmp_path / "metadata.yaml").write_text(f"{head}releaseSeries: [1]\n")
+    assert validate("", str(tmp_path)) == ("", 0)
+    (tmp_path / "metadata.yaml").write_text(f"{head}metadata: {{}}\nreleaseSeries: [1]\n")
+    assert "[metadata-name]" in validate("", str(tmp_path))[0]
 
 
 def test_json_without_a_version_in_a_folder_is_the_data_of_a_program(tmp_path: Path) -> None:

@@ -165,3 +165,29 @@ def test_a_version_that_is_gone_is_replaced_only_where_the_fields_are_the_same(t
         (found,) = validate(path)
         assert found["message"] == 'no matches for kind "Ingress" in version "extensions/v1beta1"'
         assert ("edit" in found) == bool(expected)
+
+
+def test_a_number_in_an_environment_is_put_in_quotes_and_not_shown(tmp_path: Path) -> None:
+    """It may be a secret: --fix mends the file, and no report says the value."""
+    path = tmp_path / "a.yaml"
+    env = "[{name: PIN, value: 73519}, {name: DEBUG, value: true}, {name: B, value: [73519]}]"
+    path.write_text(
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{containers: [{{name: a, image: b, env: {env}}}]}}\n"
+    )
+    assert b"73519" not in run("-o", "json", str(path)).out
+    done = run("--fix", str(path))
+    assert b"73519" not in done.out + done.err
+    assert 'value: "73519"}, {name: DEBUG, value: "true"}, {name: B, value: [73519]}' in path.read_text()
+
+
+@pytest.mark.parametrize("labels", ["{app: b}", "{app: a, tier: web}", "null"])
+def test_a_selector_of_other_labels_is_left_alone(labels: str, tmp_path: Path) -> None:
+    """What the labels of the template do not say may be anything."""
+    path = tmp_path / "a.yaml"
+    template = f"{{metadata: {{labels: {labels}}}, spec: {{containers: [{{name: a, image: b}}]}}}}"
+    path.write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+        f"spec: {{selector: {{app: a, tier: db}}, template: {template}}}\n"
+    )
+    found = {each["field"]["path"]: "edit" in each for each in validate(path)}
+    assert not found["spec.selector.tier"]

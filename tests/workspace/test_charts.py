@@ -217,3 +217,16 @@ def test_only_a_chart_that_is_not_rendered_is_counted(folder: Path, capsys: pyte
     write(folder, {**nest("charts/app", chart), **nest("charts/other", chart), **deploys})
     for words, expected in ((["--allow-helm"], "Helm charts (1)"), ([], "Helm charts (2)")):
         assert f"not checked: {expected}" in call(capsys, "validate", *words, ".")[2]
+
+
+def test_a_resource_of_a_chart_that_opts_in_gets_its_group_from_helm(
+    folder: Path, helm: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chart = make_chart(templates__job=charts.JOB)
+    files = {**nest("charts/app", chart), "apps/train.yaml": APPLICATION.replace("HELM", "")}
+    write(folder, files)
+    _, out, err = call(capsys, "validate", "--allow-helm", "--select", "function-skipped", ".")
+    assert "[function-skipped]" in out
+    assert "--post-renderer krmfn" in out
+    assert "kustomize build" not in out
+    assert "1 file, 1 application, 2 objects" in err

@@ -209,6 +209,59 @@ def test_a_definition_without_names_is_a_part(
     assert run(capsys, "validate", ".")[0] == code
 
 
+SCHEMA = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: helmreleases.helm.toolkit.fluxcd.io}
+spec:
+  group: helm.toolkit.fluxcd.io
+  scope: Namespaced
+  names: {kind: HelmRelease, plural: helmreleases, singular: helmrelease, listKind: HelmReleaseList}
+  versions:
+  - name: v2
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, required: [interval], x-kubernetes-preserve-unknown-fields: true}
+"""
+RELEASE = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec: {CHART: {}}\n"
+FLUX = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: NAME}\nspec: SPEC\n"
+
+
+def test_a_patch_of_an_object_of_flux_is_a_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One without what it installs is never whole."""
+    for field, counted in (("values", True), ("chart", False), ("chartRef", False)):
+        write(folder, {"crd.yaml": SCHEMA, "nas/a.yaml": RELEASE.replace("CHART", field)})
+        code, out, err = run(capsys, "validate", ".")
+        assert ("spec.interval: Required value [required]" in out, code) == (not counted, int(not counted))
+        assert ("patches and parts of manifests (1)" in err) == counted
+    for spec, counted in (("{patches: []}", True), ("{path: apps}", False)):
+        write(folder, {"nas/a.yaml": FLUX.replace("SPEC", spec)})
+        assert ("patches and parts of manifests (1)" in run(capsys, "validate", ".")[2]) == counted
+
+
+@pytest.mark.parametrize(
+    ("path", "severity"), [("apps/far", "info"), ("'apps/${CLUSTER}'", "info"), ("apps/near", "error"), ("", "error")]
+)
+def test_what_nothing_deploys_where_others_are_may_be_completed(
+    path: str, severity: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A patch of what deploys it, which is not known, may add the field."""
+    files = {f"apps/{name}/kustomization.yaml": "namespace: x\nresources: [a.yaml]\n" for name in ("near", "far")}
+    files |= {"apps/far/a.yaml": JOB, "apps/near/a.yaml": RELEASE.replace("CHART", "chart"), "crd.yaml": SCHEMA}
+    if path:
+        own, apps = ((name, f"{{path: {where}}}") for name, where in (("flux-system", "clusters"), ("apps", path)))
+        texts = [FLUX.replace("NAME", name).replace("SPEC", spec) for name, spec in (own, apps)]
+        files["clusters/apps.yaml"] = "---\n".join(texts)
+    write(folder, files)
+    code, out, _ = run(capsys, "validate", "-v", ".")
+    assert code == (severity == "error")
+    assert f"apps/near/a.yaml:4:7: {severity}: HelmRelease a spec.interval: Required value" in out
+
+
 def test_a_template_that_a_kustomization_builds_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, {"dev/kustomization.yaml": "resources: [../base]\nnamePrefix: dev-\n"})
     write(folder, {"base/kustomization.yaml": "resources: ['${{ values.name }}.yaml']\n"})

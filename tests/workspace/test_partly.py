@@ -110,6 +110,33 @@ def test_a_part_that_several_build_on_is_told_once(folder: Path, capsys: pytest.
     assert "base/kustomization.yaml: warning: checked without no.env, which does not exist [not-rendered]" in out
 
 
+@pytest.mark.parametrize(
+    ("field", "missing", "template"),
+    [
+        ("configMapGenerator: [{name: a, envs: [a.env]}]", "a.env", "a.env.example"),
+        ("configMapGenerator: [{name: a, envs: [a.env]}]", "a.env", "templates/a.tpl.env"),
+        ("resources: [made.yaml]", "made.yaml", "made.yaml.in"),
+        ("patches: [{path: p.yaml}]", "p.yaml", "p.yaml.tmpl"),
+        ("resources: [sub]", "sub, a folder without a kustomization.yaml", "sub/kustomization.yaml.in"),
+    ],
+    ids=["beside", "in templates", "resource", "patch", "kustomization"],
+)
+def test_what_a_template_makes_is_counted(
+    field: str, missing: str, template: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A patch and a kustomization may change what the others are."""
+    files = {"kustomization.yaml": f"namePrefix: a-\nresources: [job.yaml]\n{field}\n", "job.yaml": JOB}
+    files["kustomization.yaml"] = files["kustomization.yaml"].replace("yaml]\nresources: [", "yaml, ")
+    is_whole = field.startswith("patches") or "sub" in field
+    for more, sort in (({}, ""), ({template: "a: 1\n"}, "files that templates fill in")):
+        write(folder, {f"app/{name}": text for name, text in {**files, **more, "sub/job.yaml": JOB}.items()})
+        out = run(capsys, "validate", "-o", "json", ".")[1]
+        (told,) = (each for each in json.loads(out)["results"] if missing in each["message"])
+        expected = f"kustomizations that need {sort}" if sort and is_whole else sort
+        assert told["tags"].get("sort", "") == expected
+        assert told["severity"] == ("info" if sort else "warning")
+
+
 def test_a_part_is_missing_only_where_git_does_not_ignore_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The oracle is git check-ignore."""
     write(folder, {".gitignore": "env/\n*.secret.yaml\n!kept.secret.yaml\n", "app/deep/.gitignore": "/local.yaml\n"})
@@ -153,8 +180,10 @@ def test_nothing_is_left(text: str, folder: Path, capsys: pytest.CaptureFixture[
 def test_what_may_change_the_rest(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody knows what the rest would be."""
     write(folder, {"app/kustomization.yaml": "resources: [job.yaml]\n" + text, "app/job.yaml": JOB})
-    code, out, _ = run(capsys, "validate", "--ignore", "requests-missing", "app")
-    assert (code, out.count("warning: not checked: it ")) == (0, 1)
+    code, out, err = run(capsys, "validate", "app")
+    assert (code, out) == (0, "")
+    assert re.search(r"; not checked: kustomizations that need (Helm charts|remote files) \(1\)", err)
+    assert "error: not checked: it " in run(capsys, "validate", "--require-render", "app")[1]
 
 
 def test_patches_of_the_part_are_left_out_with_it(folder: Path) -> None:

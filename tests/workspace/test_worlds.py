@@ -281,10 +281,13 @@ def test_diff_compares_what_both_states_can_render(folder: Path, capsys: pytest.
     commit(folder)
     write(folder, {"near/g.yaml": GROUP.replace("name: train", "name: tune"), **(good if side == "old" else bad)})
     code, out, err = run(capsys, "diff", "-o", "json", "git:HEAD", ".")
-    assert (code, err.count("uses https://example.com/x.yaml")) == (0, 1)
+    assert (code, err.count("not checked: kustomizations that need remote files (1)")) == (0, 1)
     entries = [entry["resourceRef"]["name"] for entry in json.loads(out)["entries"]]
     assert sorted(entries) == ["train", "tune"]
-    assert run(capsys, "diff", "--require-render", "git:HEAD", ".")[:2] == (2, "")
+    for words in (("--require-render", "git:HEAD", "."), ("git:HEAD:far", "far")):
+        code, out, err = run(capsys, "diff", *words)
+        assert (code, out) == (2, "")
+        assert "error: not checked: it uses https://example.com/x.yaml" in err, "nothing else is compared"
 
 
 def test_diff_compares_the_files_that_can_be_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,8 @@ class Meaning:
         if code != _BAD_REQUEST:
             return note._replace(proposed=self._find_word(cause))
         mend = find_mend(self._root, self.value, cause, self._release)
-        if mend and self._hides(mend, path, found):
+        is_hidden = mend is not None and self._hides(mend, path, found)
+        if is_hidden and not isinstance(found, bool | int):  # whoever fixes the file sees no more than he has
             mend = None
         self._steps.append(mend.steps if mend else (EditStep(cause.path),))
         if mend is None:
@@ -63,6 +64,8 @@ class Meaning:
             return note
         self._moved += [(step.path, cause.path) for step in mend.steps if step.value is not ABSENT]
         self._moved += [((*step.path[:-1], step.key), cause.path) for step in mend.steps if step.key]
+        if is_hidden:
+            return note._replace(mend=mend.steps)
         note = note._replace(hint=self._spell_hint(hint, mend))
         if path != cause.path:  # the steps begin where those of another note end
             return note

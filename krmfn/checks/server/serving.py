@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
+from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
+from krmfn.model.marks import OWN_KINDS, OWN_VERSION
+from krmfn.model.wording import find_nearest, join
 from krmfn.releases.release import GROUP, find_release, list_releases
 from krmfn.releases.stored import find_writer
 from krmfn.server.schema import Kind
@@ -70,6 +73,16 @@ def tell_missing(item: Item, release: str) -> Iterator[Finding]:
         [proposed] = versions if is_kind and len(versions) == 1 else [similar]
         told = told._replace(proposed=proposed) if proposed != item.kind else told
     yield told
+
+
+def tell_not_ours(item: Item) -> Iterator[Finding]:
+    """An object of our own group that no part of krmfn reads: a kind that is mistyped would have no effect."""
+    is_kind = item.kind in OWN_KINDS
+    meant = OWN_VERSION if is_kind else find_nearest(item.kind, OWN_KINDS)
+    if is_kind and item.api_version == OWN_VERSION:
+        return
+    hint = f"krmfn reads {join([*OWN_KINDS])} of {OWN_VERSION}."
+    yield find_no_match(item, hint, "apiVersion" if is_kind else "kind")._replace(proposed=meant or ABSENT)
 
 
 def tell_switched_off(item: Item, release: str) -> Finding:

@@ -11,6 +11,7 @@ from krmfn.checks.server.serving import (
     find_no_match,
     tell_missing,
     tell_not_known,
+    tell_not_ours,
     tell_not_served,
     tell_switched_off,
     weigh_assumed,
@@ -22,7 +23,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.krm.sharing import share
 from krmfn.model.findings import EditStep, Finding, Note
 from krmfn.model.identity import identify
-from krmfn.model.marks import FLUX_APPLY
+from krmfn.model.marks import FLUX_APPLY, PREFIX
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
 from krmfn.releases.gates import assume_gates
@@ -235,8 +236,11 @@ class Judge:
 
         known = self.definition(item)
         if known is not None:
-            yield from self._findings_of_custom(item, known, before)
+            if item.value.keys() & {"metadata", "spec"}:  # else a file of a program: the metadata.yaml of clusterctl
+                yield from self._findings_of_custom(item, known, before)
             return
+        if item.api_version.startswith(PREFIX):
+            yield from tell_not_ours(item)
         standing = find_standing(item.api_version, item.kind, self.release)
         if standing == "missing":
             for told in tell_missing(item, self.release):
@@ -341,14 +345,16 @@ class Judge:
         and who gives it labels gives selectors where there are neither.
         """
         is_bare = item.get(("spec", "selector")) is item.get(("spec", "template", "metadata", "labels")) is None
-        if rule == "pod-selector" and self.settings.is_base and is_bare:
+        if rule == "pod-selector" and self.settings.base and is_bare:
             return "kustomize adds the selector if an overlay sets labels for it."
         if rule != "required":
             return ""
+        if self.settings.base == "undeployed" and len(path) > 1 and "." in item.ref.group:
+            return "Argo CD or Flux deploy other folders: what deploys this one may patch the field in."
         if "{{" in item.name:
             return "The name is a template: check the rendered object instead."
         # The server says `name` where a webhook lacks the namespace of its Service.
-        if self.settings.is_base and path[:1] + path[-1:] in (("subjects", "namespace"), ("webhooks", "name")):
+        if self.settings.base and path[:1] + path[-1:] in (("subjects", "namespace"), ("webhooks", "name")):
             subject = (item.get((*path[:-1], "kind"), "Service"), item.get((*path[:-1], "name")))
             others = [each for each in self.items if (each.kind, each.name) == subject]
             if any(not each.namespace or path[0] == "webhooks" for each in others):

@@ -135,7 +135,7 @@ class Checker:
     ) -> Checked:
         """What is said of a world; `paths` were its files before."""
         settings = configurations.find(world, as_cluster=True)
-        settings = settings._replace(is_base=world.is_base, rivals=self._definitions.near(world))
+        settings = settings._replace(base=world.base, rivals=self._definitions.near(world))
         findings = find_all(world.items, settings, None, STAGES, "apply")
         results = tuple(
             result for _, result in judged.judge_findings(world, settings, tell_findings(world, findings, True))
