@@ -25,8 +25,9 @@ from conformance.storage import Record
 from conformance.versions import HERE
 from krmfn.config import Settings, read_settings
 from krmfn.krm.results import ResourceRef
-from krmfn.model.tree import leaves
+from krmfn.model.tree import Composite, Group, Leaf, leaves
 from krmfn.sources import read_tree
+from krmfn.survey.shape import shape
 
 RECORDED = HERE / "data" / "grove.jsonl.xz"
 _PACKAGE = "internal/controller/podcliqueset/components/podgang"
@@ -101,13 +102,42 @@ def _settle() -> Settings:
     return read_settings({**head, "spec": {"link": "Auto"}})
 
 
+def _read(value: Mapping[str, Any], least: Literal["Replicas", "MinReplicas"], apart: bool) -> Group | None:
+    ref, settings = ResourceRef("grove.io/v1alpha1", "PodCliqueSet", value["metadata"]["name"], "ml"), _settle()
+    options = settings.gang._replace(requested=True, min_count=least, granularity="Replica" if apart else "Group")
+    group = read_tree(value, ref, options, settings).group
+    return shape(group, options).group if group and apart else group
+
+
 def predict(
     value: Mapping[str, Any], least: Literal["Replicas", "MinReplicas"] = "Replicas"
 ) -> dict[str, tuple[int, int | None, int]]:
-    """Of each clique its pods, its quorum, and in how many sets its pods are."""
-    ref, settings = ResourceRef("grove.io/v1alpha1", "PodCliqueSet", value["metadata"]["name"], "ml"), _settle()
-    group = read_tree(value, ref, settings.gang._replace(requested=True, min_count=least), settings).group
+    """Of each clique its pods, its quorum in the sets that come first, and in how many sets its pods are."""
+    group = _read(value, least, False)
     return {leaf.name: (leaf.pods, leaf.min_count, leaf.replicas) for leaf in (leaves(group) if group else ())}
+
+
+def list_gangs(value: Mapping[str, Any]) -> Counter[tuple[tuple[str, int, int], ...]]:
+    """How often there is a gang of such cliques, each with its pods and its quorum: that of each replica of the whole,
+    and of each set of a scaling group beyond the first ones."""
+    root, gangs = _read(value, "MinReplicas", True), Counter[tuple[tuple[str, int, int], ...]]()
+    if root is None:
+        return gangs
+    assert isinstance(root, Composite)
+    base: list[tuple[str, int, int]] = []
+    for child in root.children:
+        sets, first = child, 1
+        if isinstance(child, Composite) and child.children[0].replicas > root.replicas:
+            (sets,), first = child.children, child.min_group_count or 0
+        parts = [_describe(leaf) for leaf in leaves(sets)]
+        base += parts * first
+        gangs[tuple(sorted(parts))] += sets.replicas - first * root.replicas
+    gangs[tuple(sorted(base))] += root.replicas
+    return +gangs
+
+
+def _describe(leaf: Leaf) -> tuple[str, int, int]:
+    return leaf.name, leaf.size, leaf.min_count or 0
 
 
 def differ(record: Record) -> str:
@@ -122,7 +152,9 @@ def differ(record: Record) -> str:
         return f"said {predict(value)}, not none" if predict(value) else ""
     name, names = value["metadata"]["name"], [each["name"] for each in value["spec"]["template"]["cliques"]]
     pods, first, least, sets = (Counter[str]() for _ in range(4))
+    gangs = Counter[tuple[tuple[str, int, int], ...]]()
     for gang in record["gangs"]:
+        parts = []
         base = gang["name"].removeprefix(f"{name}-").isdecimal()
         for clique in gang["cliques"]:
             role = max((each for each in names if clique["name"].endswith(f"-{each}")), key=len)
@@ -130,6 +162,10 @@ def differ(record: Record) -> str:
             sets[role] += 1
             first[role] += clique["replicas"] * base
             least[role] += clique["minAvailable"] * base
+            parts.append((role, clique["replicas"], clique["minAvailable"]))
+        gangs[tuple(sorted(parts))] += 1
+    if list_gangs(value) != gangs:
+        return f"said the gangs {list_gangs(value)}, made {gangs}"
     said = predict(value, "Replicas"), predict(value, "MinReplicas")
     made = tuple({role: (pods[role], quorum[role], sets[role]) for role in names} for quorum in (first, least))
     return "" if said == made else f"said {said}, made {made}"

@@ -40,7 +40,7 @@ class Factor(NamedTuple):
 
 class Condition(NamedTuple):
     """Whether `field`, or the entry `key` of the mapping there, has the value `value`, or is set where that is None.
-    Without a field it always holds. `reason` and `hint` say what follows."""
+    Without a field it always holds. `reason` and `hint` say what follows; with `granularity` for that one alone."""
 
     field: str = ""
     value: str | None = None
@@ -48,6 +48,7 @@ class Condition(NamedTuple):
     key: str = ""
     reason: str = ""
     hint: str = ""
+    granularity: str = ""
 
 
 class TemplatePath(NamedTuple):
@@ -106,7 +107,7 @@ class KindRow(NamedTuple):
     kinds build new pods beside the old ones; `kept` kinds leave running pods alone when their template changes. `rival`
     is the path of a field that switches on another gang scheduler, which `rival_name` calls by name. `owns` is the path
     of the field by which the kind's own controller makes the groups. `owner_labels` are those of pods that say whose
-    they are.
+    they are. `whole` is the path of the field with the number of replicas of all roles, each of which starts by itself.
     """
 
     group: str
@@ -133,6 +134,7 @@ class KindRow(NamedTuple):
     owns: str = ""
     owner_labels: tuple[str, ...] = ()
     excluded: tuple[Condition, ...] = ()
+    whole: str = ""
 
     @property
     def shipped(self) -> bool:
@@ -240,6 +242,7 @@ def read_row(spec: Mapping[str, Any]) -> KindRow:
         _slash(spec.get("ownScheduling", "")),
         tuple(spec.get("podLabels", ())),
         _read_conditions(spec.get("except", [])),
+        _slash(spec.get("replicas", "")),
     )
 
 
@@ -297,7 +300,7 @@ def _read_conditions(written: Any) -> tuple[Condition, ...]:
             _slash(each["field"]),
             each.get("value"),
             each.get("default", ""),
-            *(each.get(word, "") for word in ("key", "reason", "hint")),
+            *(each.get(word, "") for word in ("key", "reason", "hint", "granularity")),
         )
         if isinstance(each, Mapping)
         else Condition()

@@ -66,6 +66,8 @@ class Leaf(NamedTuple):
     replicas: int = 1
     by: str = ""
     number: str = ""
+    unit: str = ""
+    first: int = 1
 
     @property
     def pods(self) -> int:
@@ -81,7 +83,8 @@ class Leaf(NamedTuple):
 class Composite(NamedTuple):
     """Groups that are scheduled as one. `min_group_count` None means policy basic.
 
-    It stands for `replicas` groups alike, among which those of its children are shared out.
+    It stands for `replicas` groups alike, among which those of its children are shared out. With `whole` each of them
+    is a gang with all of its leaves, and those of one `unit` are in groups of their own below it.
     """
 
     name: str
@@ -90,6 +93,7 @@ class Composite(NamedTuple):
     topology_key: str = ""
     disruption_mode: DisruptionMode = ""
     replicas: int = 1
+    whole: bool = False
 
     @property
     def width(self) -> int:

@@ -22,17 +22,17 @@ Sources know neither targets nor checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.placeholders import is_name_placeholder
-from krmfn.model.tree import leaves
+from krmfn.model.tree import Composite, leaves
 
 if TYPE_CHECKING:
     from krmfn.config import GangOptions, Settings
-    from krmfn.model.tree import Group, Leaf
+    from krmfn.model.tree import Group
     from krmfn.sources.manifest import Find, Manifest, SourceReading
 
 __all__ = ["count_pods", "is_read", "read_group", "read_tree"]
@@ -142,23 +142,24 @@ def read_group(manifest: Manifest) -> Group | None:
     group = source(manifest)
     if group is not None and row.keeper is not None and row.group != "ray.io" and not manifest.counting:
         every = leaves(group)
-        if not _shares_templates(manifest, every):
+        if not _shares_templates(manifest, group):
             last = row.templates[-1].path.rpartition("/")[2]  # that of the most pods
             paths = [template.path for leaf in every for template in leaf.templates]
             manifest.note_link_version(next((path for path in paths if path[-1] == last), paths[0]))
     return group
 
 
-def _shares_templates(manifest: Manifest, every: Iterable[Leaf]) -> bool:
+def _shares_templates(manifest: Manifest, group: Group) -> bool:
     """Whether pods of one template are to be in several groups: slices, or replicas."""
     options = manifest.options
-    return bool(options.slices) or (options.granularity == "Replica" and any(leaf.by for leaf in every))
+    replicas = options.granularity == "Replica" and any(leaf.by for leaf in leaves(group))
+    return bool(options.slices) or replicas or (isinstance(group, Composite) and group.whole)
 
 
 def _check_bridge(manifest: Manifest, group: Group) -> None:
     """Say where pods cannot be linked when they are created, although that is what the configuration says."""
     settings, options, every = manifest.settings, manifest.options, leaves(group)
-    apart = _shares_templates(manifest, every)
+    apart = _shares_templates(manifest, group)
     if not apart and not any(template.bridged for leaf in every for template in leaf.templates):
         return
     path = ("metadata", "annotations", "krmfn.dev/slices" if options.slices else "krmfn.dev/granularity")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.kinds import Condition, Factor, TemplatePath, place
@@ -48,7 +48,17 @@ def read_roles(manifest: Manifest) -> Group | None:
         message = f"the {roles[0].noun}s start one after the other, so each is a separate gang"
         manifest.note("ordered-start", entries or found, message)
         return Composite(row.name.lower(), tuple(leaves), None)
-    return Composite(row.name.lower(), tuple(leaves), len(leaves))
+    wholes = _count_wholes(manifest)
+    return Composite(row.name.lower(), tuple(leaves), len(leaves), replicas=wholes or 1, whole=wholes > 0)
+
+
+def _count_wholes(manifest: Manifest) -> int:
+    """How many replicas of all roles are gangs of their own: several always are; 0 where nothing is taken apart so."""
+    field, options = manifest.kind.whole, manifest.options
+    if not field or manifest.counting or options.slices or options.gang_group:
+        return 0
+    wholes = manifest.count(_split(field), 1)
+    return wholes if wholes > 1 or options.granularity == "Replica" else 0
 
 
 def _is_read_here(manifest: Manifest) -> bool:
@@ -74,8 +84,9 @@ def _is_read_here(manifest: Manifest) -> bool:
 
 def _is_excluded(manifest: Manifest) -> bool:
     """Whether the kind's file says that no gang of the resource is possible; then nobody knows its pods."""
+    granularity = "" if manifest.counting else manifest.options.granularity
     for condition in manifest.kind.excluded:
-        if path := find_holding(manifest, (condition,)):
+        if condition.granularity in ("", granularity) and (path := find_holding(manifest, (condition,))):
             message = f"nothing is generated for this {manifest.ref.kind}: {condition.reason}"
             rule = "kind-not-supported" if manifest.options.requested else "kind-passed-over"
             manifest.note(rule, path, message, condition.hint)
@@ -162,8 +173,22 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
         leaf = leaf._replace(number=add_labels(*sets, (role.number_label, pods // replicas)))
     if not sets:
         return leaf
-    by = add_labels(*sets) if len(sets) < 2 else divide(add_labels(*sets), 1)
-    return leaf._replace(replicas=replicas, by=by)
+    total = add_labels(*sets)
+    by = divide(total, 1) if "*" in total else total
+    return leaf._replace(replicas=replicas, by=by, **_find_unit(manifest, factors[: len(role.index_labels)], entry))
+
+
+def _find_unit(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplate) -> dict[str, Any]:
+    """The entry of a list that has the number of replicas: its name, and how many of them come first."""
+    for factor in reversed(factors):
+        path = place(factor.field, entry.stars)
+        numbers = [place for place, step in enumerate(path) if isinstance(step, int)]
+        if numbers:
+            name = manifest.text((*path[: numbers[-1] + 1], "name"))
+            all_of_them = _read_factor(manifest, factor, entry.stars)
+            first = factor._replace(field=factor.first or factor.field)
+            return {"unit": name, "first": min(_read_factor(manifest, first, entry.stars), all_of_them)}
+    return {}
 
 
 def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplate) -> Iterator[Factor]:

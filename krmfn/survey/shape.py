@@ -44,9 +44,12 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     """Apply `options` to the tree of one resource.
 
     Granularity Cluster makes one leaf of all, named like the root. With Group the leaves stay, and the root waits for
-    all of them. A root that waits for none (policy basic) stays so: its groups cannot start together. A quorum that is
-    more than the pods is left to the target, which refuses it.
+    all of them. Replicas of all roles are never one gang. A root that waits for none (policy basic) stays so: its
+    groups cannot start together. A quorum that is more than the pods is left to the target, which refuses it.
     """
+    if isinstance(group, Composite) and group.whole:
+        found = (*_check_number(group, options), *_note_strangers(group, options), *_note_minima(group, options))
+        return Shaped(_gather(group, options), found)
     if options.nested and any(leaf.number if options.slices else leaf.by for leaf in leaves(group)):
         numbers = _check_number(group, options) if isinstance(group, Composite) else ()
         found = (*_note_strangers(group, options), *numbers, *_note_minima(group, options))
@@ -132,7 +135,7 @@ def _merge(group: Group) -> Leaf:
 
 def _split(group: Group, options: GangOptions) -> Group:
     """Groups side by side, none of which waits for another: for each leaf one, or one per replica of it."""
-    every = tuple(leaf for leaf in leaves(group) if leaf.min_count != 0)
+    every = _join_units(group)
     made = []
     for leaf in every:
         fields: dict[str, Any] = {"disruption_mode": options.disruption_mode}
@@ -149,7 +152,7 @@ def _split(group: Group, options: GangOptions) -> Group:
 def _nest(group: Group, options: GangOptions) -> Group:
     """Slices, or replicas that wait for each other: below each role its pods in groups that a label tells apart. A
     single role is the root itself."""
-    every = [leaf for leaf in leaves(group) if leaf.min_count != 0]
+    every = [leaf for leaf in leaves(group) if leaf.min_count != 0] if options.slices else _join_units(group)
     sliced = list_sliced(group, options.levels[0][1]) if options.slices else [leaf for leaf in every if leaf.by]
     alone = len(every) == 1
     children = tuple(_cut(leaf, options, alone) if leaf in sliced else _keep(leaf, options) for leaf in every)
@@ -160,6 +163,52 @@ def _nest(group: Group, options: GangOptions) -> Group:
         quorum = options.min_groups or (None if apart else len(children))
         root = Composite(group.name, children, quorum, disruption_mode=options.disruption_mode)
     return root._replace(name=group.name, topology_key=options.topology_key or root.topology_key)
+
+
+def _join_units(group: Group) -> list[Leaf]:
+    """The leaves with quorums; those that are parts of the same replicas are one, named like their unit."""
+    units: dict[str, list[Leaf]] = {}
+    for leaf in (leaf for leaf in leaves(group) if leaf.min_count != 0):
+        units.setdefault(leaf.unit or leaf.name, []).append(leaf)
+    return [_join_unit(unit, parts) if len(parts) > 1 else parts[0] for unit, parts in units.items()]
+
+
+def _join_unit(name: str, parts: list[Leaf]) -> Leaf:
+    least = sum(part.min_count or 0 for part in parts)
+    templates = tuple(template for part in parts for template in part.templates)
+    return parts[0]._replace(name=name, templates=templates, min_count=least, number="")
+
+
+def _gather(group: Composite, options: GangOptions) -> Composite:
+    """A gang for each replica of all roles. In it the replicas of a unit are groups of their parts, of which so many
+    are waited for as come first."""
+    units: dict[str, list[Leaf]] = {}
+    for leaf in leaves(group):
+        units.setdefault(leaf.unit or leaf.name, []).append(_take_part(leaf, group.replicas, options))
+    children = tuple(_stack(unit, parts, group.replicas, options) for unit, parts in units.items())
+    quorum = options.min_groups or len(children)
+    return Composite(group.name, children, quorum, options.topology_key, options.disruption_mode, group.replicas)
+
+
+def _take_part(leaf: Leaf, wholes: int, options: GangOptions) -> Leaf:
+    """The leaf with the quorum of one of its sets."""
+    first = wholes * leaf.first if leaf.unit else leaf.replicas
+    least = options.group_min_counts.get(leaf.name, (leaf.min_count or 0) // first)
+    templates = tuple(template._replace(bridged=True) for template in leaf.templates)
+    key = options.group_topology_keys.get(leaf.name, "")
+    return leaf._replace(
+        templates=templates, min_count=least, topology_key=key, disruption_mode=options.disruption_mode
+    )
+
+
+def _stack(unit: str, parts: list[Leaf], wholes: int, options: GangOptions) -> Group:
+    """What a replica of all roles has of a unit: its only set, or its sets side by side."""
+    sets, mode = parts[0].replicas, options.disruption_mode
+    key = options.group_topology_keys.get(unit, "")
+    one: Group = parts[0] if len(parts) == 1 else Composite("replica", tuple(parts), len(parts), "", mode, sets)
+    if sets == wholes:
+        return one if len(parts) == 1 else one._replace(name=unit, topology_key=key)
+    return Composite(unit, (one,), options.group_min_counts.get(unit, parts[0].first), key, mode, wholes)
 
 
 def _keep(leaf: Leaf, options: GangOptions) -> Leaf:

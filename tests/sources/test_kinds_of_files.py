@@ -13,11 +13,13 @@ import pytest
 
 from conformance.definitions import list_projects, read_definitions
 from krmfn.model.kinds import KINDS
-from krmfn.model.tree import leaves
+from krmfn.model.tree import Composite, leaves
+from krmfn.survey.shape import shape
 from tests.sources.manifests import TEMPLATE, make_settings, manifest, paths_of, pods_of, read, rules_of
 
 BRIDGE = make_settings(link="Auto")
 INDEX = "replica-index"
+RBG = "rbg.workloads.x-k8s.io/role"
 
 
 def standalone(name: str, replicas: int, **fields: Any) -> dict[str, Any]:
@@ -199,6 +201,74 @@ def test_a_scaling_group_multiplies_the_cliques_that_it_names_and_its_first_repl
     assert prefill.by == f"({sets}) / 1"
     pods = f"grove.io/podcliqueset-{INDEX}*16 + grove.io/podcliquescalinggroup-{INDEX}*4 + grove.io/podclique-pod-index"
     assert prefill.number == pods
+
+
+def list_groups(value: dict[str, Any], **options: Any) -> list[tuple[str, int, int | None, str]]:
+    """The leaves with granularity Replica: name, how many groups, quorum, and what tells their pods apart."""
+    group = read(value, BRIDGE, granularity="Replica", **options).group
+    assert group is not None
+    chosen = BRIDGE.gang._replace(granularity="Replica")
+    return [(leaf.name, leaf.replicas, leaf.min_count, leaf.by) for leaf in leaves(shape(group, chosen).group)]
+
+
+def test_a_replica_of_a_role_is_a_group_of_all_its_pods() -> None:
+    """lws `pkg/controllers/disaggregatedset`: labels of both templates; rbg `injectIdentityLabelsIntoComponents`."""
+    sets, slices = "leaderworkerset.sigs.k8s.io/group-index", "disaggregatedset.x-k8s.io/slice"
+    assert list_groups(disaggregated()) == [("decode", 2, 3, sets), ("worker-prefill", 4, 2, sets)]
+    both = f"({sets}*3 + {slices}) / 1"
+    assert list_groups(disaggregated(slices=3)) == [("decode", 6, 3, both), ("worker-prefill", 12, 2, both)]
+    instance = f"{RBG}-instance-index"
+    router = standalone("router", 1)
+    assert list_groups(group(LEADERS, COMPONENTS, router)) == [
+        ("router", 1, 1, instance),
+        ("prefill", 2, 4, instance),
+        ("engine", 3, 3, instance),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "version", "told"),
+    [
+        (
+            {"annotations": {"rbg.workloads.x-k8s.io/role-instance-pattern": "Stateless"}},
+            "v1alpha2",
+            "a stateless role",
+        ),
+        ({"annotations": {"rbg.workloads.x-k8s.io/role-workload-type": "apps/v1/Deployment"}}, "v1alpha2", "workload"),
+        ({"template": TEMPLATE, "standalonePattern": None}, "v1alpha1", "roles of v1alpha1"),
+    ],
+)
+def test_pods_without_the_number_of_their_instance_have_no_group_for_each(
+    role: dict[str, Any], version: str, told: str
+) -> None:
+    value = group({**standalone("a", 3), **role}, version=version)
+    reading = read(value, BRIDGE, granularity="Replica")
+    assert (reading.group, rules_of(reading)) == (None, ["kind-not-supported"])
+    assert told in reading.notes[0].message
+    assert pods_of(read(value, BRIDGE, granularity="Group").group) == {"a": 3}
+
+
+def test_each_replica_of_a_set_of_cliques_is_a_gang_whose_scaling_groups_are_groups_below_it() -> None:
+    scaled = {"name": "model", "cliqueNames": ["prefill", "decode"], "replicas": 4, "minAvailable": 2}
+    value = cliques(("router", 1), ("prefill", 3), ("decode", 2), replicas=3, podCliqueScalingGroups=[scaled])
+    whole = read(value, BRIDGE, granularity="Group").group
+    assert whole is not None
+    root = shape(whole, BRIDGE.gang).group
+    assert isinstance(root, Composite)
+    router, model = root.children
+    assert (root.replicas, root.min_group_count, router.replicas) == (3, 2, 3)
+    assert isinstance(model, Composite)
+    (one,) = model.children
+    assert isinstance(one, Composite)
+    assert (model.replicas, model.min_group_count, one.replicas, one.min_group_count) == (3, 2, 12, 2)
+    assert [(leaf.name, leaf.replicas, leaf.min_count) for leaf in leaves(one)] == [
+        ("prefill", 12, 3),
+        ("decode", 12, 2),
+    ]
+    value["spec"]["replicas"] = 1
+    single = read(value, BRIDGE, granularity="Group").group
+    assert single is not None
+    assert all(leaf.by == "" for leaf in leaves(shape(single, BRIDGE.gang).group)), "one replica is one gang"
 
 
 def test_annotations_and_their_keys_are_conditions() -> None:
