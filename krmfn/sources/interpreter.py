@@ -108,7 +108,7 @@ def find_holding(manifest: Manifest, conditions: tuple[Condition, ...]) -> Path:
             path = (*start, condition.key) if condition.key else start
             found = manifest.get(path)
             if condition.value is None:
-                if found or not path:
+                if found or found == {} or not path:
                     return path or ("spec",)
             elif isinstance(found, bool):
                 if condition.value == str(found).lower():
