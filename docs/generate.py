@@ -7,7 +7,6 @@ pages of the rules it writes the heads, people the sections. Knows the shape of 
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import re
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 from docs.draw import render_drawings
 from docs.rooms import draw_rooms
+from krmfn.cli.options import Command
 from krmfn.fields.lines import describe, find_line, walk
 from krmfn.model.findings import Rule
 from krmfn.model.kinds import KINDS, KindRow, TemplatePath, kuberay_keeps
@@ -342,26 +342,28 @@ def render_cli() -> str:
     """A section per command, from the tables that the command line itself is built from."""
     from krmfn.cli import COMMANDS
 
-    text = "# Command line\n\n" + NOTE.format("the command tables in krmfn/cli")
+    text = "# Command line\n\n" + NOTE.format("schemas/commands.json")
     text += (DOCS / "reference" / "_cli_introduction.md").read_text()
     return text + "\n".join(_command(name) for name in COMMANDS)
 
 
 def _command(name: str) -> str:
-    module = importlib.import_module(f"krmfn.cli.{name}")
-    usage = " ".join(part for part in ("krmfn", name, "[OPTIONS]", module.ARGUMENTS.metavar) if part)
-    text = f"## krmfn {name}\n\n{module.SUMMARY}\n\n```text\n{usage}\n```\n\n"
-    if module.ARGUMENTS.help:
-        text += f"`{module.ARGUMENTS.metavar}`: {module.ARGUMENTS.help}\n\n"
-    if hasattr(module, "EXAMPLES"):
-        text += f"```sh\n{module.EXAMPLES}```\n\n"
-    if not module.OPTIONS:
+    from krmfn.cli.options import read_command
+
+    command = read_command(name)
+    usage = " ".join(part for part in ("krmfn", name, "[OPTIONS]", command.argument.metavar) if part)
+    text = f"## krmfn {name}\n\n{command.summary}\n\n```text\n{usage}\n```\n\n"
+    if command.argument.help:
+        text += f"`{command.argument.metavar}`: {command.argument.help}\n\n"
+    if command.examples:
+        text += f"```sh\n{command.examples}```\n\n"
+    if not command.options:
         return text
-    return text + "| option | values | meaning |\n|---|---|---|\n" + "".join(_option_rows(module)) + "\n"
+    return text + "| option | values | meaning |\n|---|---|---|\n" + "".join(_option_rows(command)) + "\n"
 
 
-def _option_rows(module: Any) -> Iterator[str]:
-    for option in module.OPTIONS:
+def _option_rows(command: Command) -> Iterator[str]:
+    for option in command.options:
         values = ", ".join(f"`{choice}`" for choice in option.choices)
         if not values and not option.flag:
             values = f"`{_cell(option.metavar)}`"

@@ -1,33 +1,12 @@
-"""The command line: one module per command, each with its table of options and a `run` that returns the exit code.
+"""The command line: one module per command, with a `run` that returns the exit code. Its summary, arguments, options
+and examples are its row in schemas/commands.json.
 
-`app` turns the tables into click commands (help, completion, suggestions); `options.parse` reads an ordinary command
-line by the same tables without click, because click alone costs three times the start of the interpreter. To add a
-command: a module with SUMMARY, ARGUMENTS, OPTIONS, run(), perhaps EXAMPLES and list_words() (the arguments that a
-shell offers), and its name in COMMANDS.
+`app` turns the rows into click commands (help, completion, suggestions); `options.parse` reads an ordinary command
+line by the same rows without click, because click alone costs three times the start of the interpreter. To add a
+command: a module with run(), perhaps list_words() (the arguments that a shell offers), and its row.
 """
 
+from krmfn.releases import schemastore
+
 #: The commands in the order of the help text.
-COMMANDS = (
-    "generate",
-    "validate",
-    "merge",
-    "fleet",
-    "diff",
-    "tree",
-    "fit",
-    "facts",
-    "why",
-    "convert",
-    "upgrade",
-    "init",
-    "bridge",
-    "kinds",
-    "explain",
-    "mcp",
-    "lsp",
-    "schema",
-    "rules",
-    "completion",
-    "version",
-    "help",
-)
+COMMANDS = tuple(schemastore.load("commands.json")["commands"])

@@ -15,7 +15,7 @@ import click
 
 from krmfn import __version__
 from krmfn.cli import COMMANDS, streams
-from krmfn.cli.options import Argument, Option
+from krmfn.cli.options import Option, read_command
 from krmfn.cli.starting import begin
 from krmfn.config.problems import ask_about
 from krmfn.model.wording import find_nearest
@@ -98,13 +98,15 @@ class Command(click.Command):
 
 
 def build(module: ModuleType, name: str) -> click.Command:
-    """The click command of a module with SUMMARY, ARGUMENTS, OPTIONS, run() and perhaps EXAMPLES."""
+    """The click command of a module with run(), and perhaps list_words()."""
+    said = read_command(name)
+    arguments = said.argument
 
     def call(**values: Any) -> int:
         given = values.pop("words", ())  # one text where the command takes exactly one
         words = [given] if isinstance(given, str) else [word for word in given or () if word]
-        if not words and module.ARGUMENTS.default:
-            words = [module.ARGUMENTS.default]
+        if not words and arguments.default:
+            words = [arguments.default]
         if len(words) < arguments.least:
             raise click.UsageError(f"Missing argument {arguments.metavar}: {arguments.help}")
         if arguments.most is not None and len(words) > arguments.most:
@@ -118,7 +120,6 @@ def build(module: ModuleType, name: str) -> click.Command:
             raise Interrupted from None
         return code
 
-    arguments: Argument = module.ARGUMENTS
     parameters: list[click.Parameter] = []
     if arguments.most != 0:
         count = arguments.most if arguments.most == arguments.least else -1
@@ -127,11 +128,10 @@ def build(module: ModuleType, name: str) -> click.Command:
         parameters.append(
             click.Argument(["words"], nargs=count or -1, required=False, metavar=arguments.metavar, type=kind, **offers)
         )
-    parameters += [_option(option) for option in module.OPTIONS]
-    text = f"{module.SUMMARY}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else module.SUMMARY
-    short = module.SUMMARY.split(". ")[0].rstrip(".")
-    examples = getattr(module, "EXAMPLES", "")
-    return Command(name, callback=call, params=parameters, help=text, short_help=short, epilog=examples)
+    parameters += [_option(option) for option in said.options]
+    text = f"{said.summary}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else said.summary
+    short = said.summary.split(". ")[0].rstrip(".")
+    return Command(name, callback=call, params=parameters, help=text, short_help=short, epilog=said.examples)
 
 
 def _offer(list_words: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:

@@ -7,27 +7,12 @@ from typing import Any, Final
 
 from krmfn.bridge import write_policies
 from krmfn.cli import streams
-from krmfn.cli.options import KUBERNETES, Argument, Option, UsageError, read_release
+from krmfn.cli.options import UsageError, read_release
 from krmfn.config.selectors import Requirement, SelectorError, parse_requirements
 from krmfn.krm.writing import write_block
 from krmfn.releases.release import first_release
 from krmfn.reports import channels
 
-SUMMARY = "Prints admission policies that link pods to their groups where a CRD drops the link."
-ARGUMENTS = Argument("", "", 0, 0)
-EXAMPLES = """\
-# Create the policies in namespaces with the label team=ml.
-krmfn bridge --namespace-selector team=ml | kubectl apply -f -
-"""
-OPTIONS = (
-    Option(
-        ("--namespace-selector",),
-        "The namespaces of the policies, as a label selector; an empty selector matches all.",
-        "kubernetes.io/metadata.name notin (kube-system)",
-        metavar="SELECTOR",
-    ),
-    KUBERNETES,
-)
 _OPERATORS: Final = {"in": "In", "notin": "NotIn", "exists": "Exists", "!": "DoesNotExist"}
 _HEAD: Final = """\
 # Links pods to their PodGroup when they are created: pods with the annotation krmfn.dev/pod-group.

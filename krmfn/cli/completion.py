@@ -6,13 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
-from krmfn.cli.options import Argument, UsageError
+from krmfn.cli.options import UsageError
 from krmfn.config.problems import suggest
 
 SHELLS = ("bash", "zsh", "fish")
-SUMMARY = "Prints the script that completes commands and options in a shell: source <(krmfn completion bash)."
-ARGUMENTS = Argument("SHELL", f"One of {', '.join(SHELLS)}.", 1, 1)
-OPTIONS = ()
 
 
 def list_words() -> Iterable[str]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
-from krmfn.cli.options import COLOR, CONFIG, PATHS, QUIET, VERBOSE, Option, UsageError, spell_command
-from krmfn.cli.output import CHECK, WRITE, hold, is_in_files, print_stream, rewrite
+from krmfn.cli.options import UsageError, spell_command
+from krmfn.cli.output import hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read, say_if_empty
 from krmfn.convert import convert
 from krmfn.model.marks import TOOL_GROUPS
@@ -17,28 +17,6 @@ from krmfn.pipeline import to_results
 from krmfn.releases.release import newest_release
 from krmfn.workspace.files import read_paths
 from krmfn.workspace.world import World
-
-SUMMARY = "Converts groups and links to another Kubernetes release, and reports what is lost."
-ARGUMENTS = PATHS
-EXAMPLES = f"""\
-# Show what would change in the files.
-krmfn convert --to {newest_release()} --check
-# Edit the files.
-krmfn convert --to {newest_release()} --write
-"""
-OPTIONS = (
-    Option(
-        ("--to",),
-        "Target Kubernetes version. PodGroups of Volcano, scheduler-plugins and KAI are converted, too.",
-        metavar="VERSION",
-    ),
-    WRITE,
-    CHECK,
-    CONFIG,
-    COLOR,
-    VERBOSE,
-    QUIET,
-)
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

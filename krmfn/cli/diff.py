@@ -8,18 +8,6 @@ from typing import Any, NamedTuple
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import is_colored, report, report_aside, show
 from krmfn.cli.options import (
-    CACHE,
-    CLUSTER,
-    COMMON,
-    CRDS,
-    EXCLUDE,
-    RENDERING,
-    SHARD,
-    SIMULATOR,
-    UPDATE,
-    VERBOSE,
-    Argument,
-    Option,
     UsageError,
 )
 from krmfn.cli.reading import miss_state, read_crds, read_worlds, share
@@ -32,7 +20,7 @@ from krmfn.pipeline import complete
 from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.releases.release import find_release
-from krmfn.reports import FORMATS, plans
+from krmfn.reports import plans
 from krmfn.reports.outlook_view import MEANINGS, View, list_places
 from krmfn.reports.plans import to_results
 from krmfn.workspace.definitions import Definitions
@@ -41,39 +29,6 @@ from krmfn.workspace.manifests import NOT_RENDERED, hides
 from krmfn.workspace.pairing import find_missing, pair
 from krmfn.workspace.trees import RevisionMissing
 from krmfn.workspace.world import World
-
-SUMMARY = "Shows what an apply would do: which objects are updated in place, refused, or must be replaced."
-ARGUMENTS = Argument(
-    "OLD [NEW]",
-    "Two states, each a path, - for stdin, a revision such as main, or git:REV[:PATH]. Without NEW, the revision OLD "
-    "is compared with the work tree.",
-    1,
-    2,
-)
-EXAMPLES = """\
-# Compare the work tree with the branch main.
-krmfn diff main
-# Compare two builds.
-krmfn diff old.yaml new.yaml
-"""
-OPTIONS = (
-    Option(("-o", "--output"), "Format of the plan.", "text", tuple(dict.fromkeys((*plans.FORMATS, *FORMATS)))),
-    Option(
-        ("--to-kubernetes",),
-        "The version that the cluster runs in NEW, after its upgrade. NEW defaults to OLD, converted.",
-        metavar="VERSION",
-    ),
-    UPDATE,
-    CRDS,
-    CLUSTER,
-    SIMULATOR,
-    *RENDERING,
-    EXCLUDE,
-    SHARD,
-    VERBOSE,
-    CACHE,
-    *COMMON,
-)
 
 
 class State(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from krmfn.cli import streams
-from krmfn.cli.options import UsageError, parse
+from krmfn.cli.options import UsageError, parse, read_command
 from krmfn.cli.starting import begin
 from krmfn.config.problems import ConfigError, ask_about
 from krmfn.krm import Unreadable
@@ -92,7 +92,7 @@ def _run(words: Sequence[str]) -> int:
     if words and words[0] in PLAIN:
         from krmfn.cli import validate
 
-        read = parse(validate.ARGUMENTS, validate.OPTIONS, words[1:])
+        read = parse(read_command("validate"), words[1:])
         if read is not None:
             return begin(validate.run, *read)
     from krmfn.cli.app import main as click_main

@@ -8,30 +8,13 @@ from functools import partial
 from typing import Any
 
 from krmfn.cli import streams
-from krmfn.cli.options import CRDS, KUBERNETES, Argument, Option, UsageError, read_release, switch
+from krmfn.cli.options import UsageError, read_release
 from krmfn.cli.reading import read_crds, read_definitions
 from krmfn.fields.lines import Described, FieldLine, find_line, list_described, list_kinds, walk
 from krmfn.model.rules import RULES, list_rules_of
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import newest_release
 from krmfn.reports import channels
-
-SUMMARY = "Explains a field: its type, its limits, what an update may change, and the rules about it."
-ARGUMENTS = Argument("KIND[.FIELD]...", "A kind, or a field of one, such as PodGroup.spec.schedulingPolicy.", 1, 1)
-EXAMPLES = """\
-# See what a policy may contain.
-krmfn explain PodGroup.spec.schedulingPolicy
-# List all fields of a Workload that contain a word.
-krmfn explain Workload --recursive | grep topology
-# See what your own definition says of a field.
-krmfn explain Swarm.spec.replicas --crds config/crd
-"""
-OPTIONS = (
-    KUBERNETES,
-    CRDS._replace(help="CustomResourceDefinitions of kinds to explain. [default: those below this folder, if need be]"),
-    Option(("--api-version",), "The API version, if several groups have the kind.", metavar="GROUP/VERSION"),
-    switch("List all fields below, one line each.", "--recursive"),
-)
 
 
 def list_words() -> Iterable[str]:

@@ -8,26 +8,12 @@ from typing import Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import merge_facts
 from krmfn.cli.findings import show
-from krmfn.cli.options import Argument, Option, switch
 from krmfn.model.marks import FACTS_KIND
 from krmfn.reports import channels
 from krmfn.reports.document import write_yaml
 from krmfn.survey.condensing import condense
 from krmfn.survey.cutting import Cutter
 from krmfn.workspace.clusters import read_clusters
-
-SUMMARY = "Reduces the output of kubectl to the facts that krmfn reads, without private data."
-ARGUMENTS = Argument(
-    "PATH...", "The output of kubectl get nodes,pods,priorityclasses,… -A -o yaml: files, folders, - for stdin."
-)
-EXAMPLES = """\
-# Write what krmfn reads about a cluster into a file.
-kubectl get nodes,resourcequotas -A -o yaml | krmfn facts - > cluster.yaml
-"""
-OPTIONS = (
-    switch("Leave out running pods, except those of DaemonSets.", "--no-pods"),
-    Option(("-o", "--output"), "Output format.", "yaml", ("yaml", "json")),
-)
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

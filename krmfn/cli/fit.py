@@ -10,20 +10,6 @@ from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import (
-    AS_IS,
-    CACHE,
-    CLUSTER,
-    COMMON,
-    EXCLUDE,
-    PATHS,
-    PROVE,
-    RENDERING,
-    SHARD,
-    SIMULATOR,
-    VERBOSE,
-    Option,
-)
 from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.config import Settings
 from krmfn.forecast import Outlook
@@ -31,31 +17,11 @@ from krmfn.krm import Item
 from krmfn.model.wording import join
 from krmfn.pipeline import foresee
 from krmfn.reports.outlook_view import View
-from krmfn.reports.outlooks import FORMATS, render_outlooks
+from krmfn.reports.outlooks import render_outlooks
 from krmfn.survey.kueue import find_line
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.processes import SIMULATORS, SimulatorFailed, find_simulator, simulate
 from krmfn.workspace.world import merge
-
-SUMMARY = "Shows which gangs would run in a cluster, and on which nodes."
-ARGUMENTS = PATHS
-EXAMPLES = """\
-# Compare the gangs below this folder with the nodes of a cluster.
-kubectl get nodes -o yaml | krmfn fit --cluster -
-"""
-OPTIONS = (
-    CLUSTER,
-    SIMULATOR,
-    PROVE,
-    Option(("-o", "--output"), "Output format.", "text", FORMATS),
-    AS_IS,
-    *RENDERING,
-    EXCLUDE,
-    SHARD,
-    VERBOSE,
-    CACHE,
-    *COMMON,
-)
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

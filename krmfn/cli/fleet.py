@@ -9,7 +9,7 @@ from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.merge import parse_report
-from krmfn.cli.options import QUIET, Argument, Option, UsageError
+from krmfn.cli.options import UsageError
 from krmfn.cli.reading import read_file
 from krmfn.config.problems import ask_about
 from krmfn.krm import Item, Unreadable
@@ -20,17 +20,6 @@ from krmfn.reports.fleet import FleetRow, render_html, render_json, render_markd
 from krmfn.reports.ordering import summarize
 from krmfn.workspace.fleet import FleetMember, Logbook, Visit, check
 
-SUMMARY = "Checks many repositories, each as its own CI would, and writes one page of what was found."
-ARGUMENTS = Argument("FILE", "The repositories: a YAML file with a list `repositories`.", 1, 1)
-EXAMPLES = """\
-# Check all repositories that a file names, two at a time.
-krmfn fleet repositories.yml --into report --jobs 2
-"""
-OPTIONS = (
-    Option(("--into",), "The folder for index.html, fleet.json, fleet.md and the reports.", "report", metavar="DIR"),
-    Option(("--jobs",), "How many repositories are checked at a time. [default: one for each processor]", metavar="N"),
-    QUIET,
-)
 _TABLE = "fleet.json"
 _KEYS = {
     "name": str,

@@ -11,18 +11,11 @@ from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import (
-    CACHE,
-    COMMON,
-    EXCLUDE,
-    PATHS,
-    SHARD,
-    VERBOSE,
     UsageError,
     spell_command,
     split_list,
-    switch,
 )
-from krmfn.cli.output import CHECK, WRITE, count_files, hold, is_in_files, print_stream, rewrite
+from krmfn.cli.output import count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read_shard, say_if_empty, use_kinds
 from krmfn.krm import FileRef, Item
 from krmfn.krm.results import Result, Severity
@@ -40,28 +33,6 @@ from krmfn.workspace.written import find_written
 
 if TYPE_CHECKING:
     from krmfn.workspace.replacing import FileChange
-
-SUMMARY = "Prints manifests with their groups and links, or writes them in place. All other text stays unchanged."
-ARGUMENTS = PATHS
-EXAMPLES = """\
-# Print the manifests below this folder with their groups and links.
-krmfn generate
-# Write groups and links into the files.
-krmfn generate --write
-# Apply one file without kustomize.
-krmfn generate job.yaml | kubectl apply -f -
-"""
-OPTIONS = (
-    switch("Print only the generated objects.", "--only-generated"),
-    WRITE,
-    CHECK,
-    switch("With --write: exit with 1 if a file was changed, for hooks.", "--fail-on-change"),
-    EXCLUDE,
-    SHARD,
-    VERBOSE,
-    CACHE,
-    *COMMON,
-)
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

@@ -6,11 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import COMMANDS
-from krmfn.cli.options import Argument
-
-SUMMARY = "Prints the help of a command."
-ARGUMENTS = Argument("[COMMAND]", "The command. [default: all of them, with their summaries]", 0, 1)
-OPTIONS = ()
 
 
 def list_words() -> Iterable[str]:

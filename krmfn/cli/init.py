@@ -9,9 +9,8 @@ from typing import Any
 from krmfn.cli import streams
 from krmfn.cli.candidates import annotate, choose, list_offers, spell_next, spell_offers
 from krmfn.cli.configuration import Configurations
-from krmfn.cli.options import KUBERNETES, QUIET, Argument, Option, UsageError, read_release, spell_command, switch
+from krmfn.cli.options import UsageError, read_command, read_release, spell_command
 from krmfn.cli.output import tell_changes
-from krmfn.cli.tree import OPTIONS as TREE_OPTIONS
 from krmfn.cli.tree import draw
 from krmfn.config import ConfigError
 from krmfn.reports import channels
@@ -21,35 +20,8 @@ from krmfn.workspace.replacing import lock, replace
 from krmfn.workspace.trees import InputMissing
 from krmfn.workspace.writing import spell_diff
 
-SUMMARY = "Writes the function's configuration and the name references, and lists both in kustomization.yaml."
-ARGUMENTS = Argument("[DIR]", "The folder of the kustomization. [default: the current one]", 0, 1)
-EXAMPLES = """\
-# Let kustomize run krmfn when it builds an overlay.
-krmfn init overlays/prod --all
-kustomize build --enable-alpha-plugins --enable-exec overlays/prod
-"""
-OPTIONS = (
-    KUBERNETES,
-    switch(
-        "Write only the name references: for rendered manifests that Flux or an outer kustomization renames.",
-        "--no-function",
-    ),
-    Option(
-        ("--annotate",),
-        'Make a resource a gang: write krmfn.dev/gang: "true" into its file. Repeatable.',
-        (),
-        metavar="KIND/NAME",
-        several=True,
-    ),
-    switch("Write that annotation for every resource that can become a gang.", "--all"),
-    switch(
-        "List krmfn in the outermost kustomizations that build on the folder, and no longer in the folder.", "--move"
-    ),
-    switch("Write nothing; show what would be written.", "--diff"),
-    QUIET,
-)
 #: How the folder is read, which nobody is asked about.
-_READING = {option.key: option.default for option in TREE_OPTIONS}
+_READING = {option.key: option.default for option in read_command("tree").options}
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
-from krmfn.cli.options import Argument, Option, UsageError
+from krmfn.cli.options import UsageError
 from krmfn.config.karta import translate
 from krmfn.config.kinds import is_karta
 from krmfn.config.problems import ask_about, join_words
@@ -16,20 +16,6 @@ from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.marks import KIND_KIND, PREFIX
 from krmfn.model.values import as_text
 from krmfn.workspace.trees import InputMissing
-
-SUMMARY = "Lists the kinds whose pods are known, prints the file of one, or drafts one from a CustomResourceDefinition."
-ARGUMENTS = Argument("[KIND]", "A kind, such as JobSet, or JobSet.jobset.x-k8s.io.", 0, 1)
-EXAMPLES = """\
-# Print the file of a kind, to start your own from it.
-krmfn kinds JobSet
-# Draft a file for a kind that krmfn does not know.
-krmfn kinds --from crd.yaml > kinds/swarm.yaml
-"""
-OPTIONS = (
-    Option(
-        ("--from",), "Draft the kind that this file, a CustomResourceDefinition or a Karta, defines.", metavar="FILE"
-    ),
-)
 
 
 def list_words() -> Iterable[str]:

@@ -10,15 +10,6 @@ from typing import Any
 
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.options import (
-    BASELINE,
-    COLOR,
-    FAIL_ON,
-    OUTPUT,
-    QUIET,
-    VERBOSE,
-    WRITE_BASELINE,
-    Argument,
-    Option,
     UsageError,
 )
 from krmfn.cli.parts import Document, check_part, join
@@ -29,21 +20,6 @@ from krmfn.reports import order
 from krmfn.reports.report import fingerprint
 from krmfn.workspace.manifests import hides
 
-SUMMARY = "Joins reports of krmfn validate -o json: those of shards, and those of several repositories."
-ARGUMENTS = Argument(
-    "[NAME=]FILE...",
-    "Reports. NAME is a repository: it comes before the paths of its findings, and tells its shards from others.",
-)
-EXAMPLES = """\
-# Check in two processes, and join their reports.
-krmfn validate --shard 1/2 -o json > shard.1
-krmfn validate --shard 2/2 -o json > shard.2
-krmfn merge shard.1 shard.2
-# Join the reports of two repositories.
-krmfn validate -o json > report
-krmfn merge apps=report models=report
-"""
-OPTIONS: tuple[Option, ...] = (OUTPUT, FAIL_ON, BASELINE, WRITE_BASELINE, VERBOSE, COLOR, QUIET)
 #: What can be said of files, and not of objects.
 _OF_FILES = ("alternatives", "not-rendered", "skipped", "unreadable")
 

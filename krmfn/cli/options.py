@@ -1,12 +1,13 @@
-"""What options are, and the ones that several commands share. Plain data: imports neither click nor what options do."""
+"""What can be said to commands, which is data (schemas/commands.json). Imports neither click nor what options do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
+from krmfn.releases import schemastore
 from krmfn.releases.release import Release, find_release, newest_release
-from krmfn.reports import FORMATS
 
 
 class Option(NamedTuple):
@@ -28,11 +29,6 @@ class Option(NamedTuple):
         return self.names[-1].lstrip("-").replace("-", "_")
 
 
-def switch(help: str, *names: str) -> Option:
-    """An option without a value: off, unless it is given."""
-    return Option(names, help, False, flag=True)
-
-
 class Argument(NamedTuple):
     """The positional part of a command line: between `least` and `most` words (None: no upper bound)."""
 
@@ -47,112 +43,30 @@ class UsageError(Exception):
     """A command line that cannot be carried out. The message says which part, and what would be accepted."""
 
 
-PATHS = Argument(
-    "[PATH]...",
-    "Files, folders (searched for *.yaml, *.yml, *.json), - for stdin, git:REV[:PATH]. [default: .]",
-    0,
-    default=".",
-)
+class Command(NamedTuple):
+    """What can be said to a command, without what it does: the row of schemas/commands.json."""
 
-KUBERNETES = Option(
-    ("--kubernetes",),
-    "Target Kubernetes version, such as v1.37.2. [default: the configuration's, else the newest]",
-    metavar="VERSION",
-)
-FEATURE_GATES = Option(
-    ("--feature-gates",),
-    "Feature gates of the cluster, such as GenericWorkload=true. [default: assume that required gates are on]",
-    metavar="A=true,B=false",
-)
-CONFIG = Option(
-    ("--config",),
-    "The configuration (kind GangScheduling). [default: krmfn.yaml here or in a parent folder]",
-    metavar="FILE",
-)
-COLOR = Option(
-    ("--color",),
-    "Colours in text output; NO_COLOR, CLICOLOR and CLICOLOR_FORCE are honoured.",
-    "auto",
-    ("auto", "always", "never"),
-)
-PROVE = switch("Do not run the simulator, even if it is there: report only what the rules prove.", "--prove")
-AS_IS = switch("Show only groups that are in the manifests, not those that krmfn would generate.", "--as-is")
-QUIET = switch("Print only errors: no warnings, notes or progress.", "-q", "--quiet")
-VERBOSE = switch("Print every note, and every file that was not read.", "-v", "--verbose")
-OUTPUT = Option(("-o", "--output"), "Format of the findings.", "text", FORMATS)
-UPDATE = Option(
-    ("--update",),
-    "How the change is sent: apply (kubectl, Argo CD), server-side-apply (Flux), or replace (PUT).",
-    "apply",
-    ("apply", "server-side-apply", "replace"),
-)
-CRDS = Option(
-    ("--crds",),
-    "CustomResourceDefinitions that are not in the manifests, for checking their custom resources.",
-    metavar="PATH",
-)
-NO_RENDER = switch("Read the files of kustomizations instead of rendering them.", "--no-render")
-REQUIRE_RENDER = switch("Treat a kustomization that cannot be rendered as an error, not a warning.", "--require-render")
-ALLOW_EXEC = Option(
-    ("--allow-exec",),
-    "Programs, besides krmfn itself, that kustomize may run as functions. [default: none]",
-    metavar="PROGRAM,...",
-)
-ALLOW_HELM = switch(
-    "Render charts of the repository that Argo CD, Flux and kustomize deploy, with helm from the PATH.", "--allow-helm"
-)
-SELECT = Option(
-    ("--select",), "Check only these rules: ids, patterns such as pod-*, or stages.", metavar="RULE[:PATH],..."
-)
-IGNORE = Option(
-    ("--ignore",),
-    "Ignore these rules, everywhere or in files that match a pattern: min-count-one:examples.",
-    metavar="RULE[:PATH],...",
-)
-SEVERITY = Option(
-    ("--severity",),
-    "Set another severity (error, warning, info) for these rules: requests-missing=info, server:legacy=warning.",
-    metavar="RULE[:PATH]=SEVERITY,...",
-)
-EXCLUDE = Option(
-    ("--exclude",),
-    "Skip these files and folders (patterns as in .gitignore), besides those of .gitignore and .krmfnignore.",
-    metavar="PATTERN,...",
-)
-SHARD = Option(
-    ("--shard",),
-    "Work on one part of the kustomizations and folders only, such as 3/16; krmfn merge joins the reports.",
-    metavar="NUMBER/OF",
-)
-BASELINE = Option(("--baseline",), "Report only what is not in this file of known findings.", metavar="FILE")
-WRITE_BASELINE = switch("Write the findings into the file of --baseline instead of reporting them.", "--write-baseline")
-FAIL_ON = Option(
-    ("--fail-on",),
-    "The lowest severity that makes the exit status 1. [default: the configuration's, else error]",
-    None,
-    ("error", "warning"),
-)
-CLUSTER = Option(
-    ("--cluster",),
-    "Data about the cluster, as kubectl get … -o yaml or krmfn facts prints it: a file, a folder or -. Repeatable.",
-    (),
-    metavar="PATH",
-    several=True,
-)
-SIMULATOR = Option(
-    ("--simulator",),
-    "The simulator: a program, or a folder with krmfn-simulator-RELEASE. [default: found on the PATH]",
-    metavar="PATH",
-)
+    summary: str
+    argument: Argument
+    options: tuple[Option, ...]
+    examples: str
 
-CACHE = Option(
-    ("--cache",),
-    "A folder in which runs are kept: if nothing has changed, the same is printed again. [default: $KRMFN_CACHE]",
-    metavar="DIR",
-)
 
-RENDERING = (NO_RENDER, REQUIRE_RENDER, ALLOW_EXEC, ALLOW_HELM)
-COMMON = (KUBERNETES, FEATURE_GATES, CONFIG, COLOR, QUIET)
+@cache
+def read_command(name: str) -> Command:
+    """The command of that name."""
+    table = schemastore.load("commands.json")
+    row = table["commands"][name]
+    argument = row.get("argument", {"metavar": "", "help": "", "least": 0, "most": 0})
+    given = (table["options"][each] if isinstance(each, str) else each for each in row.get("options", ()))
+    examples = "".join(f"{line}\n" for line in row.get("examples", ())).replace("{newest}", str(newest_release()))
+    made = Argument(**(table["paths"] if argument == "paths" else argument))
+    return Command(row["summary"], made, tuple(map(_read_option, given)), examples)
+
+
+def _read_option(row: Mapping[str, Any]) -> Option:
+    default = False if row.get("flag") else () if row.get("several") else row.get("default")
+    return Option(**{**row, "names": tuple(row["names"]), "choices": tuple(row.get("choices", ())), "default": default})
 
 
 def read_release(options: Mapping[str, Any]) -> Release:
@@ -172,14 +86,13 @@ def split_list(text: str | None) -> list[str]:
     return [word for word in (text or "").split(",") if word]
 
 
-def parse(
-    arguments: Argument, options: Sequence[Option], words: Sequence[str]
-) -> tuple[list[str], dict[str, Any]] | None:
+def parse(command: Command, words: Sequence[str]) -> tuple[list[str], dict[str, Any]] | None:
     """The positional words of an ordinary command line and the values by Option.key, read without click: click alone
     takes 38 ms, a third of `validate` of one object. Only what cannot be misread: whole option names, values where
     they are due. None for everything else (help, an abbreviation, a mistake), which click knows how to explain."""
-    by_name = {name: option for option in options for name in option.names}
-    values = {option.key: option.default for option in options}
+    argument = command.argument
+    by_name = {name: option for option in command.options for name in option.names}
+    values = {option.key: option.default for option in command.options}
     paths: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -198,11 +111,11 @@ def parse(
         if not value or value.startswith("-") or not _is_choice(option, value):
             return None
         values[option.key] = (*values[option.key], value) if option.several else value
-    if len(paths) < arguments.least or (arguments.most is not None and len(paths) > arguments.most):
+    if len(paths) < argument.least or (argument.most is not None and len(paths) > argument.most):
         return None
     if paths.count("-") > 1:
         return None
-    return paths or [arguments.default] * bool(arguments.default), values
+    return paths or [argument.default] * bool(argument.default), values
 
 
 def _is_choice(option: Option, value: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.cli import streams
 from krmfn.cli.findings import is_colored
-from krmfn.cli.options import UsageError, switch
+from krmfn.cli.options import UsageError
 from krmfn.krm import EditRefused, Item
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.model.wording import count
@@ -21,9 +21,6 @@ from krmfn.workspace.manifests import Manifests, join
 if TYPE_CHECKING:
     from krmfn.reconcile import Addition
     from krmfn.workspace.replacing import FileChange
-
-WRITE = switch("Edit the files; new objects go into a file beside their owner.", "--write")
-CHECK = switch("Write nothing; show what --write would change, and exit with 1 if there are changes.", "--check")
 
 
 def is_in_files(words: Sequence[str], options: Mapping[str, Any]) -> bool:

@@ -7,22 +7,11 @@ from typing import Any
 
 from krmfn.cli import streams
 from krmfn.cli.findings import is_colored
-from krmfn.cli.options import Argument, Option, UsageError
+from krmfn.cli.options import UsageError
 from krmfn.config.problems import ask_about
 from krmfn.model.findings import STAGES
 from krmfn.model.rules import RULES, tell_retired
 from krmfn.reports.pages import read_page
-
-SUMMARY = "Lists the rules, or prints the page of one."
-ARGUMENTS = Argument("[ID]", "The id of a rule, as findings show it in brackets.", 0, 1)
-STAGE = Option(("--stage",), "List only the rules of these stages.", choices=STAGES, joined=True, metavar="STAGE,...")
-EXAMPLES = """\
-# Read the page of a rule: what goes wrong, an example, how to fix it, sources.
-krmfn rules min-count-above-pods
-# List the rules about the scheduler.
-krmfn rules --stage scheduler
-"""
-OPTIONS = (STAGE,)
 
 
 def list_words() -> Iterable[str]:

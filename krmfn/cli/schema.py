@@ -6,21 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from krmfn.cli import streams
-from krmfn.cli.options import KUBERNETES, Argument, UsageError, read_release
+from krmfn.cli.options import UsageError, read_release
 from krmfn.config.problems import ask_about
 from krmfn.releases import schemastore
 from krmfn.releases.release import newest_release
 from krmfn.reports import channels
-
-SUMMARY = "Prints the JSON Schema of a kind, as the newest release or that of --kubernetes has it."
-ARGUMENTS = Argument(
-    "KIND", "GangScheduling (the configuration), Workload, PodGroup, CompositePodGroup and others.", 1, 1
-)
-EXAMPLES = """\
-# Let an editor complete krmfn.yaml.
-krmfn schema GangScheduling > gangscheduling.json
-"""
-OPTIONS = (KUBERNETES,)
 
 
 def list_words() -> Iterable[str]:

@@ -9,31 +9,14 @@ from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import AS_IS, CACHE, COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option
 from krmfn.cli.reading import read_worlds, say_if_empty, say_if_unasked
 from krmfn.krm.results import Result, Severity
 from krmfn.model.wording import count
-from krmfn.reports.trees import FORMATS, Forest, render_forests
+from krmfn.reports.trees import Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
 from krmfn.survey.gangs import list_unasked
 from krmfn.workspace.manifests import hides
 from krmfn.workspace.world import merge
-
-SUMMARY = "Shows the tree of groups: their quorums, their pods, and the files that they are in."
-ARGUMENTS = PATHS
-EXAMPLES = """\
-# Show the groups that krmfn would generate for a file.
-krmfn tree job.yaml
-"""
-OPTIONS = (
-    Option(("-o", "--output"), "Format of the tree.", "text", FORMATS),
-    AS_IS,
-    *RENDERING,
-    EXCLUDE,
-    VERBOSE,
-    CACHE,
-    *COMMON,
-)
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

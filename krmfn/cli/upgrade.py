@@ -8,7 +8,7 @@ from typing import Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import report_aside
-from krmfn.cli.options import COMMON, EXCLUDE, PATHS, RENDERING, VERBOSE, Option, UsageError, spell_command
+from krmfn.cli.options import UsageError, spell_command
 from krmfn.cli.reading import read_worlds
 from krmfn.krm.item import Item
 from krmfn.model.values import as_mapping
@@ -17,25 +17,6 @@ from krmfn.plan.upgrade import PHASES, compare_jobs, plan_upgrade
 from krmfn.releases.release import find_release, list_releases, newest_release
 from krmfn.workspace.files import is_path
 from krmfn.workspace.worlds import Worlds
-
-SUMMARY = "Prints the commands to run before and after a cluster upgrade, so that stored groups do not break it."
-ARGUMENTS = PATHS
-EXAMPLES = f"""\
-# Print the commands for an upgrade from the release in krmfn.yaml.
-krmfn upgrade --to {newest_release()}
-"""
-OPTIONS = (
-    Option(
-        ("--to",),
-        "The Kubernetes version after the upgrade. Set the current one with --kubernetes or in the configuration.",
-        metavar="VERSION",
-    ),
-    Option(("--only",), "Print only one part of the script. [default: all]", None, PHASES),
-    *RENDERING,
-    EXCLUDE,
-    VERBOSE,
-    *COMMON,
-)
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

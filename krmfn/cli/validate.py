@@ -11,26 +11,7 @@ from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.judged import Judged, tell_unused
 from krmfn.cli.options import (
-    BASELINE,
-    CACHE,
-    CLUSTER,
-    COMMON,
-    CRDS,
-    EXCLUDE,
-    FAIL_ON,
-    IGNORE,
-    OUTPUT,
-    PATHS,
-    RENDERING,
-    SELECT,
-    SEVERITY,
-    SHARD,
-    UPDATE,
-    VERBOSE,
-    WRITE_BASELINE,
-    Option,
     UsageError,
-    switch,
 )
 from krmfn.cli.reading import (
     miss_state,
@@ -63,48 +44,6 @@ if TYPE_CHECKING:
     from krmfn.cli.fixing import Found
     from krmfn.workspace.sharding import Shard
     from krmfn.workspace.world import World
-
-SUMMARY = "Checks manifests offline, as the API server, the scheduler and the operators would treat them."
-ARGUMENTS = PATHS
-EXAMPLES = """\
-# Check all manifests below this folder, with kustomizations rendered.
-krmfn validate
-# Check a build.
-kustomize build overlays/prod | krmfn validate -
-# Also check what has changed since the branch main.
-krmfn validate --against main
-# Accept today's findings, and report only new ones.
-krmfn validate --baseline known.txt --write-baseline
-krmfn validate --baseline known.txt
-"""
-OPTIONS = (
-    Option(
-        ("--against",),
-        "An older state, a path or a revision such as main: also check the update (immutable fields).",
-        metavar="PATH|REV",
-    ),
-    UPDATE,
-    CRDS,
-    Option(
-        ("--stage",), f"Check only these stages: {', '.join(STAGES)}.", choices=STAGES, joined=True, metavar="STAGE,..."
-    ),
-    SELECT,
-    IGNORE,
-    SEVERITY,
-    EXCLUDE,
-    SHARD,
-    BASELINE,
-    WRITE_BASELINE,
-    FAIL_ON,
-    switch("Apply the edits that findings propose.", "--fix"),
-    switch("Show the edits of --fix; without --fix, apply none.", "--diff"),
-    OUTPUT,
-    CLUSTER,
-    VERBOSE,
-    CACHE,
-    *RENDERING,
-    *COMMON,
-)
 
 
 #: Why an option is about the whole.

@@ -7,12 +7,7 @@ from typing import Any
 
 from krmfn import __version__
 from krmfn.cli import streams
-from krmfn.cli.options import Argument
 from krmfn.releases.release import list_releases
-
-SUMMARY = "Prints the version, and the releases of Kubernetes that krmfn knows."
-ARGUMENTS = Argument("", "", 0, 0)
-OPTIONS = ()
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:

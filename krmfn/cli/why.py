@@ -10,7 +10,7 @@ from typing import Any
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import is_colored, show
 from krmfn.cli.fit import find_asker
-from krmfn.cli.options import CLUSTER, COMMON, PROVE, SIMULATOR, Argument, Option, UsageError
+from krmfn.cli.options import UsageError
 from krmfn.cli.reading import read, use_kinds
 from krmfn.config.problems import ask_about
 from krmfn.forecast.diagnosis import NOT_EXPLAINED, Diagnosis, find_object
@@ -28,20 +28,6 @@ from krmfn.workspace.files import Inputs, read_paths
 from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing
 from krmfn.workspace.world import World
 
-SUMMARY = "Explains why a pod, a group or a workload does not run, and what to change."
-ARGUMENTS = Argument("OBJECT", "KIND/NAME or KIND/NAMESPACE/NAME, such as job/ml/train or pod/train-0.", 1, 1)
-EXAMPLES = """\
-# Explain why a Job of the cluster does not run.
-kubectl get all,podgroups,nodes,events -A -o yaml > dump.yaml
-krmfn why job/ml/train --cluster dump.yaml
-"""
-OPTIONS = (
-    CLUSTER,
-    SIMULATOR,
-    PROVE,
-    Option(("-o", "--output"), "Format of the answer.", "text", ("text", "json")),
-    *COMMON,
-)
 #: So many objects are compared with a name that none has.
 _LOOKED_AT = 5000
 #: What the facts say of the cluster as a whole; everything else is an object as it lives.

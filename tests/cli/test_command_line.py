@@ -11,12 +11,18 @@ from pathlib import Path
 import pytest
 
 from krmfn.cli import COMMANDS, app
-from krmfn.cli.options import COMMON, PATHS, VERBOSE, Option, parse
+from krmfn.cli.options import Option, parse, read_command
+from krmfn.model.findings import STAGES
+from krmfn.plan.upgrade import PHASES
 from krmfn.releases.release import list_releases
+from krmfn.reports import FORMATS, outlooks, plans, trees
 from tests.cli.conftest import Call
 from tests.workspace.repositories import JOB
 
+VALIDATE = read_command("validate")
+COMMON = [option for option in VALIDATE.options if option.key in ("kubernetes", "feature_gates", "config", "quiet")]
 OPTIONS = (Option(("-o", "--output"), "", "text", ("text", "json")), Option(("-v",), "", False, flag=True), *COMMON)
+COMMAND = VALIDATE._replace(options=OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +36,7 @@ OPTIONS = (Option(("-o", "--output"), "", "text", ("text", "json")), Option(("-v
     ],
 )
 def test_plain_reads_ordinary_lines(words: list[str], paths: list[str], given: dict[str, object]) -> None:
-    read = parse(PATHS, OPTIONS, words)
+    read = parse(COMMAND, words)
     assert read is not None
     assert read[0] == paths
     assert {key: value for key, value in read[1].items() if key in given} == given
@@ -51,7 +57,7 @@ def test_plain_reads_ordinary_lines(words: list[str], paths: list[str], given: d
     ],
 )
 def test_plain_leaves_the_rest_to_click(words: list[str]) -> None:
-    assert parse(PATHS, OPTIONS, words) is None
+    assert parse(COMMAND, words) is None
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -66,7 +72,25 @@ def test_a_command_that_folds_its_notes_can_show_them(command: str) -> None:
     """Of many notes alike only the first is shown, with the option that shows the others."""
     module = importlib.import_module(f"krmfn.cli.{command}")
     folds = {"report", "report_aside"} & vars(module).keys()
-    assert not folds or VERBOSE in module.OPTIONS
+    assert not folds or "verbose" in {option.key for option in read_command(command).options}
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "known"),
+    [
+        ("validate", "output", FORMATS),
+        ("merge", "output", FORMATS),
+        ("fit", "output", outlooks.FORMATS),
+        ("tree", "output", trees.FORMATS),
+        ("diff", "output", tuple(dict.fromkeys((*plans.FORMATS, *FORMATS)))),
+        ("validate", "stage", STAGES),
+        ("rules", "stage", STAGES),
+        ("upgrade", "only", PHASES),
+    ],
+)
+def test_choices_are_those_that_there_are(command: str, option: str, known: tuple[str, ...]) -> None:
+    found = {each.key: each.choices for each in read_command(command).options}
+    assert found.get(option, known) == known
 
 
 def test_version_names_the_releases(krmfn: Call) -> None:
@@ -138,7 +162,7 @@ def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, t
     assert message in done.err
 
 
-LIMITED = {name: most for name in COMMANDS if (most := importlib.import_module(f"krmfn.cli.{name}").ARGUMENTS.most)}
+LIMITED = {name: most for name in COMMANDS if (most := read_command(name).argument.most)}
 
 
 @pytest.mark.parametrize("command", LIMITED)
@@ -149,12 +173,7 @@ def test_an_argument_too_many_is_not_ignored(command: str, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [
-        (name, option)
-        for name in COMMANDS
-        for option in importlib.import_module(f"krmfn.cli.{name}").OPTIONS
-        if option.choices
-    ],
+    [(name, option) for name in COMMANDS for option in read_command(name).options if option.choices],
 )
 def test_a_mistyped_choice_gets_the_nearest(command: str, option: Option, capsys: pytest.CaptureFixture[str]) -> None:
     for choice in option.choices:

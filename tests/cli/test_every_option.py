@@ -7,7 +7,6 @@ here, or this fails.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 import yaml
 
 from krmfn.cli import COMMANDS
-from krmfn.cli.options import Option
+from krmfn.cli.options import Option, read_command
 from tests.cli.conftest import RAYCLUSTER, Call
 from tests.cli.test_fit import SIMULATOR, make_job, make_node
 from tests.e2e.tools import require_kustomize
@@ -121,7 +120,7 @@ class Row(NamedTuple):
 def list_rows() -> list[Row]:
     rows = []
     for command in COMMANDS:
-        for option in importlib.import_module(f"krmfn.cli.{command}").OPTIONS:
+        for option in read_command(command).options:
             name = option.names[-1]
             given = ("",) if option.flag else option.choices or (VALUES_OF.get((command, name)) or VALUES[name],)
             rows += [Row(command, option, value) for value in given if value != option.default]
@@ -160,7 +159,7 @@ def test_commands_without_options(words: str, krmfn: Call) -> None:
 
 
 def test_no_command_is_left_out() -> None:
-    without = {command for command in COMMANDS if not importlib.import_module(f"krmfn.cli.{command}").OPTIONS}
+    without = {command for command in COMMANDS if not read_command(command).options}
     assert without == {"version", "help", "completion", "mcp", "lsp"}
     assert without | set(WORDS) == set(COMMANDS)
 

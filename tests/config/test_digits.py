@@ -3,7 +3,6 @@ annotation and option, and in the fields that are counted. The program says what
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
 import re
@@ -16,6 +15,7 @@ import pytest
 
 from krmfn.cli import COMMANDS
 from krmfn.cli.entry import main
+from krmfn.cli.options import read_command
 
 ROOT = Path(__file__).parents[2]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "schemas/krmfn/v1alpha1/gangscheduling.json").read_text())
@@ -158,7 +158,7 @@ def test_anywhere_in_a_manifest(seed: int, folder: Path, capsys: pytest.CaptureF
 
 def list_options() -> Iterator[tuple[str, str]]:
     for command in COMMANDS:
-        for option in importlib.import_module(f"krmfn.cli.{command}").OPTIONS:
+        for option in read_command(command).options:
             if not option.flag:
                 yield command, option.names[-1]
 

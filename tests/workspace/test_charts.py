@@ -22,10 +22,10 @@ VERSION = "--kube-version=1.37.0"
 
 
 def find(folder: Path) -> Worlds:
-    from krmfn.cli.options import COMMON, RENDERING
+    from krmfn.cli.options import read_command
     from krmfn.cli.reading import read_worlds
 
-    options = {option.key: option.default for option in (*COMMON, *RENDERING)}
+    options = {option.key: option.default for option in read_command("tree").options}
     return read_worlds(["."], {**options, "allow_helm": True, "kubernetes": "1.37"})
 
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from krmfn.cli.options import Argument, UsageError
-
-SUMMARY = "Serves an editor (LSP, over stdin and stdout): findings as you type, fixes, completion, explanations."
-ARGUMENTS = Argument("", "", 0, 0)
-OPTIONS = ()
+from krmfn.cli.options import UsageError
 
 
 def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
