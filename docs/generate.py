@@ -16,7 +16,7 @@ from typing import Any
 
 from docs.draw import render_drawings
 from docs.rooms import draw_rooms
-from krmfn.cli.options import Command
+from krmfn.cli.options import CommandRow
 from krmfn.fields.lines import describe, find_line, walk
 from krmfn.model.findings import Rule
 from krmfn.model.kinds import KINDS, KindRow, TemplatePath, kuberay_keeps
@@ -362,7 +362,7 @@ def _command(name: str) -> str:
     return text + "| option | values | meaning |\n|---|---|---|\n" + "".join(_option_rows(command)) + "\n"
 
 
-def _option_rows(command: Command) -> Iterator[str]:
+def _option_rows(command: CommandRow) -> Iterator[str]:
     for option in command.options:
         values = ", ".join(f"`{choice}`" for choice in option.choices)
         if not values and not option.flag:

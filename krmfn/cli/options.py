@@ -43,7 +43,7 @@ class UsageError(Exception):
     """A command line that cannot be carried out. The message says which part, and what would be accepted."""
 
 
-class Command(NamedTuple):
+class CommandRow(NamedTuple):
     """What can be said to a command, without what it does: the row of schemas/commands.json."""
 
     summary: str
@@ -53,7 +53,7 @@ class Command(NamedTuple):
 
 
 @cache
-def read_command(name: str) -> Command:
+def read_command(name: str) -> CommandRow:
     """The command of that name."""
     table = schemastore.load("commands.json")
     row = table["commands"][name]
@@ -61,7 +61,7 @@ def read_command(name: str) -> Command:
     given = (table["options"][each] if isinstance(each, str) else each for each in row.get("options", ()))
     examples = "".join(f"{line}\n" for line in row.get("examples", ())).replace("{newest}", str(newest_release()))
     made = Argument(**(table["paths"] if argument == "paths" else argument))
-    return Command(row["summary"], made, tuple(map(_read_option, given)), examples)
+    return CommandRow(row["summary"], made, tuple(map(_read_option, given)), examples)
 
 
 def _read_option(row: Mapping[str, Any]) -> Option:
@@ -86,7 +86,7 @@ def split_list(text: str | None) -> list[str]:
     return [word for word in (text or "").split(",") if word]
 
 
-def parse(command: Command, words: Sequence[str]) -> tuple[list[str], dict[str, Any]] | None:
+def parse(command: CommandRow, words: Sequence[str]) -> tuple[list[str], dict[str, Any]] | None:
     """The positional words of an ordinary command line and the values by Option.key, read without click: click alone
     takes 38 ms, a third of `validate` of one object. Only what cannot be misread: whole option names, values where
     they are due. None for everything else (help, an abbreviation, a mistake), which click knows how to explain."""
