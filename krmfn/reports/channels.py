@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.terminal import COMMAND, START, STEERING, line, spell
+from krmfn.releases.schemastore import read_text
 
 __all__ = ["line"]
 
@@ -59,8 +60,14 @@ def markup(text: str) -> str:
     return xml(line(text))
 
 
+def read_asset(name: str) -> str:
+    """A style or a script that is written into pages, from schemas/pages."""
+    return read_text(f"pages/{name}").rstrip("\n")
+
+
 def open_page(title: str, style: str, policy: str = "") -> str:
-    """The beginning of an HTML page that loads nothing, up to its body. `policy` allows its own scripts."""
+    """The beginning of an HTML page that loads nothing, up to its body, with the style of a name. `policy` allows its
+    own scripts."""
     policy = f"default-src 'none'; style-src 'unsafe-inline'{policy}"
     return "\n".join(
         [
@@ -68,7 +75,7 @@ def open_page(title: str, style: str, policy: str = "") -> str:
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{markup(title)}</title><style>{style}</style></head><body>",
+            f"<title>{markup(title)}</title><style>{read_asset(style)}</style></head><body>",
         ]
     )
 

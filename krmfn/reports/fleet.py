@@ -10,33 +10,9 @@ from typing import NamedTuple
 
 from krmfn.krm.results import SEVERITIES, Result
 from krmfn.reports import channels
-from krmfn.reports.channels import markup, open_page
+from krmfn.reports.channels import markup, open_page, read_asset
 from krmfn.reports.ordering import count, summarize
 from krmfn.reports.report import describe, rule_id
-
-_STYLE = """:root{color-scheme:light dark;background:#ffffff}
-body{font:14px/1.5 system-ui,'Segoe UI',sans-serif;max-width:1280px;margin:2em auto;padding:0 1em}
-table{border-collapse:collapse;width:100%;margin:1em 0}
-td,th{border-bottom:1px solid #8884;padding:.3em .6em;text-align:left;vertical-align:top}
-th{cursor:pointer} .n{text-align:right;font-variant-numeric:tabular-nums} input,select{font:inherit;margin-right:1em}
-.failed td:nth-child(3),.error td:nth-child(4){color:#cf222e;font-weight:bold}
-@media (prefers-color-scheme:dark){:root{background:#0d1117}
-.failed td:nth-child(3),.error td:nth-child(4){color:#ff7b72}}"""
-#: A click on a head sorts by its column, another one the other way round; rows show that agree with all filters.
-_SCRIPT = """for (const head of document.querySelectorAll('th')) head.onclick = () => {
-  const at = head.cellIndex, body = head.closest('table').tBodies[0];
-  const sign = head.dataset.sign = -(head.dataset.sign || -1);
-  const key = row => row.cells[at].dataset.key ?? row.cells[at].textContent;
-  const compare = new Intl.Collator('en', {numeric: true}).compare;
-  body.append(...[...body.rows].sort((a, b) => sign * compare(key(a), key(b))));
-};
-const filters = [...document.querySelectorAll('[data-filter]')];
-const agrees = (row, filter) => !filter.value || row.dataset[filter.dataset.filter] === undefined ||
-  (filter.tagName === 'SELECT' ? row.dataset[filter.dataset.filter] === filter.value
-    : row.textContent.includes(filter.value));
-for (const filter of filters) filter.oninput = () => {
-  for (const row of document.querySelectorAll('tbody tr')) row.hidden = !filters.every(each => agrees(row, each));
-};"""
 
 
 class FleetRow(NamedTuple):
@@ -103,10 +79,11 @@ def render_markdown(checked: Sequence[FleetRow]) -> str:
 
 def render_html(checked: Sequence[FleetRow]) -> str:
     """The page. It loads nothing, and runs no script but its own."""
-    script = base64.b64encode(sha256(_SCRIPT.encode()).digest()).decode()
+    code = read_asset("fleet.js")
+    script = base64.b64encode(sha256(code.encode()).digest()).decode()
     rows = [(each, *row) for each in checked for row in list_rules(each.results)]
     lines = [
-        open_page(sum_up(checked), _STYLE, f"; script-src 'sha256-{script}'"),
+        open_page(sum_up(checked), "fleet.css", f"; script-src 'sha256-{script}'"),
         f"<h1>{markup(sum_up(checked))}</h1><p>",
         *_list_filters("owner", (each.owner for each in checked)),
         *_list_filters("severity", SEVERITIES),
@@ -129,7 +106,7 @@ def render_html(checked: Sequence[FleetRow]) -> str:
         lines.append(f'<tr class="{severity}" data-text{marks}>')
         lines += [f"<td>{markup(text)}</td>" for text in (each.name, each.owner, rule, severity)]
         lines.append(f'<td class="n">{number}</td><td>{markup(first)}</td></tr>')
-    return "\n".join([*lines, f"</tbody></table><script>{_SCRIPT}</script></body></html>", ""])
+    return "\n".join([*lines, f"</tbody></table><script>{code}</script></body></html>", ""])
 
 
 def sum_up(checked: Sequence[FleetRow]) -> str:

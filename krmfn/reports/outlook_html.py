@@ -21,19 +21,10 @@ from krmfn.reports.outlook_view import (
     summarize,
 )
 
-_STYLE = """:root{color-scheme:light dark;background:#ffffff}
-body{font:14px/1.5 system-ui,'Segoe UI',sans-serif;max-width:1040px;margin:2em auto;padding:0 1em}
-table{border-collapse:collapse;width:100%;margin:1em 0}
-td,th{border-bottom:1px solid #8884;padding:.3em .6em;text-align:left}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums} svg{width:100%;height:auto} summary{cursor:pointer}
-.runs b{color:#1a7f37} .never b{color:#cf222e} .waits b,.depends b{color:#8a5a00} .why{opacity:.85}
-@media (prefers-color-scheme:dark){:root{background:#0d1117}
-.runs b{color:#3fb950} .never b{color:#ff7b72} .waits b,.depends b{color:#d29922}}"""
-
 
 def render(views: Sequence[View]) -> str:
     """The page."""
-    lines = [open_page("; ".join(summarize(view.outlook) for view in views), _STYLE)]
+    lines = [open_page("; ".join(summarize(view.outlook) for view in views), "outlook.css")]
     for number, view in enumerate(views):
         heading = f"{view.world}: {summarize(view.outlook)}" if view.world else summarize(view.outlook)
         lines.append(f"<h1>{markup(heading)}</h1>")

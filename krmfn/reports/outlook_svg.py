@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.wording import count
-from krmfn.reports.channels import markup
+from krmfn.reports.channels import markup, read_asset
 from krmfn.reports.outlook_view import (
     LIGHT,
     View,
@@ -42,22 +42,6 @@ _IN_ROW: Final = 8
 _MOST_PODS: Final = 32
 _MOST_CARDS: Final = 120
 _SIGNS: Final[Mapping[str, str]] = {"runs": "✓", "never": "✗", "waits": "…", "grows": "+", "depends": "?", "open": "–"}
-
-STYLE: Final = "\n".join(
-    [
-        "text{font-family:system-ui,'Segoe UI','DejaVu Sans',Arial,sans-serif;font-size:13px;fill:#1f2328}",
-        ".t{font-size:18px;font-weight:600} .b{font-weight:600} .d{fill:#59636e;font-size:12px}",
-        ".s{font-size:11px;fill:#59636e} .l{font-size:10px;font-weight:700;text-anchor:middle}",
-        ".bg{fill:#ffffff} .dom{fill:#f6f8fa;stroke:#d1d9e0} .card{fill:#ffffff;stroke:#b7c0c9}",
-        ".more{fill:none;stroke:#b7c0c9;stroke-dasharray:4 3} .o{fill:#afb8c1} .track{fill:#e6eaef} .bar{fill:#6e7781}",
-        ".full{fill:#bc4c00}",
-        ".runs{fill:#1a7f37} .never{fill:#cf222e} .waits,.depends{fill:#8a5a00} .open{fill:#59636e}",
-        "@media (prefers-color-scheme:dark){text{fill:#f0f6fc} .d,.s,.open{fill:#9198a1} .bg{fill:#0d1117}",
-        ".dom{fill:#151b23;stroke:#3d444d} .card{fill:#0d1117;stroke:#656c76} .more{stroke:#656c76}",
-        ".o{fill:#656c76} .track{fill:#2a313c} .bar{fill:#9198a1} .full{fill:#db6d28} .runs{fill:#3fb950}",
-        ".never{fill:#ff7b72} .waits,.depends{fill:#d29922}}",
-    ]
-)
 
 
 class _Mark(NamedTuple):
@@ -92,7 +76,7 @@ def render(views: Sequence[View], mark: str = "", headed: bool = True) -> str:
             f'viewBox="0 0 {WIDTH} {top + _EDGE}" role="img" aria-labelledby="title{mark} told{mark}">',
             f'<title id="title{mark}">{markup(title)}</title>',
             f'<desc id="told{mark}">{markup(told)}</desc>',
-            f"<style>{STYLE}</style>",
+            f"<style>{read_asset('outlook-picture.css')}</style>",
             f'<rect class="bg" width="{WIDTH}" height="{top + _EDGE}"/>',
             *parts,
             "</svg>",

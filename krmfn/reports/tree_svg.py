@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from krmfn.reports.channels import markup, open_page
+from krmfn.reports.channels import markup, open_page, read_asset
 from krmfn.survey.forest import Branch
 
 WIDTH: Final = 960
@@ -17,25 +17,6 @@ _EDGE, _STEP, _CARD, _GAP = 20, 30, 46, 10
 #: The width of a letter in the widest usual font, and as many pods of a card as are drawn.
 _LETTER: Final = 8
 _MOST_PODS: Final = 24
-
-STYLE: Final = "\n".join(
-    [
-        "text{font-family:system-ui,'Segoe UI','DejaVu Sans',Arial,sans-serif;font-size:14px;fill:#1f2328}",
-        ".b{font-weight:600} .d{fill:#59636e;font-size:12px} .bg{fill:#ffffff} .card{fill:#f6f8fa;stroke:#d1d9e0}",
-        ".way{fill:none;stroke:#b7c0c9;stroke-width:2} .workload{fill:#59636e} .composite{fill:#8250df}",
-        ".group{fill:#0969da} .pods{fill:#1a7f37} .never{fill:#cf222e} .loose{fill:#8a5a00}",
-        "@media (prefers-color-scheme:dark){text{fill:#f0f6fc} .d{fill:#9198a1} .bg{fill:#0d1117}",
-        ".card{fill:#151b23;stroke:#3d444d} .way{stroke:#656c76} .workload{fill:#9198a1} .composite{fill:#ab7df8}",
-        ".group{fill:#4493f8} .pods{fill:#3fb950} .never{fill:#ff7b72} .loose{fill:#d29922}}",
-    ]
-)
-
-
-#: Of the page around it.
-_PAGE: Final = (
-    ":root{color-scheme:light dark;background:#ffffff}svg{max-width:100%;height:auto}"
-    "@media (prefers-color-scheme:dark){:root{background:#0d1117}}"
-)
 
 
 def render(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str:
@@ -58,11 +39,12 @@ def render(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str
             top += 24
         top += _GAP
     size = f'width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}"'
+    style = read_asset("trees-picture.css")
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"'
     return "\n".join(
         [
             f'{head} aria-labelledby="title told"><title id="title">Trees of groups</title>',
-            f'<desc id="told">{markup(" ".join(told))}</desc><style>{STYLE}</style>',
+            f'<desc id="told">{markup(" ".join(told))}</desc><style>{style}</style>',
             f'<rect class="bg" width="{WIDTH}" height="{top}"/>',
             *parts,
             "</svg>",
@@ -73,7 +55,7 @@ def render(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str
 
 def render_page(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str:
     """The picture as a page, which loads nothing."""
-    return f"{open_page('Trees of groups', _PAGE)}\n{render(worlds)}</body></html>\n"
+    return f"{open_page('Trees of groups', 'trees.css')}\n{render(worlds)}</body></html>\n"
 
 
 def _list_rows(tree: Branch) -> Iterator[tuple[Branch, int, int]]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from krmfn.reports import outlook_html, outlook_svg
+from krmfn.reports.channels import read_asset
 from krmfn.reports.outlook_view import LIGHT
 
 #: What is written, and on what.
@@ -38,7 +38,7 @@ def read_fills(style: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_of_the_picture_can_be_read(scheme: str) -> None:
-    light, _, dark = outlook_svg.STYLE.partition("@media (prefers-color-scheme:dark){")
+    light, _, dark = read_asset("outlook-picture.css").partition("@media (prefers-color-scheme:dark){")
     fills = read_fills(light) | (read_fills(dark) if scheme == "dark" else {})
     faint = [(text, ground) for text in TEXTS for ground in GROUNDS if contrast(fills[text], fills[ground]) < 4.5]
     assert not faint
@@ -52,7 +52,7 @@ def test_letters_can_be_read_on_the_colour_of_a_gang(fill: str, ink: str) -> Non
 
 @pytest.mark.parametrize(("ground", "part"), [("#ffffff", 0), ("#121212", 1)])
 def test_verdicts_of_the_page_can_be_read(ground: str, part: int) -> None:
-    styles = outlook_html._STYLE.partition("@media (prefers-color-scheme:dark)")
+    styles = read_asset("outlook.css").partition("@media (prefers-color-scheme:dark)")
     colours = re.findall(r" b\{color:(#[0-9a-f]{6})", styles[2 * part])
     assert len(colours) == 3
     assert all(contrast(colour, ground) >= 4.5 for colour in colours)
