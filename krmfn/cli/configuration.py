@@ -32,6 +32,7 @@ class Configurations:
         self._options = options
         self._here = Disk(".")
         self._elsewhere: dict[str, Disk] = {}
+        self._usual = read_settings(None)
         self._paths: dict[tuple[Tree, str], str] = {}
         self._read: dict[tuple[Tree, str], Settings] = {}
         self._facts: dict[tuple[Tree, tuple[str, ...]], Mapping[str, Any]] = {}
@@ -89,9 +90,7 @@ class Configurations:
         # One whose kind is misspelled is refused, and not passed over.
         ours = (item for item in world.items if item.api_version.startswith(PREFIX))
         among = [item for item in ours if item.kind not in (FACTS_KIND, KIND_KIND)]
-        return (
-            self._understand(among[0].value, among[0], tree, world.folder) if len(among) == 1 else read_settings(None)
-        )
+        return self._understand(among[0].value, among[0], tree, world.folder) if len(among) == 1 else self._usual
 
     def _open(self, folder: str) -> Disk:
         """The work tree, or a folder that the user named outside of it."""
@@ -107,14 +106,25 @@ class Configurations:
 
     def _find_above(self, tree: Tree, folder: str) -> Settings | None:
         """What the krmfn.yaml in a folder of a tree, or the nearest one above, says; None when there is none."""
-        if (tree, folder) not in self._paths:
-            self._paths[tree, folder] = _find_above(tree, folder)
-        path = self._paths[tree, folder]
+        path = self._find_file(tree, folder)
         if path and (tree, path) not in self._read:
             item = _read(tree, path)
             self._read[tree, path] = self._understand(item.value, item, tree, posixpath.dirname(path))
             self.use_kinds_beside(tree, posixpath.dirname(path))
         return self._read[tree, path] if path else None
+
+    def _find_file(self, tree: Tree, folder: str) -> str:
+        """The krmfn.yaml in a folder of a tree, or in the nearest one above; empty when there is none."""
+        if (tree, folder) not in self._paths:
+            path = posixpath.normpath(posixpath.join(folder, FILE))
+            above = posixpath.normpath(posixpath.join(folder, ".."))
+            try:
+                if tree.kind(path) != "file":
+                    path = "" if tree.resolve(above) == tree.resolve(folder) else self._find_file(tree, above)
+            except (LeftOut, FileNotFoundError):
+                path = ""
+            self._paths[tree, folder] = path
+        return self._paths[tree, folder]
 
     def _read_named(self, path: str) -> Settings:
         try:
@@ -237,21 +247,6 @@ def _place(entries: Sequence[Ruling], item: Item, key: str) -> tuple[Ruling, ...
     """The entries of a file with their lines in it."""
     path = ("spec", "rules", key)
     return tuple(entry._replace(place=item.locate((*path, index))) for index, entry in enumerate(entries))
-
-
-def _find_above(tree: Tree, folder: str) -> str:
-    """The krmfn.yaml in a folder of a tree, or in the nearest one above; empty when there is none."""
-    while True:
-        path = posixpath.normpath(posixpath.join(folder, FILE))
-        if tree.kind(path) == "file":
-            return path
-        above = posixpath.normpath(posixpath.join(folder, ".."))
-        try:
-            if tree.resolve(above) == tree.resolve(folder):
-                return ""
-        except (LeftOut, FileNotFoundError):
-            return ""
-        folder = above
 
 
 def _read(tree: Tree, path: str) -> Item:

@@ -16,7 +16,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.places import begins_line
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
-from krmfn.krm.source import Source
+from krmfn.krm.source import STAND_INS, Source
 
 if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
@@ -209,10 +209,10 @@ class Item:
     def may_hold(self, *words: bytes) -> bool:
         """False where none of `words` is a part of the item's keys and strings: most items need not be read for that.
 
-        Edits, escapes (backslashes), and aliases for what stands elsewhere (`*`) leave it open.
+        Escapes (backslashes), and aliases for what stands elsewhere (`*`) leave it open.
         """
         if self.touched:
-            return True
+            return any(sign.decode() in self.text for sign in (*words, *STAND_INS))
         source = self.frame.source
         signs = [sign for word in words for sign in source.list_signs(word)]
         return any(source.data.find(sign, self.start, self.end) >= 0 for sign in signs)
@@ -416,7 +416,7 @@ def list_holding(items: Iterable[Item], *words: bytes) -> list[Item]:
             source = item.frame.source
             places = {sign: -1 for word in words for sign in source.list_signs(word)}
         last = start
-        holds = item._reading is not None and item._reading.touched
+        holds = item._reading is not None and item._reading.touched and item.may_hold(*words)
         for sign in places:
             if places[sign] < start:
                 found = source.data.find(sign, start)

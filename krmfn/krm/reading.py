@@ -142,8 +142,9 @@ class Reading:
     def value(self) -> Any:
         """The plain value of the text with all edits."""
         if self._value is _NOTHING:
-            root = self.root()
+            self._read_lines(self.text)
             if self._value is _NOTHING:
+                root = self.root()
                 from krmfn.krm.values import build
 
                 try:

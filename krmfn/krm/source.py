@@ -8,6 +8,8 @@ from krmfn.krm.errors import Unreadable
 
 _BLANKS = " \t\r\n"
 BOM = b"\xef\xbb\xbf"
+#: What may stand for any word: aliases and escapes.
+STAND_INS = (b"*", b"\\")
 #: NEL, LS and PS, which end a line for libyaml.
 RARE_BREAKS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 _BREAKS = (b"\n", b"\r", *RARE_BREAKS)
@@ -58,7 +60,7 @@ class Source:
     def list_stand_ins(self) -> tuple[bytes, ...]:
         """Those that the data has of what may stand for any word."""
         if self._stand_ins is None:
-            self._stand_ins = tuple(sign for sign in (b"*", b"\\") if sign in self.data)
+            self._stand_ins = tuple(sign for sign in STAND_INS if sign in self.data)
         return self._stand_ins
 
     def place(self, character: int) -> tuple[int, int]:

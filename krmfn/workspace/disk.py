@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from copy import copy
 
 from krmfn.workspace import witness
 from krmfn.workspace.trees import FolderEntry, InputMissing, LeftOut, Tree
@@ -56,16 +57,34 @@ class Disk(Tree):
         for part in os.path.normpath(os.path.join(here, start)).split(os.sep)[1:]:
             below = os.path.join(folder, part)
             # A link that the user's system has is followed; one that a repository has brought decides nothing.
-            if not witness.isdir(below) or (witness.islink(below) and (is_below(folder, here) or find_top(folder))):
+            if not witness.isdir(below) or (
+                stat.S_ISLNK(witness.find_kind(below)) and (is_below(folder, here) or find_top(folder))
+            ):
                 break
             folder = witness.realpath(below)
         self.repository = find_top(folder)
         self.boundary = self.repository or (here if is_below(folder, here) else folder)
         super().__init__(here, self.boundary)
-        #: Paths without links, of folders that were met: a file is looked for thirty times, a folder in all of them.
+        self._forget()
+
+    def _forget(self) -> None:
+        #: Paths that were met, those of folders, and what is there: a file is looked for thirty times in a run.
+        self._met: dict[str, str] = {}
         self._folders: dict[str, str] = {}
+        self._kinds: dict[str, int] = {}
+
+    def look_again(self) -> Disk:
+        """The same tree for who looks at the disk himself, whatever was met before."""
+        other = copy(self)
+        other._forget()
+        return other
 
     def resolve(self, path: str) -> str:
+        if path not in self._met:
+            self._met[path] = self._resolve(path)
+        return self._met[path]
+
+    def _resolve(self, path: str) -> str:
         real = self._follow(path)
         if not is_below(real, self.boundary):
             named = os.path.normpath(os.path.join(self.here, path))
@@ -73,9 +92,15 @@ class Disk(Tree):
                 raise LeftOut(path, f"is a link that leaves {self.boundary}")
             way = "" if self.repository else "; without a git repository, run krmfn from a folder that contains both"
             raise LeftOut(path, f"is outside of {self.boundary}{way}")
-        if real not in self.unsaved and not witness.lexists(real):
+        if real not in self.unsaved and not self._find_kind(real):
             raise FileNotFoundError(path)
         return real
+
+    def _find_kind(self, real: str) -> int:
+        """See witness.find_kind."""
+        if real not in self._kinds:
+            self._kinds[real] = witness.find_kind(real)
+        return self._kinds[real]
 
     def _follow(self, path: str) -> str:
         """The path without links."""
@@ -85,18 +110,16 @@ class Disk(Tree):
         if folder not in self._folders:
             self._folders[folder] = witness.realpath(folder)
         whole = os.path.join(self._folders[folder], name)
-        return witness.realpath(whole) if witness.islink(whole) else whole
+        return witness.realpath(whole) if stat.S_ISLNK(self._find_kind(whole)) else whole
 
     def kind(self, path: str) -> str:
         try:
             real = self.resolve(path)
-            if real in self.unsaved:
-                return "file"
-            witness.note("kind", real)
-            mode = os.lstat(real).st_mode
         except (LeftOut, OSError, ValueError):
             return ""
-        return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
+        if real in self.unsaved:
+            return "file"
+        return {stat.S_IFREG: "file", stat.S_IFDIR: "folder"}.get(self._find_kind(real), "")
 
     def entries(self, folder: str) -> Iterator[FolderEntry]:
         try:
@@ -118,15 +141,22 @@ class Disk(Tree):
             real = self.resolve(path)
             if real in self.unsaved:
                 return self.unsaved[real]
-            # Not following: what resolve() has seen is no link. Not blocking: a pipe is refused and not waited for.
-            witness.note("data", real)
-            number = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            raise
         except ValueError:  # a zero byte in the name
             raise FileNotFoundError(path) from None
-        except OSError as error:
+        try:
+            data = self._read(path, real)
+        except (LeftOut, OSError) as error:
+            witness.note("data", real)
+            if isinstance(error, (LeftOut, FileNotFoundError)):
+                raise
             raise LeftOut(path, f"cannot be read: {error.strerror}", severe=True) from None
+        witness.note_data(real, data)
+        return data
+
+    def _read(self, path: str, real: str) -> bytes:
+        """A file's bytes. Raises LeftOut and OSError."""
+        # Not following: what resolve() has seen is no link. Not blocking: a pipe is refused and not waited for.
+        number = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             status = os.fstat(number)
             if not stat.S_ISREG(status.st_mode):
@@ -134,8 +164,6 @@ class Disk(Tree):
             self.refuse_large(path, status.st_size)
             with open(number, "rb", closefd=False) as stream:
                 return stream.read()
-        except OSError as error:
-            raise LeftOut(path, f"cannot be read: {error.strerror}", severe=True) from None
         finally:
             os.close(number)
 

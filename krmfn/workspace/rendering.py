@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from krmfn.model.showing import HIDDEN
-from krmfn.workspace.disk import find_here
+from krmfn.workspace.disk import Disk, find_here
 from krmfn.workspace.helm import Helm
 from krmfn.workspace.processes import (
     RENDERER,
@@ -34,8 +34,8 @@ from krmfn.workspace.processes import (
     isolate,
 )
 from krmfn.workspace.staging import Stage
-from krmfn.workspace.trees import MOST_BYTES, InputMissing, NotRendered, Tree
-from krmfn.workspace.witness import spell_program
+from krmfn.workspace.trees import MOST_BYTES, InputMissing, Lacking, NotRendered, Tree
+from krmfn.workspace.witness import recall, spell_program
 
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
 #: Nothing that people build takes as long, and a CI job should end with a word about the reason.
@@ -99,7 +99,8 @@ def render_all(
         waiting: deque[tuple[str, Build | Rendered | NotRendered]] = deque()
         known = {} if done is None else done
         renderer = [path, kustomize] if (path := find_program(RENDERER)) else []
-        workshop = _Workshop(tree, kustomize, renderer, programs, root, partly, added, known, [], [], helm)
+        spelled = tuple(map(spell_program, (kustomize, *renderer)))
+        workshop = _Workshop(tree, kustomize, renderer, spelled, programs, root, partly, added, known, [], [], helm)
         rest = iter(folders)
         # One more than there are processors: a copy is made while the others are built.
         free_places = (os.cpu_count() or 1) + 1
@@ -134,11 +135,12 @@ def _find_obstacle(kustomize: str) -> NotRendered | None:
 
 class _Workshop(NamedTuple):
     """What the builds of a call share. `running` are all that were started, `idle` the renderers that wait; `renderer`
-    is how one is started, empty when there is none."""
+    is how one is started, empty when there is none; `spelled` says which programs these are."""
 
     tree: Tree
     kustomize: str
     renderer: list[str]
+    spelled: tuple[str, ...]
     programs: dict[str, str]
     root: str
     partly: bool
@@ -150,20 +152,44 @@ class _Workshop(NamedTuple):
 
 
 def _begin(workshop: _Workshop, folder: str, *, free: bool) -> Build | Rendered | NotRendered:
-    """A build that runs, or what is known without one."""
+    """A build that runs, or what is known without one: what would be built of the same files is not planned again."""
+    tree, planned = workshop.tree, []
+
+    def plan() -> Any:
+        own = tree.look_again() if isinstance(tree, Disk) else tree
+        planned.append(Build(workshop._replace(tree=own), folder, free=free))
+        return planned[0].spell()
+
     try:
-        build = Build(workshop, folder, free=free)
+        if isinstance(tree, Disk) and workshop.helm is None:
+            named = workshop.spelled, workshop.programs, tree.here, tree.boundary, folder, free, workshop.partly
+            known = recall("plan", repr((*named, workshop.added.get(folder))).encode("utf-8", "surrogatepass"), plan)
+            if not planned and known[0] in workshop.done:
+                digest, copied, left_out = known
+                return Rendered(workshop.done[digest], copied, (), tuple(map(_read_reason, left_out)))
+        if not planned:
+            plan()
+        build = planned[0]
+        build.start()
         return build if build.is_running else build.end()
     except NotRendered as reason:
         return reason
+
+
+def _read_reason(spelled: dict[str, Any]) -> NotRendered:
+    """What is left out, as Build.spell has it."""
+    reason = NotRendered(spelled.pop("reason"))
+    if "entry" in spelled:
+        reason = Lacking(spelled["entry"])
+    vars(reason).update(spelled)
+    return reason
 
 
 class Build:
     """kustomize at work on a copy of a kustomization."""
 
     def __init__(self, workshop: _Workshop, folder: str, *, free: bool) -> None:
-        """Plans the copy below the workshop's root; makes it and starts kustomize, unless it has built the same for
-        another state or run. Raises NotRendered."""
+        """Plans the copy below the workshop's root. Raises NotRendered."""
         self._workshop = workshop
         self._place = place = tempfile.mkdtemp(dir=workshop.root)
         self._running: Background | Renderer | None = None
@@ -176,7 +202,22 @@ class Build:
             stage.finish()
             self._words = [workshop.kustomize, "build", *(_PLUGINS if stage.runs else ()), self._built]
             self._digest = b"" if stage.runs else self._summarize(self._words)
-            if self._digest not in workshop.done:
+        except OSError as error:
+            raise NotRendered(f"cannot be copied: {error.strerror}") from None
+
+    def spell(self) -> tuple[Any, ...] | None:
+        """What makes `Rendered` of what is printed, as plain data: the digest, the files, and what is left out. None
+        where it is called by names that only this run has."""
+        stage = self._stage
+        if stage.runs or stage.brought or stage.templates:
+            return None
+        return self._digest, frozenset(stage.copied), [vars(each) | {"reason": str(each)} for each in stage.left_out]
+
+    def start(self) -> None:
+        """Makes the copy and starts kustomize, unless it has built the same for another state or run. Raises
+        NotRendered."""
+        try:
+            if self._digest not in self._workshop.done:
                 self._write()
                 self._start()
         except OSError as error:
@@ -189,8 +230,8 @@ class Build:
 
     def _summarize(self, words: Sequence[str]) -> bytes:
         """The digest of what kustomize would be started with: the program, its words, and all files of the copy."""
-        programs = [spell_program(word) for word in (words[0], *self._workshop.renderer)]
-        found = hashlib.sha256(repr((programs, [word.removeprefix(self._place) for word in words])).encode())
+        named = self._workshop.spelled, [word.removeprefix(self._place) for word in words]
+        found = hashlib.sha256(repr(named).encode())
         for path, data in sorted(self._stage.files.items()):
             found.update(repr((path.removeprefix(self._place), len(data))).encode())
             found.update(data)

@@ -1,8 +1,9 @@
 """A folder with results of earlier runs, by name. Nothing in it is believed that this folder's owner did not write.
 
 Each entry is signed with a secret that only the owner of the folder can read, together with its name. What is damaged,
-foreign or of another version is as if it were not there; what cannot be written is not kept. Entries are written whole,
-so that any number of processes can use the folder. They hold plain data and a few records, and nothing that is run.
+foreign or of another version is as if it were not there; what cannot be written is not kept. Any number of processes
+can use the folder: large entries are files that are written whole, small ones are added to the end of a file for many,
+which is read at once. They hold plain data and a few records, and nothing that is run.
 """
 
 from __future__ import annotations
@@ -21,16 +22,22 @@ from typing import Any, Final
 
 #: Of all entries together. The oldest go when there is more.
 MOST_BYTES: Final = 512 * 2**20
+#: An entry of fewer bytes shares a file with others, as long as that is not too large itself.
+_SMALL: Final = 2**14
+_MOST_SHARED: Final = 2**20
 _SECRET: Final = "secret"
 _ENTRIES: Final = "entries"
 _SIGNATURE: Final = 32
+#: Of the files of small entries. Before each are its digest and its length.
+_SHARED: Final = ".shared"
+_DIGEST: Final = 32
+_HEAD: Final = _DIGEST + 4
 #: What entries hold besides plain data.
 _RECORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "krmfn.krm.results": ("ABSENT", "Edit", "FileRef", "ResourceRef", "Result"),
     "krmfn.model.findings": ("EditStep",),
     "krmfn.server.amounts": ("Amount",),
     "krmfn.server.spell": ("Key",),
-    "krmfn.workspace.witness": ("Question",),
 }
 
 
@@ -48,44 +55,76 @@ class Store:
         self._program = hashlib.sha256(program.encode()).hexdigest()
         self._secret = _find_secret(folder)
         self._size = -1
+        self._shared: dict[str, dict[bytes, bytes]] = {}  # small entries with their signatures, by path and digest
 
     def load(self, name: str) -> Any:
         """An entry; None where there is none that can be believed."""
-        path = self._place(name)
-        try:
-            with open(path, "rb") as stream:
-                data = stream.read()
-            os.utime(path)
-        except OSError:
-            return None
+        path, digest = self._place(name)
+        data = self._read_shared(os.path.dirname(path) + _SHARED).get(digest) or _read(path)
         signature, text = data[:_SIGNATURE], data[_SIGNATURE:]
         if not hmac.compare_digest(signature, self._sign(name, text)):
             return None
         try:
-            return _PlainValues(io.BytesIO(zlib.decompress(text))).load()
+            return _PlainValues(io.BytesIO(text if len(text) < _SMALL else zlib.decompress(text))).load()
         except pickle.UnpicklingError:
             return None
 
     def save(self, name: str, value: object) -> None:
         """Keeps an entry, if the disk lets it."""
-        path = self._place(name)
-        text = zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), 1)
+        path, digest = self._place(name)
+        shared = os.path.dirname(path) + _SHARED
+        text = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         beside = ""
         try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            number, beside = tempfile.mkstemp(dir=os.path.dirname(path))
-            with open(number, "wb") as stream:
-                stream.write(self._sign(name, text) + text)
-            os.replace(beside, path)
+            if len(text) < _SMALL:
+                self._add_shared(shared, digest, self._sign(name, text) + text)
+            else:
+                if self._read_shared(shared).get(digest):
+                    self._add_shared(shared, digest, b"")  # it was small before
+                # What is shorter is not compressed.
+                text = zlib.compress(text, 1).ljust(_SMALL, b"\0")
+                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                number, beside = tempfile.mkstemp(dir=os.path.dirname(path))
+                with open(number, "wb") as stream:
+                    stream.write(self._sign(name, text) + text)
+                os.replace(beside, path)
         except OSError:
             with suppress(OSError):
                 os.unlink(beside)
             return
-        self._prune(_SIGNATURE + len(text))
+        self._prune(_HEAD + _SIGNATURE + len(text))
 
-    def _place(self, name: str) -> str:
-        digest = hashlib.sha256((self._program + name).encode("utf-8", "surrogatepass")).hexdigest()
-        return os.path.join(self._folder, _ENTRIES, digest[:2], digest)
+    def _read_shared(self, path: str) -> dict[bytes, bytes]:
+        """The small entries in a file, each behind its digest and its length; the last of several counts."""
+        if path not in self._shared:
+            found = self._shared[path] = {}
+            data = _read(path)
+            at = 0
+            while at + _HEAD <= len(data):
+                begin, length = at + _HEAD, int.from_bytes(data[at + _DIGEST : at + _HEAD], "big")
+                found[data[at : at + _DIGEST]] = data[begin : begin + length]
+                at = begin + length
+            if at != len(data) or at > _MOST_SHARED:  # what would be added to a file that is cut could not be found
+                with suppress(OSError):
+                    os.unlink(path)
+        return self._shared[path]
+
+    def _add_shared(self, path: str, digest: bytes, data: bytes) -> None:
+        self._read_shared(path)[digest] = data
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            whole = digest + len(data).to_bytes(_HEAD - _DIGEST, "big") + data
+            if os.write(number, whole) < len(whole):
+                os.unlink(path)
+        finally:
+            os.close(number)
+
+    def _place(self, name: str) -> tuple[str, bytes]:
+        """The file of an entry that has its own, and the digest of its name."""
+        digest = hashlib.sha256((self._program + name).encode("utf-8", "surrogatepass"))
+        spelled = digest.hexdigest()
+        return os.path.join(self._folder, _ENTRIES, spelled[:2], spelled), digest.digest()
 
     def _sign(self, name: str, text: bytes) -> bytes:
         return hmac.digest(self._secret, repr((self._program, name)).encode() + b"\0" + text, "sha256")
@@ -98,11 +137,14 @@ class Store:
             self._size += added
         if self._size <= MOST_BYTES:
             return
-        for _, size, path in sorted(self._list()):
+        listed = sorted(self._list())
+        self._size = sum(size for _, size, _ in listed)
+        for _, size, path in listed:
             if self._size <= MOST_BYTES * 3 // 4:
                 break
             with suppress(OSError):
                 os.unlink(path)
+            self._shared.pop(path, None)
             self._size -= size
 
     def _list(self) -> Iterator[tuple[float, int, str]]:
@@ -112,6 +154,17 @@ class Store:
                 with suppress(OSError):
                     status = os.lstat(path)
                     yield status.st_mtime, status.st_size, path
+
+
+def _read(path: str) -> bytes:
+    """What is in a file that was used now, or nothing."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+        os.utime(path)
+    except OSError:
+        return b""
+    return data
 
 
 class _PlainValues(pickle.Unpickler):

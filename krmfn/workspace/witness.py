@@ -11,24 +11,21 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
+from krmfn.model.kept import find, is_used, keep
 
-class Question(NamedTuple):
-    """What was asked of a path, or of something else that `text` names."""
+#: A kind of question and a path, or something else that it is about; with the answer.
+Answers: TypeAlias = "dict[tuple[str, str], str]"
 
-    kind: str
-    text: str
-
-
-#: Those of the run that is watched, each with its answer.
-_watched: list[dict[Question, str]] = []
+#: Those of the run that is watched, and of the parts of it that are.
+_watched: list[Answers] = []
 
 
 @contextmanager
-def watch() -> Iterator[dict[Question, str]]:
+def watch() -> Iterator[Answers]:
     """A block whose questions are written down."""
-    answers: dict[Question, str] = {}
+    answers: Answers = {}
     _watched.append(answers)
     try:
         yield answers
@@ -36,25 +33,57 @@ def watch() -> Iterator[dict[Question, str]]:
         _watched.remove(answers)
 
 
+def note_data(path: str, data: bytes) -> None:
+    """As `note`, for a file that was read."""
+    if _watched:
+        note("data", path, hashlib.sha256(data).hexdigest())
+
+
 def note(kind: str, text: str, answer: str | None = None) -> None:
     """Write down what the answer to a question is now, which is looked for unless it is given. What changes between
     that and a second look is found out by `holds`: the answer is the older one."""
+    question = kind, text
     for answers in _watched:
-        question = Question(kind, text)
         if question not in answers:
             answers[question] = _ANSWERS[kind](text) if answer is None else answer
 
 
-def holds(answers: Mapping[Question, str], others: Mapping[str, Callable[[str], str]]) -> bool:
+def holds(answers: Mapping[tuple[str, str], str], others: Mapping[str, Callable[[str], str]]) -> bool:
     """Whether all answers would be the same now. `others` are who answers kinds that are none of files."""
     known = {**_ANSWERS, **others}
     return all(known[kind](text) == answer for (kind, text), answer in answers.items())
 
 
+def recall(kind: str, named: bytes, make: Callable[[], Any]) -> Any:
+    """What `make` gives, plain data that follows from its name and from what it asks: as an earlier run made it, where
+    this run would be given the same answers. None is not kept."""
+    if not (is_used() and _watched):
+        return make()
+    known = find(kind, named)
+    if known is not None and _would_hold(known[0]):
+        return known[1]
+    with watch() as asked:
+        made = make()
+    if made is not None:
+        keep(kind, named, (asked, made))
+    return made
+
+
+def _would_hold(answers: Answers) -> bool:
+    """Whether the run that is watched gets these answers, to which it has listened then."""
+    run = _watched[0]
+    for question, answer in answers.items():
+        note(*question)
+        if run[question] != answer:
+            return False
+    return True
+
+
 def realpath(path: str) -> str:
     """The path without links."""
-    note("real", path)
-    return os.path.realpath(path)
+    real = os.path.realpath(path)
+    note("real", path, real)
+    return real
 
 
 def lexists(path: str) -> bool:
@@ -75,10 +104,14 @@ def isfile(path: str) -> bool:
     return os.path.isfile(path)
 
 
-def islink(path: str) -> bool:
-    """Whether a link is there."""
-    note("kind", path)
-    return os.path.islink(path)
+def find_kind(path: str) -> int:
+    """What is at a path, as stat.S_IFMT says it, links not followed; 0 for nothing."""
+    try:
+        kind = stat.S_IFMT(os.lstat(path).st_mode)
+    except (OSError, ValueError):  # a zero byte in the name
+        kind = 0
+    note("kind", path, oct(kind) if kind else "")
+    return kind
 
 
 def spell_program(path: str) -> str:

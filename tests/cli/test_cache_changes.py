@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from krmfn.cli import caching
 from krmfn.workspace import storing
 from tests.cli.test_cache import CONFIG, JOB, KUSTOMIZATION, make_repository, run
 
@@ -94,6 +95,33 @@ def _render(folder: Path, chance: Random) -> None:
     (folder / "apart" / "kustomization.yaml").write_text(KUSTOMIZATION % "job.yaml" + more)
 
 
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: apart, namespace: argocd}
+spec:
+  source: {repoURL: "https://git.example.com/platform", path: %s}
+  destination: {server: "https://kubernetes.default.svc", namespace: %s}
+"""
+
+
+def _stage(folder: Path, chance: Random) -> None:
+    """What is copied for kustomize, deployed somewhere: files, links and folders, of which some are missing."""
+    (folder / "apart").mkdir(exist_ok=True)
+    entries = ("job.yaml", "b.yaml", "../base", "../loose/job.yaml", "../overlay", "https://example.com/a.yaml", "none")
+    text = KUSTOMIZATION % ", ".join(chance.sample(entries, chance.randint(1, 3)))
+    text += chance.choice(("nameSuffix: -x\n", "commonLabels: {a: b}\n"))
+    text += chance.choice(("", "configMapGenerator: [{name: a, files: [%s]}]\n")).replace("%s", chance.choice(entries))
+    text += chance.choice(("", f"patches: [{{path: {chance.choice(entries)}}}]\n", "components: [../part]\n"))
+    (folder / "apart" / "kustomization.yaml").write_text(text)
+    (folder / "part").mkdir(exist_ok=True)
+    part = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" + chance.choice(("", "namePrefix: y-\n"))
+    (folder / "part" / "kustomization.yaml").write_text(part)
+    (folder / "new").mkdir(exist_ok=True)
+    text = APPLICATION % (chance.choice(("apart", "overlay", "part")), chance.choice(("ml", "other")))
+    (folder / "new" / "application.yaml").write_text(chance.choice((text, "")))
+
+
 def _link(folder: Path, chance: Random) -> None:
     path = folder / chance.choice(("base", "loose")) / "b.yaml"
     path.unlink(missing_ok=True)
@@ -156,6 +184,8 @@ CHANGES: tuple[Change, ...] = (
     _configure,
     _kustomize,
     _render,
+    _stage,
+    _stage,
     _link,
     _ignore,
     _move,
@@ -205,9 +235,11 @@ def test_whatever_changes_the_output_is_that_of_a_run_without_cache(
         change(repository, chance)
         words = chance.choice(COMMANDS)
         plain = run(repository, *words)
+        if chance.random() < 0.3:  # as another process, which has to read what is there
+            caching.open_store.cache_clear()
         kept = run(repository, *words, cache=cache)
         assert kept == plain, (step, change.__name__, words)
-    kinds = ("run", "printed", "values", "told", "keywords", "structural")
+    kinds = ("run", "plan", "printed", "values", "told", "keywords", "structural")
     assert all(found[kind] > STEPS // 60 for kind in kinds), found
 
 
