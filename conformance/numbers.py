@@ -19,20 +19,16 @@ from conformance.versions import read_releases
 from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.model import gotext, schedules
 from krmfn.model.quantity import BadQuantity, quantity_of, read_quantity, write_float
-from krmfn.server.amounts import as_amount, round_up, write_amount
+from krmfn.server.amounts import as_amount, round_up
 from krmfn.server.formats import (
-    check_config_key,
-    check_decimal,
     check_dns_1035,
     check_ip,
     check_label_key,
     check_label_value,
     check_long_name,
-    check_percent,
-    check_port_name,
-    check_relaxed_long_name,
     check_short_name,
     find_corrupt_base64,
+    find_format,
 )
 from krmfn.server.plain.values import check_network
 from krmfn.server.schema import find_kind
@@ -157,7 +153,7 @@ def _judge_network(strict: bool) -> Callable[[str], tuple[str, ...]]:
 _READERS: dict[str, Callable[[Case], str]] = {
     "quantity": lambda case: str(read_quantity(case.text)),
     "json-quantity": _read_json,
-    "rounded": lambda case: write_amount(round_up(as_amount(read_quantity(case.text)))),
+    "rounded": lambda case: str(round_up(as_amount(read_quantity(case.text)))),
     "compare": _compare,
     "int": lambda case: str(gotext.read_int(case.text)),
     "time": lambda case: gotext.read_time(case.text),
@@ -168,11 +164,11 @@ _READERS: dict[str, Callable[[Case], str]] = {
     "dns-label": _judge(lambda text: check_short_name(text, "characters")),
     "dns-name": _judge(lambda text: check_long_name(text, "characters")),
     "dns-1035": _judge(check_dns_1035),
-    "relaxed": _judge(check_relaxed_long_name),
-    "port-name": _judge(check_port_name),
-    "percent": _judge(check_percent),
-    "config-key": _judge(check_config_key),
-    "decimal": _judge(check_decimal),
+    "relaxed": _judge(find_format("relaxed_long_name")),
+    "port-name": _judge(find_format("port_name")),
+    "percent": _judge(find_format("percent")),
+    "config-key": _judge(find_format("config_key")),
+    "decimal": _judge(find_format("decimal")),
     "ip": _judge(lambda text: check_ip(text, strict=False)),
     "ip-strict": _judge(lambda text: check_ip(text, strict=True)),
     "cidr": _judge(_judge_network(False)),

@@ -20,6 +20,7 @@ import pytest
 
 import krmfn
 from krmfn.model.quantity import BadQuantity, quantity_of
+from krmfn.releases import schemastore
 from krmfn.server.patterns import compile_pattern
 from tests.checks.definitions import visit_shipped
 
@@ -232,6 +233,13 @@ def test_no_text_takes_long_in_what_is_shipped() -> None:
     patterns = {pattern for value in visit_shipped() if isinstance(pattern := value.get("pattern"), str)}
     compiled = [(text, pattern) for text in sorted(patterns) if (pattern := compile_pattern(text))]
     assert [text for text, pattern in compiled if attack(pattern, "search")] == []
+
+
+def test_no_text_takes_long_in_the_formats_of_rows() -> None:
+    rows = [row for rows in schemastore.load("kubernetes/formats.json").values() for row in rows]
+    patterns = {row[0]: re.compile(row[0], re.DOTALL) for row in rows if isinstance(row[0], str)}
+    assert len(patterns) > 30
+    assert [text for text, pattern in patterns.items() if attack(pattern, "match")] == []
 
 
 @pytest.mark.parametrize("text", ["0{}!", "{}", "{}Ki", ".0{}1", "{0}.{0}", "1.{}Ei", "1e{}", "1e-{}", "{}e2147483647"])

@@ -15,6 +15,10 @@ class Amount(int):
 
     written: Quantity
 
+    def __str__(self) -> str:
+        """The canonical spelling."""
+        return str(self.written)
+
 
 def as_amount(quantity: Quantity) -> Amount:
     amount = Amount(quantity.billionths)
@@ -55,8 +59,3 @@ def is_integer(amount: Amount) -> bool:
 def add(one: Amount, other: Amount) -> Amount:
     """The sum, written as the first is."""
     return as_amount(Quantity(int(one) + int(other), -9, (one or other).written.form))
-
-
-def write_amount(amount: Amount) -> str:
-    """The canonical spelling."""
-    return str(amount.written)

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 from krmfn.releases import schemastore
-from krmfn.server.formats import count_bytes
+from krmfn.server.formats import Form, count_bytes, find_format
 from krmfn.server.plain.values import check_choice, check_least, spell_any
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.schema import Kind, find_function
-from krmfn.server.spell import Key, write_json
+from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.verdict import (
     Cause,
     duplicate,
@@ -34,30 +34,46 @@ from krmfn.server.verdict import (
 )
 
 Check: TypeAlias = "Callable[[Any, Any, Path], Iterable[Cause] | None]"
-Condition: TypeAlias = "Callable[[Any, Object], bool]"
+_CHANGES = ("changed", "rewritten")
+Condition: TypeAlias = "Callable[[Any, Object, Object | None], bool]"
 
 
 def read_conditions(row: Mapping[str, Any]) -> Condition | None:
-    """What `when` asks of what knows the gates and of the struct; None where it asks nothing."""
+    """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing."""
     found: Condition | None = None
     for names, wanted in reversed(row.get("when", {}).items()):
-        found = _join(_make_condition(names, _make_test(wanted)), found)
+        found = _join(_make_condition(names, wanted), found)
     return found
 
 
 def _join(one: Condition, others: Condition | None) -> Condition:
-    return one if others is None else lambda kind, holder: one(kind, holder) and others(kind, holder)
+    return one if others is None else lambda kind, holder, old: one(kind, holder, old) and others(kind, holder, old)
 
 
-def _make_condition(names: str, fits: Callable[[Any], bool]) -> Condition:
+def _make_condition(names: str, wanted: Any) -> Condition:
+    if wanted in _CHANGES:
+        strict, place = wanted == "rewritten", _read_place(names)
+        return lambda kind, holder, old: old is not None and _is_changed(holder, old, place, strict)
+    fits = _make_test(wanted)
     if names == "@cluster":
-        return lambda kind, holder: fits(kind.cluster)
+        return lambda kind, holder, old: fits(kind.cluster)
     if names[0] == "@":
-        return lambda kind, holder: fits(kind.is_on(names[1:]))
+        return lambda kind, holder, old: fits(kind.is_on(names[1:]))
+    if names[0] == "<":
+        before = _read_place(names[1:])
+        return lambda kind, holder, old: old is not None and fits(dig(old, *before))
     paths = [_read_place(each) for each in names.split("|")]
     if paths == [(names,)]:
-        return lambda kind, holder: fits(holder.get(names))
-    return lambda kind, holder: fits(next((found for path in paths if (found := dig(holder, *path)) is not None), None))
+        return lambda kind, holder, old: fits(holder.get(names))
+    return lambda kind, holder, old: fits(
+        next((found for path in paths if (found := dig(holder, *path)) is not None), None)
+    )
+
+
+def _is_changed(new: Object, old: Object, place: Path, strict: bool) -> bool:
+    """Whether a field is not as it was. `strict`: an empty map is not the same as none."""
+    before = dig(old, *place)
+    return dig(new, *place) != before or (strict and before is None and read_written(new, *place) == {})
 
 
 def _make_test(wanted: Any) -> Callable[[Any], bool]:
@@ -67,8 +83,11 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
             "not": lambda value: value not in asked,
             "more": lambda value: len(value or ()) > asked,
             "above": lambda value: value is not None and value > asked,
+            "below": lambda value: value is not None and value < asked,
             "blank": lambda value: (not (value or "").strip()) is asked,
             "has": lambda value: asked in (value or ()),
+            "lacks": lambda value: asked not in (value or ()),
+            "beyond": lambda value: not set(value or ()) <= set(asked),
         }[word]
     if isinstance(wanted, list):
         return lambda value: value in wanted
@@ -88,7 +107,7 @@ def _read_place(text: str) -> Path:
 
 def _is_needed(names: str, wanted: Any) -> bool:
     """Whether a condition never holds without the field that it is about."""
-    return names[0] not in "@." and "|" not in names and not _make_test(wanted)(None)
+    return names[0] not in "@.<" and "|" not in names and wanted not in _CHANGES and not _make_test(wanted)(None)
 
 
 class Case:
@@ -141,23 +160,23 @@ class Cases:
         # Objects have few sets of fields, and each of them leaves few cases: saves a few percent of stage server.
         self._select = lru_cache(256)(self._choose)
 
-    def check(self, kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
-        """What they say, where their `when` holds."""
+    def check(self, kind: Any, holder: Object, path: Path, out: list[Cause], old: Object | None = None) -> None:
+        """What they say, where their `when` holds. `old` is the stored struct in an update."""
         for case in self._select(tuple(holder) if isinstance(holder, dict) else ()):
-            if case.when is None or case.when(kind, holder):
+            if case.when is None or case.when(kind, holder, old):
                 case.check(kind, holder, path, out)
 
     def _choose(self, fields: tuple[str, ...]) -> list[Case]:
         return [case for case in self._cases if case.needs is None or case.needs in fields]
 
 
-def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "") -> list[Cause]:
+def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Object | None = None) -> list[Cause]:
     """What the rows of a part say of one at a path; a pod's setting keeps that itself. `kind`: what knows the gates. A
-    cause that is of no rule of its own is of `rule`, where that is given."""
+    cause that is of no rule of its own is of `rule`, where that is given. `old` is the stored part in an update."""
     keeps = isinstance(kind, Setting)
     out: list[Cause] = kind.out if keeps else []
     before = len(out)
-    _read_part(name).check(kind, part, at, out)
+    _read_part(name).check(kind, part, at, out, old)
     if rule:
         note_rule(out, before, rule)
     return [] if keeps else out
@@ -185,14 +204,14 @@ def _make_enum(values: list[str]) -> Check:
 
 
 def _make_format(name: str) -> Check:
-    find_faults = find_function(f"formats.check_{name}")
+    find_faults = find_format(name)
     return lambda kind, value, path: refuse_text(path, value, wrong) if (wrong := find_faults(value)) else ()
 
 
 def _make_joined(wanted: list[str]) -> Check:
     """As a format, with all that is wrong in one cause."""
     name, comma = wanted
-    find_faults = find_function(f"formats.check_{name}")
+    find_faults = find_format(name)
     return lambda kind, value, path: [invalid(path, value, comma.join(wrong))] if (wrong := find_faults(value)) else ()
 
 
@@ -215,7 +234,7 @@ def _make_unique(wanted: Any) -> Check:
     asked = wanted if isinstance(wanted, dict) else {"by": wanted}
     by, form, shown = (asked.get(word, "") for word in ("by", "form", "shown"))
     below = (by,) if isinstance(by, str) and "shown" not in asked else ()
-    find_faults = find_function(f"formats.check_{form}") if form else lambda text: ()
+    find_faults: Form = find_format(form) if form else lambda text: ()
 
     def read(value: Any) -> Any:
         if isinstance(by, list):

@@ -14,7 +14,7 @@ from krmfn.model.values import without_nulls
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
 from krmfn.server.formats import check_dns_1035, check_long_name
-from krmfn.server.plain.values import check_choice, check_immutable
+from krmfn.server.plain.values import check_choice, check_kept
 from krmfn.server.plain.webhooks import check_versions
 from krmfn.server.spell import Key, spell
 from krmfn.server.structural import check_structural
@@ -176,12 +176,12 @@ def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[C
     """What cannot change, nor leave: a version in which objects may be stored."""
     before = old.get("spec") or {}
     names, were = spec.get("names") or {}, before.get("names") or {}
-    yield from check_immutable(spec, before, "group", _SPEC)
-    yield from check_immutable(names, were, "plural", (*_SPEC, "names"))
+    yield from check_kept(spec, before, _SPEC, "group")
+    yield from check_kept(names, were, (*_SPEC, "names"), "plural")
     standing = {each.get("type"): each.get("status") for each in dig(old, "status", "conditions") or ()}
     if standing.get("Established", "True") == "True":
-        yield from check_immutable(spec, before, "scope", _SPEC)
-        yield from check_immutable(names, were, "kind", (*_SPEC, "names"))
+        yield from check_kept(spec, before, _SPEC, "scope")
+        yield from check_kept(names, were, (*_SPEC, "names"), "kind")
     named = {version.get("name") for version in spec.get("versions") or ()}
     stored = dig(old, "status", "storedVersions") or [
         version.get("name") for version in before.get("versions") or () if version.get("storage")

@@ -11,7 +11,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.server.cases import Case, Cases, list_checks, read_conditions
-from krmfn.server.plain.values import check_immutable
+from krmfn.server.plain.values import check_kept
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind, Type
 from krmfn.server.verdict import Cause, required, too_many
@@ -88,11 +88,11 @@ def _check_struct(
     for name, row in _list_fields(of):
         value = new.get(name, row.unset)
         if changed and row.immutable:
-            out.extend(check_immutable(new, old, name, path))
+            out.extend(check_kept(new, old, path, name))
         if row.cases and kind is not None:
-            row.cases.check(kind, new, path, out)
+            row.cases.check(kind, new, path, out, old if changed else None)
         if (value is not None or row.required is not None) and (
-            kind is None or row.when is None or row.when(kind, new)
+            kind is None or row.when is None or row.when(kind, new, None)
         ):
             _check_value(kind, of.fields[name].type, row, value, old.get(name), (*path, name), changed, out)
 

@@ -10,7 +10,13 @@ Source: k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; ru
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TypeAlias
+
+from krmfn.releases import schemastore
+
+#: What is wrong with a text, nothing where it is right.
+Form: TypeAlias = "Callable[[str], tuple[str, ...]]"
 
 #: Those of a condition.
 STATUSES = ("False", "True", "Unknown")
@@ -35,12 +41,6 @@ NO_SUBDOMAIN = (
 NO_CASELESS_SUBDOMAIN = (
     "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an"
     f" alphanumeric character (e.g. 'Example.com', regex used for validation is '{_DNS_SUBDOMAIN}')"
-)
-_RELAXED = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-_NO_RELAXED = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start"
-    " and end with an alphanumeric character (e.g. 'example.com', regex used for validation is"
-    f" '{_RELAXED}(\\.{_RELAXED})*')"
 )
 _NAME_PART = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -150,90 +150,9 @@ def check_path_segment(text: str) -> tuple[str, ...]:
     return tuple(f"may not contain '{part}'" for part in "/%" if part in text)
 
 
-def check_port_name(text: str) -> tuple[str, ...]:
-    """The name of a port."""
-    wrong = []
-    if count_bytes(text) > 15:
-        wrong.append("must be no more than 15 characters")
-    if not text or text.strip(_LABEL):
-        wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not any("a" <= character <= "z" for character in text):
-        wrong.append("must contain at least one letter (a-z)")
-    if "--" in text:
-        wrong.append("must not contain consecutive hyphens")
-    if text and (text[0] == "-" or text[-1] == "-"):
-        wrong.append("must not begin or end with a hyphen")
-    return tuple(wrong)
-
-
 def is_percent(text: str) -> bool:
     """Whether it is a percentage of whole numbers, as apimachinery's IsValidPercent has it."""
     return text[-1:] == "%" and text[:-1].isascii() and text[:-1].isdigit()
-
-
-def check_percent(text: str) -> tuple[str, ...]:
-    """A percentage in a field that may also be a number."""
-    if is_percent(text):
-        return ()
-    return (
-        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex"
-        " used for validation is '[0-9]+%')",
-    )
-
-
-def check_environment_name(text: str) -> tuple[str, ...]:
-    """The name of an environment variable, as servers since 1.34 take it."""
-    if not text:
-        return ("environment variable name must be non-empty",)
-    if text.isascii() and text.isprintable() and "=" not in text:
-        return ()
-    return ("a valid environment variable name must consist only of printable ASCII characters other than '='",)
-
-
-def check_config_key(text: str) -> tuple[str, ...]:
-    """The key of a ConfigMap or a Secret."""
-    wrong = ["must be no more than 253 characters"] if count_bytes(text) > 253 else []
-    if not text or text.strip(_QUALIFIED):
-        wrong.append(
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or"
-            " 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-        )
-    if text in (".", ".."):
-        wrong.append(f"must not be '{text}'")
-    elif text.startswith(".."):
-        wrong.append("must not start with '..'")
-    return tuple(wrong)
-
-
-def check_header_name(text: str) -> tuple[str, ...]:
-    """The name of an HTTP header."""
-    if text and not text.strip(_ALNUM + "-"):
-        return ()
-    return (
-        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for"
-        " validation is '[-A-Za-z0-9]+')",
-    )
-
-
-def check_relaxed_long_name(text: str) -> tuple[str, ...]:
-    """A DNS subdomain whose labels may begin with an underscore, and have some inside."""
-    wrong = ["must be no more than 253 characters"] if count_bytes(text) > 253 else []
-    for label in text.split("."):
-        rest = label.removeprefix("_")
-        if not rest or rest.strip(_LABEL + "_") or rest[0] not in _LOWER or rest[-1] not in _LOWER:
-            wrong.append(_NO_RELAXED)
-            break
-    return tuple(wrong)
-
-
-def check_decimal(text: str) -> tuple[str, ...]:
-    """An integer as people write it."""
-    if not text:
-        return ("must be non-empty",)
-    digits = text.removeprefix("-")
-    if digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0"):
-        return ()
-    return ("must be a valid decimal integer in canonical form",)
 
 
 def check_ip(text: str, strict: bool) -> tuple[str, ...]:
@@ -262,62 +181,6 @@ def trim_address(text: str) -> str:
     return ":".join((*groups, last))
 
 
-def check_forward_path(text: str) -> tuple[str, ...]:
-    """No part is `..`."""
-    return ("must not contain '..'",) if ".." in text and ".." in text.split("/") else ()
-
-
-def check_relative_path(text: str) -> tuple[str, ...]:
-    """Downwards from where it is."""
-    return (*(("must be a relative path",) if text[:1] == "/" else ()), *check_forward_path(text))
-
-
-def check_local_path(text: str) -> tuple[str, ...]:
-    """Downwards, and with a name that the kubelet does not keep for itself."""
-    kept = text.startswith("..") and not text.startswith("../")
-    return (*check_relative_path(text), *(("must not start with '..'",) if kept else ()))
-
-
-def check_absolute_path(text: str) -> tuple[str, ...]:
-    return () if text[:1] == "/" else ("must be an absolute path",)
-
-
-def check_http_path(text: str) -> tuple[str, ...]:
-    """A path of an Ingress that is matched as it stands."""
-    inside = tuple(f"must not contain '{part}'" for part in ("//", "/./", "/../", "%2f", "%2F") if part in text)
-    return (
-        *check_absolute_path(text),
-        *inside,
-        *(f"cannot end with '{end}'" for end in ("/..", "/.") if text.endswith(end)),
-    )
-
-
-def check_json_path(text: str) -> tuple[str, ...]:
-    return () if text[0] == "." else ("must be a simple json path starting with .",)
-
-
-def check_dataset_name(text: str) -> tuple[str, ...]:
-    return ("must not contain '/'",) if "/" in text else ()
-
-
-def check_trimmed_text(text: str) -> tuple[str, ...]:
-    return () if text == text.strip() else ("must not be padded with whitespace",)
-
-
-def check_iscsi_name(text: str) -> tuple[str, ...]:
-    """The name of a target or of an initiator."""
-    import re  # rare
-
-    form = {
-        "iqn": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\t\n\f\r ]+)",
-        "eui": "eui.[A-Za-z0-9]{16}",
-        "naa": "naa.[A-Za-z0-9]{32}",
-    }.get(text[:3])
-    if form is None:
-        return ("must be valid format starting with iqn, eui, or naa",)
-    return () if re.fullmatch(form, text) else ("must be valid format",)
-
-
 def check_object_name(text: str) -> tuple[str, ...]:
     """The name of a whole ConfigMap or Secret, which the server takes for a prefix that can end in a dash."""
     return check_long_name(text[:-2] + "a" if text.endswith("-") and len(text) > 1 else text)
@@ -328,20 +191,33 @@ def check_driver_name(text: str) -> tuple[str, ...]:
     return check_long_name(text.lower())
 
 
-def check_image_of_pod(text: str) -> tuple[str, ...]:
-    return () if text == text.strip() else ("must not have leading or trailing whitespace",)
-
-
-def check_without_backsteps(text: str) -> tuple[str, ...]:
-    return ("can not contain backsteps ('..')",) if ".." in text.split("/") else ()
-
-
-FORMATS: Mapping[str, Callable[[str], tuple[str, ...]]] = {
+FORMATS: Mapping[str, Form] = {
     "k8s-short-name": lambda text: check_short_name(text, "bytes"),
     "k8s-long-name": lambda text: check_long_name(text, "bytes"),
     "k8s-label-key": check_label_key,
     "k8s-path-segment-name": check_path_segment,
 }
+
+
+@cache
+def find_format(name: str) -> Form:
+    """What finds the faults of a text of a form: the patterns of `schemas/kubernetes/formats.json`, or a function."""
+    rows = schemastore.load("kubernetes/formats.json").get(name)
+    if rows is None:
+        found: Form = globals()[f"check_{name}"]
+        return found
+    import re
+
+    checks = [(each if isinstance(each, int) else re.compile(each, re.DOTALL), detail) for each, detail in rows]
+
+    def find_faults(text: str) -> tuple[str, ...]:
+        return tuple(
+            detail
+            for asked, detail in checks
+            if (count_bytes(text) > asked if isinstance(asked, int) else not asked.match(text))
+        )
+
+    return find_faults
 
 
 def find_corrupt_base64(text: str) -> int | None:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import TEMPLATES, find_word
-from krmfn.server.schema import Kind, Type
-from krmfn.server.spell import read_written, to_internal, write_json
+from krmfn.server.schema import Kind
 from krmfn.server.verdict import (
     Cause,
     duplicate,
@@ -63,11 +62,8 @@ def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any = Non
     field, composites = _find(new.get("spec", {}), _COMPOSITES)
     for index, composite in enumerate(composites):
         if _is_deeper(composite, argument - 1):
-            of = kind.root.fields["spec"].type.fields[field].type
-            written = read_written(new, "spec", field, index, field)
-            text = write_json(to_internal(of, composite.get(field, []), written))
             detail = f"maximum template hierarchy depth is {argument}"
-            yield invalid_text(("spec", field, index), text, detail, "max-tree-depth")
+            yield invalid_text(("spec", field, index), "{…}", detail, "max-tree-depth")
 
 
 def _is_deeper(composite: Object, levels: int) -> bool:
@@ -194,17 +190,7 @@ def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argumen
 
 def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
+    from krmfn.server.plain.values import check_kept
+
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
-    fields = kind.root.fields["spec"].type.fields
-    if "controllerRef" in before and spec.get("controllerRef") != before["controllerRef"]:
-        text = _internal(fields["controllerRef"].type, spec.get("controllerRef"), None)
-        yield invalid_text(("controllerRef",), text, "field is immutable", "immutable")
-    if spec.get("podGroups") != before.get("podGroups"):
-        text = _internal(fields["podGroups"].type, spec.get("podGroups"), read_written(new, "spec", "podGroups"))
-        yield invalid_text(("podGroups",), text, "field is immutable", "immutable")
-
-
-def _internal(of: Type, value: Any, written: Any) -> str:
-    if value is None:
-        return "[]" if written == [] else "null"
-    return write_json(to_internal(of, value, written))
+    yield from check_kept(spec, before, (), *(("controllerRef",) if "controllerRef" in before else ()), "podGroups")

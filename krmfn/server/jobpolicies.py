@@ -15,7 +15,7 @@ from krmfn.server.formats import count_bytes
 from krmfn.server.plain.values import check_least
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.spell import read_written, write_json
+from krmfn.server.spell import read_written
 from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, too_long, too_many
 
 
@@ -43,7 +43,7 @@ def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Ite
         detail = "must be one of the container or initContainer names in the pod template"
         yield invalid((*path, "containerName"), name, detail)
     if not values:
-        text = "[]" if read_written(new, *where) == [] else "null"
+        text = "{…}" if read_written(new, *where) == [] else "null"
         yield invalid_text(where, text, "at least one value is required")
     again = find_repeated(values)
     for index, value in enumerate(values):
@@ -52,7 +52,7 @@ def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Ite
         if index in again:
             yield duplicate((*where, index), str(value))
     if values != sorted(values):
-        yield invalid_text(where, write_json(values), "must be ordered")
+        yield invalid_text(where, "{…}", "must be ordered")
 
 
 def check_success_policy(kind: Kind, spec: Object, path: Path) -> Iterator[Cause]:

@@ -8,12 +8,13 @@ k8s.io/kubernetes/pkg/apis/core/validation; section 2.2 of the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.formats import (
+    Form,
     check_label_key,
     check_label_value,
     check_long_name,
@@ -22,10 +23,8 @@ from krmfn.server.formats import (
     count_bytes,
 )
 from krmfn.server.schema import Kind, Type
-from krmfn.server.spell import to_api, write_json
+from krmfn.server.spell import write_json
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required, too_long
-
-Check: TypeAlias = "Callable[[str], tuple[str, ...]]"
 
 _ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
@@ -38,7 +37,7 @@ _MANAGED = ("metadata", "managedFields")
 def check_new_metadata(
     of: Type,
     meta: Mapping[str, Any],
-    check: Check = check_long_name,
+    check: Form = check_long_name,
     kind: Kind | None = None,
     any_finalizer: bool = False,
 ) -> Iterator[Cause]:
@@ -78,7 +77,7 @@ def check_changed_metadata(
     yield from _check_kube_finalizers(meta, kind)
 
 
-def _check_names(meta: Mapping[str, Any], check: Check, kind: Kind | None, changed: bool = False) -> Iterator[Cause]:
+def _check_names(meta: Mapping[str, Any], check: Form, kind: Kind | None, changed: bool = False) -> Iterator[Cause]:
     prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
     if prefix:
         wrong = check(prefix if check is check_path_segment else _mask_dash(prefix))
@@ -137,7 +136,7 @@ def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cau
 def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
     way = of.keywords.get("x-kubernetes-owner-references")
     indexed, detail = way in ("indexed", "declared"), "" if way == "declared" else "must not be empty"
-    controller = whole = ""
+    controller = ""
     for index, owner in enumerate(owners):
         if indexed:
             yield from _check_owner(owner, (*_OWNERS, index), detail)
@@ -146,15 +145,12 @@ def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
         api_version = owner.get("apiVersion", "")
         if api_version == "v1" and owner.get("kind") == "Event":
             where = (*_OWNERS, index) if indexed else _OWNERS
-            item = of.fields["ownerReferences"].type.item
-            text = write_json(to_api(item, owner)) if item else ""
-            yield invalid_text(where, text, "/v1, Kind=Event is disallowed from being an owner", "metadata-owner")
+            yield invalid_text(where, "{…}", "/v1, Kind=Event is disallowed from being an owner", "metadata-owner")
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
-                whole = whole or write_json(to_api(of.fields["ownerReferences"].type, owners))
                 why = 'Only one reference can have Controller set to true. Found "true" in references for'
-                yield invalid_text(_OWNERS, whole, f"{why} {controller} and {name}", "metadata-owner")
+                yield invalid_text(_OWNERS, "{…}", f"{why} {controller} and {name}", "metadata-owner")
             else:
                 controller = name
 
@@ -185,7 +181,7 @@ def _check_finalizers(finalizers: list[str]) -> Iterator[Cause]:
         yield from refuse_text(_FINALIZERS, name, check_label_key(name), "metadata-finalizer")
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
-        yield invalid_text(_FINALIZERS, write_json(finalizers), detail, "metadata-finalizer")
+        yield invalid_text(_FINALIZERS, "{…}", detail, "metadata-finalizer")
 
 
 def _check_kube_finalizers(meta: Mapping[str, Any], kind: Kind | None) -> Iterator[Cause]:

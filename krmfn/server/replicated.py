@@ -13,13 +13,13 @@ from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
-from krmfn.server.plain.values import count_share
+from krmfn.server.plain.values import check_kept, count_share
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.spell import read_written, spell, to_api, write_json
+from krmfn.server.spell import read_written, spell, write_json
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required
 
 _STRATEGY = "update-strategy"
@@ -99,7 +99,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     if deadline is not None and deadline <= ready:
         detail = "must be greater than minReadySeconds"
         yield invalid((*_SPEC, "progressDeadlineSeconds"), deadline, detail, _COUNT)
-    yield from check_kept(kind, spec, before, "selector")
+    yield from check_kept(spec, before, _SPEC, "selector")
 
 
 def check_replica_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
@@ -107,7 +107,7 @@ def check_replica_set(kind: Kind, new: Object, old: Object | None) -> Iterator[C
     yield from check_part(kind, "replicaSet", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
-    yield from check_kept(kind, spec, before, "selector")
+    yield from check_kept(spec, before, _SPEC, "selector")
 
 
 def check_daemon_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
@@ -123,7 +123,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     yield from _check_running(kind, spec, "DaemonSet")
     strategy = spec.get("updateStrategy", {})
     yield from check_part(kind, "daemonSetStrategy", strategy, (*_SPEC, "updateStrategy"), _STRATEGY)
-    yield from check_kept(kind, spec, before, "selector")
+    yield from check_kept(spec, before, _SPEC, "selector")
 
 
 def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
@@ -141,7 +141,7 @@ def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: An
             yield forbidden(_SPEC, argument, "immutable")
     else:
         fields = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
-        yield from check_kept(kind, spec, before, *fields)
+        yield from check_kept(spec, before, _SPEC, *fields)
 
 
 _CHANGING = (
@@ -276,18 +276,6 @@ def _check_running(kind: Kind, spec: Object, noun: str) -> Iterator[Cause]:
     if "activeDeadlineSeconds" in pods:
         detail = f"activeDeadlineSeconds in {noun} is not Supported"
         yield forbidden((*path, "activeDeadlineSeconds"), detail, "pod-deadline")
-
-
-def check_kept(
-    kind: Kind, spec: Object, before: Object | None, *names: str, rule: str = "immutable"
-) -> Iterator[Cause]:
-    """Fields of the spec that an update does not change."""
-    for name in names if before is not None else ():
-        if spec.get(name) != (before or {}).get(name):
-            field = kind.root.fields["spec"].type.fields[name]
-            unset = '""' if field.type.kind == "string" and not field.pointer else "null"
-            text = write_json(to_api(field.type, spec[name])) if name in spec else unset
-            yield invalid_text((*_SPEC, name), text, "field is immutable", rule)
 
 
 def check_some_update(kind: Kind, update: Object, path: Path) -> Iterator[Cause]:

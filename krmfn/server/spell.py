@@ -9,6 +9,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
+from krmfn.server.amounts import Amount
 from krmfn.server.schema import Field, Type
 
 
@@ -38,8 +39,8 @@ def spell(value: Any) -> str:
     """A plain value as an error prints it: strings quoted, numbers and booleans bare, nil as null."""
     if value is None:
         return "null"
-    if type(value) is str:
-        return quote(value)
+    if isinstance(value, str | Amount):
+        return quote(str(value))
     if type(value) is bool:
         return "true" if value else "false"
     return str(value)
@@ -72,9 +73,7 @@ def to_api(of: Type, value: Any) -> Any:
     if of.kind == "map" and of.item:
         return {key: to_api(of.item, item) for key, item in sorted(value.items())}
     if of.kind == "quantity":
-        from krmfn.server.amounts import write_amount
-
-        return write_amount(value)
+        return str(value)
     return value
 
 
@@ -83,37 +82,3 @@ def _zero(field: Field) -> Any:
     if kind == "struct":
         return to_api(field.type, {})
     return {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0}.get(kind)
-
-
-def to_internal(of: Type, value: Any, written: Any = None) -> Any:
-    """A normal value in the spelling of hand-written rules: Go field names, every field there.
-
-    `written` is the value before it was made normal; an empty list in it is spelled `[]`, an absent one `null`.
-    """
-    if of.kind == "struct":
-        if not isinstance(written, dict):
-            written = {}
-        return {
-            field.go_name: _internal_field(field, value.get(field.name), written.get(field.name))
-            for field in of.fields.values()
-        }
-    if of.kind == "list" and of.item:
-        if not isinstance(written, list):
-            written = ()
-        return [
-            to_internal(of.item, item, written[index] if index < len(written) else None)
-            for index, item in enumerate(value)
-        ]
-    return value
-
-
-def _internal_field(field: Field, value: Any, written: Any) -> Any:
-    if value is not None:
-        return to_internal(field.type, value, written)
-    if field.pointer:
-        return None
-    if field.type.kind == "struct":
-        return to_internal(field.type, {}, written)
-    if field.type.kind in ("list", "map"):
-        return written if written in ([], {}) else None
-    return {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0}.get(field.type.kind)

@@ -11,6 +11,7 @@ import pytest
 from conformance.versions import read_releases
 from krmfn.releases import schemastore
 from krmfn.server import answer
+from krmfn.server.formats import find_format
 from krmfn.server.schema import Kind, find_function, find_kind
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,7 @@ def test_a_row_is_about_a_field_and_has_known_keywords(group: str, name: str, fi
     rows += [case for word in ("cases", "within") for of in rows for case in of.get(word, ())]
     for each in rows:
         assert each.keys() <= KNOWN
-        assert "format" not in each or callable(find_function(f"formats.check_{each['format']}"))
+        assert "format" not in each or callable(find_format(each["format"]))
         assert "check" not in each or callable(find_function(each["check"]))
 
 
@@ -58,7 +59,7 @@ def test_a_part_has_known_keywords_and_is_looked_at_somewhere() -> None:
     assert [name for name in PARTS if f'"{name}"' not in code] == []
     for row in (row for rows in PARTS.values() for row in rows):
         assert row.keys() <= KNOWN
-        assert "format" not in row or callable(find_function(f"formats.check_{row['format']}"))
+        assert "format" not in row or callable(find_format(row["format"]))
         assert "check" not in row or callable(find_function(row["check"]))
         assert {row[word] for word in ("part", "each") if word in row} <= PARTS.keys()
 

@@ -16,7 +16,6 @@ from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, invalid_text
 
 _GROUP = "rbac.authorization.k8s.io"
-_REF: Path = ("roleRef",)
 
 
 def check_role_selector(kind: Kind, selector: Object, path: Path) -> Iterator[Cause]:
@@ -29,9 +28,3 @@ def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
     for subject in new.get("subjects", ()):
         if subject.get("kind") in ("User", "Group"):
             subject.setdefault("apiGroup", _GROUP)
-
-
-def check_binding(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
-    if old and new.get("roleRef") != old.get("roleRef"):
-        older = kind.is_on("older-texts")
-        yield invalid_text(_REF, "{…}", "cannot change roleRef" if older else "field is immutable", "immutable")

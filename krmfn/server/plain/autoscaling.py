@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.model.gotext import quote
-from krmfn.server.amounts import Amount, write_amount
 from krmfn.server.plain.values import check_least
 from krmfn.server.pods.resources import list_container_misnomers
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written
 from krmfn.server.strategy import first_generation
-from krmfn.server.verdict import RULE, Cause, forbidden, invalid, refuse_text
+from krmfn.server.verdict import Cause, forbidden, invalid, refuse_text
 
 _SPEC: Path = ("spec",)
 _FIFTEEN = {"periodSeconds": 15}
@@ -113,14 +111,3 @@ def _misread(version: str, core: bool) -> str:
 
 def check_container_resource(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
     yield from refuse_text(path, name, list_container_misnomers(name))
-
-
-def check_positive(kind: Kind, amount: Amount, path: Path) -> Iterator[Cause]:
-    if amount <= 0:
-        yield invalid(path, write_amount(amount), "must be positive")
-
-
-def check_tolerance(kind: Kind, amount: Amount, path: Path) -> Iterator[Cause]:
-    if amount < 0:
-        text = quote(write_amount(amount))
-        yield Cause("Invalid", path, f"Invalid value: {text}: must be greater than or equal to 0", RULE)

@@ -12,14 +12,13 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.placeholders import has_placeholder
-from krmfn.server.formats import check_config_key, check_label_key, count_bytes
+from krmfn.server.formats import check_label_key, count_bytes, find_format
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key, read_written
-from krmfn.server.verdict import Cause, forbidden, invalid, refuse_text, required, too_long
+from krmfn.server.spell import Key
+from krmfn.server.verdict import Cause, invalid, refuse_text, required, too_long
 
 _MOST = 1024 * 1024
-_FROZEN = "field is immutable when `immutable` is set"
 _ACCOUNT = "kubernetes.io/service-account.name"
 #: The keys of which a Secret of a type needs all, or one.
 _NEEDS_ALL: Mapping[str, tuple[str, ...]] = {"kubernetes.io/tls": ("tls.crt", "tls.key")}
@@ -29,7 +28,6 @@ _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigj
 
 def check_config_map(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     texts, binary = new.get("data", {}), new.get("binaryData", {})
-    yield from _check_frozen(new, old, "data", "binaryData")
     for key in texts:
         if key in binary:
             yield invalid(("data", Key(key)), key, "duplicate of key present in binaryData")
@@ -37,20 +35,9 @@ def check_config_map(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
         yield too_long(("",), _MOST)
 
 
-def _check_frozen(new: Object, old: Object | None, *names: str) -> Iterator[Cause]:
-    if not old or not old.get("immutable"):
-        return
-    if not new.get("immutable"):
-        yield forbidden(("immutable",), _FROZEN, "immutable")
-    for name in names:
-        emptied = read_written(new, name) == {} and name not in old  # an empty map is not the same as none
-        if emptied or new.get(name) != old.get(name):
-            yield forbidden((name,), _FROZEN, "immutable")
-
-
 def check_keys(kind: Kind, values: Object, path: Path) -> Iterator[Cause]:
     for key in values:
-        yield from refuse_text((*path, Key(key)), key, check_config_key(key))
+        yield from refuse_text((*path, Key(key)), key, find_format("config_key")(key))
 
 
 def read_bytes(value: str | list[int]) -> bytes:
@@ -68,7 +55,6 @@ def fill_secret(kind: Kind, new: dict[str, Any]) -> None:
 
 def check_secret(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     data, name = new.get("data", {}), new.get("type", "")
-    yield from _check_frozen(new, old, "data")
     if sum(len(read_bytes(value)) for value in data.values()) > _MOST:
         yield too_long(("data",), _MOST)
     missing = [key for key in _NEEDS_ALL.get(name, ()) if key not in data]

@@ -13,9 +13,8 @@ from krmfn.krm.paths import Path
 from krmfn.server.formats import check_short_name
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, invalid, not_supported, refuse_text
+from krmfn.server.verdict import Cause, invalid, refuse_text
 
-_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 _MOST_BITS = 60
 
 
@@ -24,31 +23,6 @@ def check_namespaces(kind: Kind, names: list[str], path: Path) -> Iterator[Cause
         wrong = check_short_name(name)
         prefix = "each member of this list must be '*' or a DNS-1123 label; "
         yield from refuse_text((*path, index), name, [prefix + message for message in wrong])
-
-
-def check_verbs(kind: Kind, verbs: list[str], path: Path) -> Iterator[Cause]:
-    if "*" not in verbs and not set(verbs) <= set(_VERBS):
-        yield not_supported(path, "{…}", _VERBS)
-
-
-def check_urls(kind: Kind, urls: list[str], path: Path) -> Iterator[Cause]:
-    for index, url in enumerate(urls if "*" not in urls else ()):
-        yield from refuse_text((*path, index), url, _find_fault(url))
-
-
-def _find_fault(url: str) -> tuple[str, ...]:
-    if not url:
-        return ("must not be empty",)
-    if url == "/":
-        return ()
-    if not url.startswith("/"):
-        return ("must start with slash",)
-    if " " in url:
-        return ("must not contain white-space",)
-    if "//" in url:
-        return ("must not contain double slash",)
-    right = "*" not in url or (url.count("*") == 1 and url.endswith("/*"))
-    return () if right else ("wildcard can only do suffix matching",)
 
 
 def check_queues(kind: Kind, queuing: Object, at: Path) -> Iterator[Cause]:

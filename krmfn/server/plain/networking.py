@@ -19,7 +19,6 @@ from krmfn.server.formats import (
 )
 from krmfn.server.plain.values import (
     check_choice,
-    check_domain_path,
     check_network,
     check_port,
     check_text,
@@ -31,7 +30,7 @@ from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, invalid, invalid_text, refuse_text, required, too_long
+from krmfn.server.verdict import Cause, invalid, invalid_text, refuse_text, required
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"
@@ -108,12 +107,6 @@ def _has_relaxed_name(spec: Object) -> bool:
         backends += (path.get("backend", {}) for path in rule.get("http", {}).get("paths", ()))
     names = [backend["service"].get("name", "") for backend in backends if "service" in backend]
     return any(not check_short_name(name) and check_dns_1035(name) for name in names)
-
-
-def check_controller(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
-    if count_bytes(name) > 250:
-        yield too_long(path, 250)
-    yield from check_domain_path(kind, name, path)
 
 
 def fill_network_policy(kind: Kind, new: dict[str, Any]) -> None:

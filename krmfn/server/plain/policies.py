@@ -5,7 +5,6 @@ Source: k8s.io/kubernetes/pkg/apis/admissionregistration/validation.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from krmfn.krm.paths import Path
@@ -16,10 +15,6 @@ from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, refuse_text, required
 
-_RESERVED = re.compile(
-    "true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void"
-    "|while"
-)
 _MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
 
 
@@ -50,11 +45,6 @@ def check_kind_of_param(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, name, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
 
 
-def check_variable_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
-    if not re.fullmatch("[_a-zA-Z][_a-zA-Z0-9]*", name) or _RESERVED.fullmatch(name):
-        yield invalid(path, name, "must be a valid CEL identifier")
-
-
 def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
     annotations = spec.get("auditAnnotations", [])
     if len(annotations) > _MOST_ANNOTATIONS:
@@ -75,14 +65,6 @@ def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
             yield required((*place, "valueExpression"), detail)
         if index in again:
             yield duplicate((*place, "key"), quote(key))
-
-
-def check_message(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
-    """What a validation says of an object that it refuses, itself or as an expression."""
-    if text and not text.strip():
-        yield invalid(path, text, "must be non-empty if specified")
-    elif path[-1] == "message" and re.search("[\n\r]", text.strip()):
-        yield invalid(path, text, "must not contain line breaks")
 
 
 def check_policy_binding(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 from krmfn.krm.paths import Path
 from krmfn.server.admission import SYSTEM_CLASSES
-from krmfn.server.plain.values import check_immutable, check_share, check_whole
+from krmfn.server.plain.values import check_share, check_whole
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.resources import check_overhead
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, forbidden, invalid
+from krmfn.server.verdict import Cause, forbidden
 
 _SPEC = ("spec",)
 _MOST = 1_000_000_000
@@ -35,10 +35,6 @@ def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cau
 def check_priority_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     value, name = new.get("value", 0), new["metadata"].get("name", "")
     if old:
-        if kind.is_on("newest-texts"):
-            yield from check_immutable(new, old, "value", ())
-        elif value != old.get("value", 0):
-            yield forbidden(("value",), "may not be changed in an update.", "immutable")
         return
     if name.startswith("system-"):
         why = ""
@@ -59,8 +55,3 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None) -> Iterator
     pod = Setting({}, kind.gates, [])
     check_overhead(pod, new.get("overhead", {}).get("podFixed", {}), ("overhead",))
     yield from pod.out
-
-
-def check_duration(kind: Kind, seconds: int, path: Path) -> Iterator[Cause]:
-    if seconds <= 0:
-        yield invalid(path, seconds, "must be greater than 0", "minimum")

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.model.gotext import quote
-from krmfn.server.amounts import BILLION, is_integer, write_amount
+from krmfn.server.amounts import BILLION, is_integer
 from krmfn.server.cases import check_each
 from krmfn.server.formats import check_label_key
 from krmfn.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
@@ -81,8 +80,8 @@ def _compare(limit: Object, name: str, at: Path, of_pod: bool) -> Iterator[Cause
 
     def exceeds(low: Any, high: Any, lower: str, higher: str, field: str, shown: Any) -> Iterator[Cause]:
         if low is not None and high is not None and low > high:
-            detail = f"{lower} value {write_amount(low)} is greater than {higher} value {write_amount(high)}"
-            yield invalid((*at, field, Key(name)), write_amount(shown), detail)
+            detail = f"{lower} value {low} is greater than {higher} value {high}"
+            yield invalid((*at, field, Key(name)), shown, detail)
 
     yield from exceeds(least, most, "min", "max", "min", least)
     yield from exceeds(least, request, "min", words["defaultRequest"], "defaultRequest", request)
@@ -93,12 +92,12 @@ def _compare(limit: Object, name: str, at: Path, of_pod: bool) -> Iterator[Cause
     if ratio is not None:
         path = (*at, "maxLimitRequestRatio", Key(name))
         if ratio < BILLION:
-            yield invalid(path, write_amount(ratio), f"ratio {write_amount(ratio)} is less than 1")
+            yield invalid(path, ratio, f"ratio {ratio} is less than 1")
         if least is not None and most is not None:
             yield from _check_ratio(ratio, most, least, path)
     if not may_overcommit(name) and default is not None and request is not None and default != request:
-        detail = f"default value {write_amount(default)} must equal to defaultRequest value {write_amount(request)}"
-        yield invalid((*at, "defaultRequest", Key(name)), write_amount(request), f"{detail} in {name}")
+        detail = f"default value {default} must equal to defaultRequest value {request}"
+        yield invalid((*at, "defaultRequest", Key(name)), request, f"{detail} in {name}")
 
 
 def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Iterator[Cause]:
@@ -107,8 +106,8 @@ def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Iterator[Caus
     found = wanted / (BILLION // unit)
     limit = high / low if low else (float("inf") if high > 0 else float("nan"))
     if found > limit:
-        detail = f"ratio {write_amount(ratio)} is greater than max/min = {limit:f}"
-        yield invalid(path, write_amount(ratio), detail)
+        detail = f"ratio {ratio} is greater than max/min = {limit:f}"
+        yield invalid(path, ratio, detail)
 
 
 def check_quota(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
@@ -120,9 +119,9 @@ def check_quota(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
         if "/" not in name and not _is_counted(name):
             yield invalid(at, name, "must be a standard resource for quota")
         if amount < 0:
-            yield invalid(at, write_amount(amount), "must be greater than or equal to 0")
+            yield invalid(at, amount, "must be greater than or equal to 0")
         if is_whole(name) and not is_integer(amount):
-            yield invalid_text(at, quote(write_amount(amount)), "must be an integer")
+            yield invalid(at, amount, "must be an integer")
     path: Path = (*_SPEC, "scopes")
     for scope in scopes:
         if scope not in _SCOPES:

@@ -261,12 +261,6 @@ def _check_traffic(spec: Object) -> Iterator[Cause]:
 def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:
     if "ExternalName" not in (spec["type"], before["type"]) and not (_is_headless(spec) and _is_headless(before)):
         yield from _check_kept(before.get("clusterIPs", []), spec.get("clusterIPs", []), spec)
-    name = spec.get("loadBalancerClass")
-    if spec["type"] == before["type"] == "LoadBalancer" and name != before.get("loadBalancerClass"):
-        yield invalid_text((*_SPEC, "loadBalancerClass"), write_json(name), _ONCE, "immutable")
-    health = [each.get("healthCheckNodePort", 0) for each in (before, spec)]
-    if _needs_health_port(before) and _needs_health_port(spec) and health[0] and health[0] != health[1]:
-        yield forbidden((*_SPEC, "healthCheckNodePort"), "field is immutable", "immutable")
 
 
 def _check_kept(were: list[str], now: list[str], spec: Object) -> Iterator[Cause]:

@@ -11,21 +11,19 @@ from posixpath import normpath
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.server.amounts import write_amount
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, count_bytes
-from krmfn.server.plain.values import check_immutable, spell_empty
+from krmfn.server.plain.values import spell_empty
 from krmfn.server.pods.placement import check_node_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.pods.volumes import check_kind
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key, read_written, write_json
+from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import (
     Cause,
     duplicate,
     forbidden,
     invalid,
-    invalid_text,
     not_supported,
     refuse_text,
     required,
@@ -86,6 +84,7 @@ def check_claim(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
 
 
 def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
+    yield from check_part(None, "changedClaim", new, (), old=old)
     spec, before = dict(new["spec"]), dict(old["spec"])
     notes, noted = (each["metadata"].get("annotations", {}) for each in (new, old))
     status = old.get("status", {})
@@ -112,14 +111,6 @@ def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
     if size < least and size <= status.get("capacity", {}).get("storage", 0):
         path = (*_SPEC, "resources", "requests", "storage")
         yield forbidden(path, "field can not be less than status.capacity", "immutable")
-    if new["spec"].get("volumeMode") != old["spec"].get("volumeMode"):
-        yield from check_immutable(new["spec"], old["spec"], "volumeMode", ())
-    current = status.get("currentVolumeAttributesClassName")
-    name = new["spec"].get("volumeAttributesClassName")
-    if current is not None and not name and name != old["spec"].get("volumeAttributesClassName"):
-        word = "nil" if name is None else "empty string"
-        detail = f"update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil"
-        yield forbidden((*_SPEC, "volumeAttributesClassName"), detail, "immutable")
 
 
 def check_volume(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
@@ -135,7 +126,7 @@ def check_volume(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
     yield from out
     if old:
-        yield from _check_changed_volume(kind, spec, old["spec"])
+        yield from _check_changed_volume(spec, old["spec"])
 
 
 def _check_capacity(new: Object, capacity: Object) -> Iterator[Cause]:
@@ -149,10 +140,10 @@ def _check_capacity(new: Object, capacity: Object) -> Iterator[Cause]:
         if amount < 0:
             yield invalid(at, amount // 10**9, "must be a valid resource quantity")
         if amount <= 0:
-            yield invalid(at, write_amount(amount), "must be greater than zero")
+            yield invalid(at, amount, "must be greater than zero")
 
 
-def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
+def _check_changed_volume(spec: Object, before: Object) -> Iterator[Cause]:
     secret = "controllerExpandSecretRef"
     mine = {name: spec.get(name) for name in _SOURCES}
     if "csi" in spec and "csi" in before and secret not in before["csi"]:
@@ -161,26 +152,6 @@ def _check_changed_volume(kind: Kind, spec: Object, before: Object) -> Iterator[
         yield forbidden(
             (*_SPEC, "persistentvolumesource"), "spec.persistentvolumesource is immutable after creation", "immutable"
         )
-    yield from check_immutable(spec, before, "volumeMode", ())
-    fixed = not kind.is_on("MutablePVNodeAffinity") and "nodeAffinity" in before
-    if fixed and spec.get("nodeAffinity") != before["nodeAffinity"]:
-        text = "{…}" if "nodeAffinity" in spec else "null"
-        yield invalid_text(
-            ("nodeAffinity",), text, "field is immutable, except for updating from beta label to GA", "immutable"
-        )
-    if "volumeAttributesClassName" in before and "volumeAttributesClassName" not in spec:
-        detail = "update from non-nil value to nil is forbidden"
-        yield forbidden((*_SPEC, "volumeAttributesClassName"), detail, "immutable")
-
-
-def check_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
-    for name in ("parameters", "provisioner", "reclaimPolicy") if old else ():
-        if not kind.is_on("oldest-texts"):
-            yield from check_immutable(new, old or {}, name, ())
-            continue
-        emptied = read_written(new, name) == {}  # which is not the same as none
-        if emptied or new.get(name) != (old or {}).get(name):
-            yield forbidden((name,), f"updates to {name} are forbidden.", "immutable")
 
 
 def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Iterator[Cause]:
@@ -212,12 +183,6 @@ def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cau
         yield invalid(path, "", "field can not be empty.")
     if sum(count_bytes(key) + count_bytes(value) for key, value in parameters.items()) > 256 * 1024:
         yield too_long(path, 256 * 1024)
-
-
-def check_attributes_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
-    for name in ("driverName", "parameters") if old else ():
-        if new.get(name) != (old or {}).get(name):
-            yield forbidden((name,), f"updates to {name} are forbidden.", "immutable")
 
 
 def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:

@@ -11,16 +11,16 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import clamp_int, read_digits
 from krmfn.server.formats import (
+    Form,
     check_ip,
     check_label_key,
     check_label_value,
     check_long_name,
-    check_percent,
-    check_port_name,
+    find_format,
     is_percent,
     trim_address,
 )
-from krmfn.server.pods.setting import Form, Object
+from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, write_json
 from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
@@ -60,7 +60,9 @@ def check_port(number: int, path: Path) -> Iterator[Cause]:
 
 
 def check_port_or_name(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
-    yield from check_port(value, path) if isinstance(value, int) else refuse_text(path, value, check_port_name(value))
+    yield from (
+        check_port(value, path) if isinstance(value, int) else refuse_text(path, value, find_format("port_name")(value))
+    )
 
 
 def check_labels(kind: Any, labels: Object, path: Path) -> Iterator[Cause]:
@@ -137,9 +139,11 @@ def check_network(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
             yield invalid(path, text, "must not have bits set beyond the prefix length")
 
 
-def check_immutable(new: Object, old: Object, name: str, path: Path) -> Iterator[Cause]:
-    if new.get(name) != old.get(name):
-        yield invalid_text((*path, name), spell_any(new.get(name)), "field is immutable", "immutable")
+def check_kept(new: Object, old: Object | None, path: Path, *names: str, rule: str = "immutable") -> Iterator[Cause]:
+    """Fields of the object at a path that an update does not change."""
+    for name in names if old is not None else ():
+        if new.get(name) != (old or {}).get(name):
+            yield invalid_text((*path, name), spell_any(new.get(name)), "field is immutable", rule)
 
 
 def spell_any(value: Any) -> str:
@@ -162,7 +166,7 @@ def count_share(value: int | str) -> int:
 def check_share(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
     """A count, or a percentage."""
     if not isinstance(value, int):
-        for detail in check_percent(value):
+        for detail in find_format("percent")(value):
             yield invalid_text(path, write_json(value), detail)
     else:
         yield from check_least(value, 0, path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
-from krmfn.server.formats import check_relative_path
+from krmfn.server.formats import find_format
 from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Object, Setting, of_rule, visit_containers
 from krmfn.server.spell import Key
@@ -71,7 +71,7 @@ def _check_seccomp(pod: Setting, value: str, path: Path) -> None:
         return
     if value.startswith("localhost/"):
         local = value.removeprefix("localhost/")
-        pod.refuse(path, local, check_relative_path(local))
+        pod.refuse(path, local, find_format("relative_path")(local))
     else:
         pod.invalid(path, value, "must be a valid seccomp profile")
 

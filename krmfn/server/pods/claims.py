@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.server.amounts import Amount, write_amount
 from krmfn.server.metadata import check_template_metadata
 from krmfn.server.pods.setting import Object
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text
+from krmfn.server.verdict import Cause, forbidden, invalid_text
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
 _TEMPLATE_META = ("annotations", "labels")
@@ -31,11 +30,6 @@ def check_metadata_of_claims(kind: Any, meta: Object, path: Path) -> Iterator[Ca
 def check_modes(kind: Any, modes: list[str], path: Path) -> Iterator[Cause]:
     if "ReadWriteOncePod" in modes and not set(modes).isdisjoint(_MODES):
         yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
-
-
-def check_size(kind: Any, amount: Amount, path: Path) -> Iterator[Cause]:
-    if amount <= 0:
-        yield invalid(path, write_amount(amount), "must be greater than zero")
 
 
 def check_same_source(kind: Any, spec: Object, path: Path) -> Iterator[Cause]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.server.amounts import write_amount
 from krmfn.server.formats import check_label_key
 from krmfn.server.pods.setting import Object, Setting
 
@@ -94,7 +93,7 @@ def check_divisor(pod: Setting, selector: Object, path: Path) -> None:
     word = kinds.get(name.partition(".")[2]) if name in _RESOURCES else None
     word = "hugepages" if name.startswith(_HUGE) else word
     sizes = ("1m", "1") if word == "cpu" else _SIZES
-    if divisor and word and write_amount(divisor) not in sizes:
+    if divisor and word and str(divisor) not in sizes:
         listed = " and ".join(sizes) if word == "cpu" else ", ".join(sizes)
         detail = f"only divisor's values {listed} are supported with the {word} resource"
         pod.invalid((*path, "divisor"), name, detail)

@@ -12,7 +12,7 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
 from krmfn.server.cases import check_each, check_part
-from krmfn.server.formats import check_decimal, check_label_key, check_label_value
+from krmfn.server.formats import check_label_key, check_label_value, find_format
 from krmfn.server.plain.values import check_labels
 from krmfn.server.pods.setting import Object, Setting, of_rule
 from krmfn.server.verdict import Cause, invalid, note_rule, refuse_text
@@ -114,7 +114,7 @@ def check_tolerations(pod: Setting, tolerations: Iterable[Any], path: Path) -> N
 
 
 def check_number(kind: Any, value: str, path: Path) -> Iterator[Cause]:
-    yield from refuse_text(path, value, check_decimal(value))
+    yield from refuse_text(path, value, find_format("decimal")(value))
     digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit()):
         yield invalid(path, value, f"strconv.ParseInt: parsing {quote(value)}: invalid syntax")

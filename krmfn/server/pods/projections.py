@@ -6,12 +6,10 @@ ValidateClusterTrustBundleName of pkg/apis/certificates/validation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
-from krmfn.server.formats import check_label_key, check_long_name, check_short_name, count_bytes
+from krmfn.server.formats import Form, check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.server.pods.setting import Object, Setting
 
 _TWICE = "conflicting duplicate paths"
@@ -72,7 +70,7 @@ def check_signer(pod: Setting, name: str, path: Path) -> None:
         pod.too_long(path, 571)
 
 
-def _check_labels(pod: Setting, text: str, check: Callable[[str], tuple[str, ...]], path: Path) -> None:
+def _check_labels(pod: Setting, text: str, check: Form, path: Path) -> None:
     """The first part between dots that is wrong."""
     for label in text.split("."):
         wrong = check(label)

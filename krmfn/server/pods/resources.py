@@ -13,7 +13,7 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.quantity import parse_quantity
-from krmfn.server.amounts import BILLION, Amount, add, is_integer, write_amount
+from krmfn.server.amounts import BILLION, Amount, add, is_integer
 from krmfn.server.formats import check_label_key, check_short_name
 from krmfn.server.pods.setting import Object, Setting, of_rule
 from krmfn.server.spell import Key, write_json
@@ -53,10 +53,10 @@ def check_resources(pod: Setting, resources: Object, path: Path, of_pod: bool = 
             if not may_overcommit(name):
                 pod.required((*path, "limits"), "Limit must be set for non overcommitable resources")
         elif amount != limit and not may_overcommit(name):
-            pod.invalid(where, write_amount(amount), f"must be equal to {name} limit of {write_amount(limit)}")
+            pod.invalid(where, amount, f"must be equal to {name} limit of {limit}")
         elif amount > limit:
-            detail = f"must be less than or equal to {name} limit of {write_amount(limit)}"
-            pod.invalid(where, write_amount(amount), detail)
+            detail = f"must be less than or equal to {name} limit of {limit}"
+            pod.invalid(where, amount, detail)
     if "cpu" not in named and "memory" not in named and any(name.startswith(_HUGE) for name in named):
         pod.forbidden(path, "HugePages require cpu or memory")
     if "claims" in resources:
@@ -70,12 +70,12 @@ def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: b
     if of_pod and not wrong and name not in ("cpu", "memory") and not name.startswith(_HUGE):
         pod.not_supported(path, write_json(name), ("cpu", "hugepages-", "memory"))
     if amount < 0:
-        pod.invalid(path, write_amount(amount), "must be greater than or equal to 0")
+        pod.invalid(path, amount, "must be greater than or equal to 0")
     if is_whole(name) and not is_integer(amount):
-        pod.invalid_text(path, quote(write_amount(amount)), "must be an integer")
+        pod.invalid(path, amount, "must be an integer")
     if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
-        detail = f"{write_amount(amount)} is not positive integer multiple of {name}"
-        pod.invalid(path, write_amount(amount), detail)
+        detail = f"{amount} is not positive integer multiple of {name}"
+        pod.invalid(path, amount, detail)
 
 
 def list_misnomers(name: str) -> tuple[str, ...]:
@@ -162,18 +162,18 @@ def check_pod_resources(pod: Setting, spec: Object, path: Path) -> None:
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
     for name, amount in add_up(spec, "requests").items():
         if name in requests and amount > requests[name]:
-            detail = f"must be greater than or equal to aggregate container requests of {write_amount(amount)}"
-            pod.invalid((*where, "requests", Key(name)), write_amount(requests[name]), detail)
+            detail = f"must be greater than or equal to aggregate container requests of {amount}"
+            pod.invalid((*where, "requests", Key(name)), requests[name], detail)
     for name, amount in add_up(spec, "limits").items():
         if name.startswith(_HUGE) and name in limits and amount > limits[name]:
-            detail = f"must be greater than or equal to aggregate container limits of {write_amount(amount)}"
-            pod.invalid((*where, "limits", Key(name)), write_amount(limits[name]), detail)
+            detail = f"must be greater than or equal to aggregate container limits of {amount}"
+            pod.invalid((*where, "limits", Key(name)), limits[name], detail)
     for index, container in enumerate(spec.get("containers", ())):
         for name, amount in container.get("resources", {}).get("limits", {}).items():
             if name in limits and amount > limits[name]:
-                detail = f"must be less than or equal to pod limits of {write_amount(limits[name])}"
+                detail = f"must be less than or equal to pod limits of {limits[name]}"
                 at = (*where, "containers", index, Key(name), "limits")
-                pod.invalid(at, write_amount(amount), detail)
+                pod.invalid(at, amount, detail)
 
 
 def add_up(spec: Object, kind: str) -> dict[str, Amount]:

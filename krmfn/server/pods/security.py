@@ -57,11 +57,6 @@ def find_host_field(name: str, spec: Object) -> str:
     return "hostIPC" if shared and spec.get("hostIPC") else ""
 
 
-def check_credential(pod: Setting, text: str, path: Path) -> None:
-    if count_bytes(text) > 65536:
-        pod.invalid(path, text, "gmsaCredentialSpec size must be under 64 KiB")
-
-
 def check_user_name(pod: Setting, text: str, path: Path) -> None:
     pod.refuse(path, text, [f"runAsUserName{detail}" for detail in _check_windows_user(text)])
 

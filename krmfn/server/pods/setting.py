@@ -15,8 +15,6 @@ from krmfn.server.spell import write_json
 from krmfn.server.verdict import Cause, note_rule
 
 Object: TypeAlias = "Mapping[str, Any]"
-#: What is wrong with a text.
-Form: TypeAlias = "Callable[[str], Collection[str]]"
 
 #: The lists of containers in a pod's spec, in the order in which the server visits them.
 LISTS = ("initContainers", "containers", "ephemeralContainers")

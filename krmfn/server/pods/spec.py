@@ -13,11 +13,10 @@ from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.server.cases import check_part
-from krmfn.server.formats import check_long_name, check_relaxed_long_name, count_bytes
+from krmfn.server.formats import check_long_name, count_bytes, find_format
 from krmfn.server.metadata import check_template_metadata
 from krmfn.server.pods.annotations import check_pod_annotations, check_profiles
 from krmfn.server.pods.setting import Object, Setting, visit_containers
-from krmfn.server.spell import write_json
 from krmfn.server.verdict import Cause, forbidden
 
 
@@ -76,11 +75,11 @@ def check_host_network(pod: Setting, spec: Object, path: Path) -> None:
 def check_searches(pod: Setting, searches: list[str], path: Path) -> None:
     if count_bytes(" ".join(searches)) > 2048:
         detail = "must not have more than 2048 characters (including spaces) in the search list"
-        pod.invalid_text(path, write_json(searches), detail)
+        pod.invalid_text(path, "{…}", detail)
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
         if search != ".":
-            pod.refuse((*path, index), name, check_relaxed_long_name(name))
+            pod.refuse((*path, index), name, find_format("relaxed_long_name")(name))
 
 
 def check_devices_of_users(pod: Setting, spec: Object, path: Path) -> None:
@@ -110,10 +109,7 @@ def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
             detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
             if given:
                 detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            # The server shows the claim in Go's own spelling.
-            shown = {key[0].upper() + key[1:]: claim.get(key) for key in ("name", *targets)}
-            shown["Name"] = name
-            pod.invalid_text(where, write_json(shown), detail)
+            pod.invalid_text(where, "{…}", detail)
         for target in given:
             pod.refuse((*where, target), claim[target], check_long_name(claim[target]))
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.server.amounts import Amount
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_long_name
 from krmfn.server.pods.projections import check_projection
@@ -82,11 +81,6 @@ def check_kind(pod: Setting, kind: str, source: Object, name: str, at: Path) -> 
         claim = f"{pod.name}-{name}"
         for message in check_long_name(claim):
             pod.invalid((*at, "name"), name, f"PVC name {quote(claim)}: {message}")
-
-
-def check_size_limit(pod: Setting, amount: Amount, path: Path) -> None:
-    if amount < 0:
-        pod.forbidden(path, "SizeLimit field must be a valid resource quantity")
 
 
 def _check_initiator_length(pod: Setting, source: Object, name: str, at: Path) -> None:
