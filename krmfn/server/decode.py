@@ -18,6 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 from krmfn.model.gotext import BadTime, read_microtime, read_time
+from krmfn.model.quantity import BadQuantity
+from krmfn.server.amounts import read_amount
 from krmfn.server.formats import find_corrupt_base64
 from krmfn.server.schema import Type
 
@@ -104,8 +106,6 @@ def _make_items(of: Type) -> Callable[[Any], Any]:
 def zero_of(of: Type) -> Callable[[], Any]:
     """What an item of a list or a map is where it is null."""
     if of.kind == "quantity":
-        from krmfn.server.amounts import read_amount
-
         return lambda: read_amount(0)
     return {"struct": dict, "map": dict, "list": list, "string": str, "bytes": str, "bool": bool}.get(of.kind, int)
 
@@ -138,9 +138,6 @@ def _make_time(read: Callable[[str], str]) -> Callable[[Any], Any]:
 
 
 def _make_quantity(exponents: bool) -> Callable[[Any], Any]:
-    from krmfn.model.quantity import BadQuantity
-    from krmfn.server.amounts import read_amount
-
     def decode_quantity(value: Any) -> Any:
         try:
             return read_amount(value, exponents)

@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path, format_path
 from krmfn.model.gotext import BadTime, quote, read_microtime, read_time
+from krmfn.model.quantity import BadQuantity
+from krmfn.server.amounts import read_amount
 from krmfn.server.decode import zero_of
+from krmfn.server.formats import find_corrupt_base64
 from krmfn.server.schema import Type
 from krmfn.server.verdict import Cause
 
@@ -92,9 +95,6 @@ class _Explainer:
         if kind == "any":
             return value
         if kind == "quantity":
-            from krmfn.model.quantity import BadQuantity
-            from krmfn.server.amounts import read_amount
-
             if not isinstance(value, (str, int, float)) or isinstance(value, bool):
                 raise _Hard(path, _NO_QUANTITY)
             try:
@@ -124,8 +124,6 @@ class _Explainer:
         return value
 
     def _bytes(self, value: str, path: Path) -> None:
-        from krmfn.server.formats import find_corrupt_base64
-
         at = find_corrupt_base64(value)
         if at is not None and self.first is None:
             self.first = Cause("Decode", path, f"illegal base64 data at input byte {at}", "bad-value")

@@ -208,7 +208,9 @@ def find_format(name: str) -> Form:
         return found
     import re
 
-    checks = [(each if isinstance(each, int) else re.compile(each, re.DOTALL), detail) for each, detail in rows]
+    checks = [
+        (pattern if isinstance(pattern, int) else re.compile(pattern, re.DOTALL), detail) for pattern, detail in rows
+    ]
 
     def find_faults(text: str) -> tuple[str, ...]:
         return tuple(
