@@ -14,7 +14,7 @@ from conformance.ending import Unable, end
 from conformance.storage import read_records
 from krmfn.krm.results import ABSENT
 from krmfn.server.cel import EvaluationFailed, compile_rule
-from krmfn.server.customrules import find_rules
+from krmfn.server.custom import find_rules
 
 
 def list_evaluations() -> Iterator[tuple[str, Any]]:

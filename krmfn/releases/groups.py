@@ -32,10 +32,12 @@ def read_limits(release: Release) -> Limits:
         return Limits(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize)
     schema = schemastore.load(f"kubernetes/{release}/workload.json")
     rules = dict(schema.get("x-kubernetes-handwritten", {}).get("create", ()))
+    rows = schemastore.load("kubernetes/parts.json")["firstWorkload"]
+    first = next(row["most"] for row in rows if "most" in row)
     top = schema["$defs"]["WorkloadSpec"]["properties"]
     below = schema["$defs"].get("CompositePodGroupTemplate", {}).get("properties", {})
     lists = [release.call(name) for name in ("podGroupTemplates", "compositePodGroupTemplates")]
-    groups = _longest(top, lists[0]) or rules["groups.check_v1alpha1_workload"]
+    groups = _longest(top, lists[0]) or first
     leaves, composites = (_longest(below, field) for field in lists)
     return Limits(groups, leaves, composites, rules.get("groups.check_depth", 1) - 1)
 

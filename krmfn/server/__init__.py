@@ -7,15 +7,15 @@ the modules here know keywords:
 
 | module | holds |
 |---|---|
-| `answers`, `requests`, `body`, `apply` | the order of a request, its envelope, what a patch makes of a manifest |
+| `answers`, `requests`, `body`, `apply`, `threeway` | the order of a request, its envelope, what a patch leads to |
 | `decode`, `explain` | JSON to the object in memory, and the texts of HTTP 400 |
 | `schema` | schema files compiled: fields with their rules; a kind as a release serves it |
 | `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |
-| `declarative`, `metadata`, `groups`, `jobs`, `cronjobs`, `replicated`, `pods` | the rules |
-| `fields`, `plain` | built-in kinds without pods: one field by itself, and several together |
+| `declarative`, `metadata`, `groups`, `jobs`, `replicated`, `pods` | the rules |
+| `cases`, `plain` | rows of fields and parts; what they cannot say of built-in kinds without pods |
 | `others` | other built-in kinds by their shapes |
-| `shipped`, `custom`, `structure`, `patterns` | custom resources by their definitions; those that come with krmfn |
-| `customrules`, `cel`, `correlation` | the CEL rules of definitions; what stays as it was in an update |
+| `shipped`, `custom`, `structure`, `patterns`, `cel` | custom resources by definitions, also shipped ones |
+| `definitions`, `structural` | the definitions themselves |
 | `typed` | what a change of a live custom resource leads to |
 | `spell`, `formats`, `verdict` | texts and answers |
 
@@ -23,13 +23,7 @@ A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) 
 """
 
 from krmfn.server.admission import AdmissionFacts, PriorityClass
-from krmfn.server.answers import (
-    Mode,
-    as_sent,
-    change,
-    kind_of,
-    misreads_numbers,
-)
+from krmfn.server.answers import Mode, as_sent, change, kind_of, misreads_numbers
 from krmfn.server.door import answer
 from krmfn.server.requests import create, hold
 from krmfn.server.schema import Kind

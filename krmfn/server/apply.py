@@ -16,11 +16,10 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import BadTime, read_time
 from krmfn.server.admission import AdmissionFacts
 from krmfn.server.body import Address, address_of
-from krmfn.server.ownership import field_of, is_atomic, read_applied
 from krmfn.server.requests import is_live, update
 from krmfn.server.schema import Field, Kind, Type
 from krmfn.server.spell import to_api, write_json
-from krmfn.server.threeway import keep_filled
+from krmfn.server.threeway import field_of, is_atomic, keep_filled, read_applied
 from krmfn.server.verdict import Cause, Verdict
 
 

@@ -1,12 +1,15 @@
-"""What is said of a field while others are so and so, as data: the cases of `schemas/kubernetes/fields.json`, and those
-of `parts.json` beside it for parts of which only code knows when they are looked at.
+"""What hand-written validation says of fields, as data: the rows of `schemas/kubernetes/fields.json`, with the cases
+that hold while other fields are so and so; and those of `parts.json` beside it for parts of which only code knows
+when they are looked at.
 
-Knows keywords, no kinds; the README beside the rows says what they mean.
+A row belongs to a field of a Go type, wherever an object has that type. Unlike a declarative rule, a row holds on every
+write, whether or not the field changed. Knows keywords, no kinds; the README beside the rows says what they mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
@@ -14,9 +17,9 @@ from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 from krmfn.releases import schemastore
 from krmfn.server.formats import Form, count_bytes, find_format
-from krmfn.server.plain.values import check_choice, check_least, spell_any
+from krmfn.server.plain.values import check_choice, check_kept, check_least, spell_any
 from krmfn.server.pods.setting import Object, Setting
-from krmfn.server.schema import Kind, find_function
+from krmfn.server.schema import Kind, Type, find_function
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.verdict import (
     Cause,
@@ -35,6 +38,12 @@ from krmfn.server.verdict import (
 
 Check: TypeAlias = "Callable[[Any, Any, Path], Iterable[Cause] | None]"
 _CHANGES = ("changed", "rewritten")
+#: What compares a field with another one; an absent number is 0.
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "as": lambda one, other: one == other,
+    "over": lambda one, other: one is not None and one > (other or 0),
+    "within": lambda one, other: one is not None and one <= (other or 0),
+}
 Condition: TypeAlias = "Callable[[Any, Object, Object | None], bool]"
 
 
@@ -54,6 +63,9 @@ def _make_condition(names: str, wanted: Any) -> Condition:
     if wanted in _CHANGES:
         strict, place = wanted == "rewritten", _read_place(names)
         return lambda kind, holder, old: old is not None and _is_changed(holder, old, place, strict)
+    if isinstance(wanted, dict) and (compare := _COMPARISONS.get(next(iter(wanted)))):
+        one, other = _read_place(names), _read_place(next(iter(wanted.values())))
+        return lambda kind, holder, old: compare(dig(holder, *one), dig(holder, *other))
     fits = _make_test(wanted)
     if names == "@cluster":
         return lambda kind, holder, old: fits(kind.cluster)
@@ -82,10 +94,12 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
         return {
             "not": lambda value: value not in asked,
             "more": lambda value: len(value or ()) > asked,
+            "fewer": lambda value: len(value or ()) < asked,
             "above": lambda value: value is not None and value > asked,
             "below": lambda value: value is not None and value < asked,
             "blank": lambda value: (not (value or "").strip()) is asked,
             "has": lambda value: asked in (value or ()),
+            "like": lambda value: _is_like(value or "", asked),
             "lacks": lambda value: asked not in (value or ()),
             "beyond": lambda value: not set(value or ()) <= set(asked),
         }[word]
@@ -94,6 +108,10 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, str):
         return lambda value: (value is None) is (wanted == "absent")
     return lambda value: bool(value) is wanted
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    return re.match(pattern, text, re.DOTALL) is not None
 
 
 def list_checks(row: Mapping[str, Any]) -> list[Check]:
@@ -107,7 +125,12 @@ def _read_place(text: str) -> Path:
 
 def _is_needed(names: str, wanted: Any) -> bool:
     """Whether a condition never holds without the field that it is about."""
-    return names[0] not in "@.<" and "|" not in names and wanted not in _CHANGES and not _make_test(wanted)(None)
+    return names[0] not in "@.<" and "|" not in names and _is_plain(wanted) and not _make_test(wanted)(None)
+
+
+def _is_plain(wanted: Any) -> bool:
+    """Whether a condition speaks of the field alone, as it is now."""
+    return wanted not in _CHANGES and not (isinstance(wanted, dict) and _COMPARISONS.keys() & wanted)
 
 
 class Case:
@@ -126,11 +149,13 @@ class Case:
         self.checks = list_checks(row)
         #: What the field has where nothing is written.
         self.unset = unset if "at" not in row else row.get("unset")
-        needed = [names for names, wanted in row.get("when", {}).items() if _is_needed(names, wanted)]
-        if not needed and not self.says and self.unset is None:
-            needed = list(self.place[:1])
-        #: The field without which nothing is said.
-        self.needs = str(needed[0]).partition(".")[0] if needed else None
+        when = row.get("when", {})
+        needed = [names.partition(".")[0] for names, wanted in when.items() if _is_needed(names, wanted)]
+        if not self.says and self.unset is None:
+            needed += map(str, self.place[:1])
+        #: The fields without which nothing is said, and those with which.
+        self.needs = frozenset(needed)
+        self.bars = frozenset(names for names, wanted in when.items() if wanted == "absent" and names.isalnum())
 
     def check(self, kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
         """What is said, where `when` holds."""
@@ -141,7 +166,7 @@ class Case:
                 return
         at = path[: self.kept] + self.named
         for say, detail in self.says:
-            found = "" if value is None else value
+            found = ("" if self.unset is None else self.unset) if value is None else value
             shown = write_json(found) if self.shown == "json" else self.shown or spell_any(found)
             out.append(say(at, detail, shown))
         value = self.unset if value is None else value
@@ -167,7 +192,8 @@ class Cases:
                 case.check(kind, holder, path, out)
 
     def _choose(self, fields: tuple[str, ...]) -> list[Case]:
-        return [case for case in self._cases if case.needs is None or case.needs in fields]
+        there = frozenset(fields)
+        return [case for case in self._cases if case.needs <= there and not case.bars & there]
 
 
 def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Object | None = None) -> list[Cause]:
@@ -229,10 +255,10 @@ def _make_alone(others: str) -> Check:
 
 
 def _make_unique(wanted: Any) -> Check:
-    """Texts, or objects `by` a field or several; of a `form`, where what is empty or wrong is alike without harm. The
-    server names the object, or its field."""
+    """Texts, or objects `by` a field or several; of a `form`, or `filled`, where what is not may be alike. The server
+    names the object, or its field."""
     asked = wanted if isinstance(wanted, dict) else {"by": wanted}
-    by, form, shown = (asked.get(word, "") for word in ("by", "form", "shown"))
+    by, form, shown, filled = (asked.get(word, "") for word in ("by", "form", "shown", "filled"))
     below = (by,) if isinstance(by, str) and "shown" not in asked else ()
     find_faults: Form = find_format(form) if form else lambda text: ()
 
@@ -246,7 +272,7 @@ def _make_unique(wanted: Any) -> Check:
         return [
             duplicate((*path, index, *below), shown or quote(texts[index]))
             for index in sorted(find_repeated(texts))
-            if not find_faults(texts[index])
+            if not find_faults(texts[index]) and (texts[index] or not filled)
         ]
 
     return check
@@ -275,3 +301,115 @@ _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
     "part": lambda name: lambda kind, value, path: check_part(kind, name, value, path),
     "each": lambda name: lambda kind, values, path: check_each(kind, name, values, path),
 }
+
+
+#: What a plain field has where nothing is written. Of lists and maps only `required` asks.
+_UNSET: Mapping[str, Any] = {"struct": {}, "string": "", "int32": 0, "int64": 0}
+
+
+def check_fields(kind: Kind, new: Object, old: Object | None) -> list[Cause]:
+    """What the rows of all types of a kind refuse in an object."""
+    out: list[Cause] = []
+    _check_struct(kind, kind.root, new, old or {}, (), bool(old), out)
+    return out
+
+
+def check_change(kind: Kind, new: Object, old: Object | None, argument: str) -> list[Cause]:
+    """What an update refuses when all else is looked at: the rows of a part."""
+    return check_part(kind, argument, new, (), old=old)
+
+
+def find_missing(root: Type, new: Object) -> list[Cause]:
+    """What an object of a kind without other rules lacks."""
+    out: list[Cause] = []
+    _check_struct(None, root, new, {}, (), False, out)
+    return out
+
+
+class _Row:
+    """A row for values of a type, read once."""
+
+    def __init__(self, row: Mapping[str, Any], of: Type, pointer: bool, name: str = "") -> None:
+        self.required: str | None = row.get("required")
+        self.blank: bool = row.get("blank", False)
+        self.optional: bool = row.get("optional", False)
+        self.immutable: bool = row.get("immutable", False)
+        self.stored: str = row.get("stored", "")
+        self.when = read_conditions(row)
+        self.max_items: int | None = row.get("maxItems")
+        self.checks = list_checks(row)
+        self.cases = _read_cases(row.get("cases", ()), name, None if pointer else _UNSET.get(of.kind))
+        self.within = _read_cases(row.get("within", ()))
+        #: The fields of a struct of which there is something to say, or what is said of the items of a list.
+        self.fields = _list_fields(of) if of.kind == "struct" else ()
+        item = of.item
+        self.items = _Row(row.get("items", {}), item, False) if item and ("items" in row or _reaches(item)) else None
+        says = (
+            self.checks and not self.optional
+            if of.kind != "struct"
+            else (self.fields or self.within) and self.required is None
+        )
+        self.unset: Any = _UNSET.get(of.kind) if says and not pointer else None
+
+
+def _read_cases(rows: Sequence[Mapping[str, Any]], name: str = "", unset: Any = None) -> Cases | None:
+    return Cases(Case(row, name, unset) for row in rows) if rows else None
+
+
+def _list_fields(of: Type) -> list[tuple[str, _Row]]:
+    """The fields of a struct that have a row, and those below which some do."""
+    found: list[tuple[str, _Row]] | None = of.cache.get("rows")
+    if found is None:
+        found = of.cache["rows"] = []  # a type that is below itself has no rows there
+        for field in of.fields.values():
+            if field.row or _reaches(field.type):
+                found.append((field.name, _Row(field.row, field.type, field.pointer, field.name)))
+    return found
+
+
+def _reaches(of: Type) -> bool:
+    while of.kind in ("list", "map") and of.item:
+        of = of.item
+    return of.kind == "struct" and bool(_list_fields(of))
+
+
+def _check_struct(
+    kind: Kind | None, of: Type, new: Object, old: Object, path: Path, changed: bool, out: list[Cause]
+) -> None:
+    """`changed`: the object was there before, as `old`. Without a kind only what is missing is told."""
+    for name, row in _list_fields(of):
+        value = new.get(name, row.unset)
+        if changed and row.immutable:
+            out.extend(check_kept(new, old, path, name))
+        if row.cases and kind is not None:
+            row.cases.check(kind, new, path, out, old if changed else None)
+        if (value is not None or row.required is not None) and (
+            kind is None or row.when is None or row.when(kind, new, None)
+        ):
+            _check_value(kind, of.fields[name].type, row, value, old.get(name), (*path, name), changed, out)
+
+
+def _check_value(
+    kind: Kind | None, of: Type, row: _Row, value: Any, old: Any, path: Path, changed: bool, out: list[Cause]
+) -> None:
+    """A field, or an item of one."""
+    if changed and row.stored and (value == old or row.stored == "fixed"):
+        return
+    if value is None or (of.kind != "struct" and not (value.strip() if row.blank else value)):
+        if row.required is not None:
+            out.append(required(path, row.required))
+        if row.required is not None or row.optional:
+            return
+    if row.max_items is not None and len(value) > row.max_items:
+        out.append(too_many(path, len(value), row.max_items))
+        return
+    if kind is not None:
+        for check in row.checks:
+            out.extend(check(kind, value, path) or ())
+        if row.within:
+            row.within.check(kind, value, path, out)
+    if of.kind == "struct":
+        _check_struct(kind, of, value, old or {}, path, changed and old is not None, out)
+    elif row.items and of.item:
+        for key, item in value.items() if of.kind == "map" else enumerate(value):
+            _check_value(kind, of.item, row.items, item, None, (*path, key), False, out)

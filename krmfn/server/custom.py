@@ -2,26 +2,27 @@
 comes with krmfn (`shipped`).
 
 A definition that is not known leaves its objects unjudged. CEL rules and patterns that cannot be evaluated here are
-named.
+named. A server lets through what was wrong before and stays as it was: entries of lists are told apart by their keys.
+Rules that speak of `oldSelf` hold for a change of a value that was there; a rule that cannot be evaluated fails.
+Source: k8s.io/apiextensions-apiserver/pkg/apiserver, validation/ratcheting.go, and k8s.io/apiserver/pkg/cel/common.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
-from krmfn.krm.paths import Path, dig, format_path
+from krmfn.krm.paths import Path, dig, format_path, walk_values
 from krmfn.krm.results import ABSENT
 from krmfn.model.gotext import quote
 from krmfn.model.kept import check_once
 from krmfn.model.showing import close
 from krmfn.releases import schemastore
 from krmfn.server.answers import Mode
-from krmfn.server.correlation import stays
-from krmfn.server.customrules import apply_rules
 from krmfn.server.decode import Unclean, decode
 from krmfn.server.metadata import check_new_metadata
 from krmfn.server.schema import Schemas, Type
+from krmfn.server.spell import spell
 from krmfn.server.strategy import (
     drop_repeated_owners,
     forget_unreadable_managers,
@@ -261,3 +262,151 @@ def _place(problem: Cause) -> Cause:
     if problem.rule in ("unknown-field", "duplicate-field"):
         message = message.replace(' "', ' "metadata.', 1)
     return problem._replace(path=("metadata", *problem.path), message=message)
+
+
+Schema: TypeAlias = "Mapping[str, Any]"
+#: What else a rule may say, and is not known here.
+_UNKNOWN = ("fieldPath", "messageExpression", "optionalOldSelf")
+_TYPES = {"FieldValueRequired": ("Required", "Required value"), "FieldValueForbidden": ("Forbidden", "Forbidden")}
+
+
+def apply_rules(
+    structure: Structure, value: Mapping[str, Any], old: Any, typed: bool = True
+) -> Iterator[Cause | tuple[Path, str]]:
+    """The causes of an object, and place and text of each rule that is not judged. `old` is ABSENT for a create. Unless
+    all values are `typed` as the schema says, no rule is judged."""
+    for schema, rule, path, item, before, same in find_rules(structure, structure.resolve(structure.root), value, old):
+        if typed:
+            yield from _judge_rule(rule, str(schema.get("type", "")), item, before, path, same)
+        else:
+            yield path, rule["rule"]
+
+
+def find_rules(
+    structure: Structure, schema: Schema, value: Any, old: Any, path: Path = (), same: bool = False
+) -> Iterator[tuple[Schema, Mapping[str, Any], Path, Any, Any, bool]]:
+    """The rules that a value meets: schema and rule, the place, the value and what it was, and whether the rule may be
+    broken because nothing has changed."""
+    same = same or (old is not ABSENT and is_same(structure, schema, value, old))
+    for rule in schema.get("x-kubernetes-validations", ()):
+        changing = "oldSelf" in rule["rule"]
+        if not changing or old is not ABSENT:
+            yield schema, rule, path, value, old, same and not changing
+    parts = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
+    for part in parts:
+        below = find_schema(structure, schema, part)
+        if below:
+            before = ABSENT if old is ABSENT else find_old(structure, schema, value, old, part)
+            yield from find_rules(structure, below, value[part], before, (*path, part), same)
+
+
+def _judge_rule(
+    rule: Mapping[str, Any], type_name: str, value: Any, old: Any, path: Path, passed: bool
+) -> Iterator[Cause | tuple[Path, str]]:
+    from krmfn.server.cel import EvaluationFailed, Unsupported, compile_rule  # most objects meet no rule
+
+    text = rule["rule"]
+    told = str(rule.get("message") or f"failed rule: {text}").strip()
+    scope = {"self": value} if old is ABSENT else {"self": value, "oldSelf": old}
+    try:
+        if any(rule.get(name) for name in _UNKNOWN) or _has_whole_float(value):
+            raise Unsupported(text)
+        if compile_rule(text)(scope) is True or passed:
+            return
+        kind, words = _TYPES.get(rule.get("reason", ""), ("Invalid", "Invalid value: "))
+        shown = _show(value) if kind == "Invalid" else ": "
+        yield Cause(kind, path, f"{words}{shown}{told}", "custom-rule-broken")
+    except EvaluationFailed as failure:
+        words = f'Invalid value: "{type_name}": {failure}{rule.get("message") or text}'
+        yield Cause("Invalid", path, words, "custom-rule-broken")
+    except (Unsupported, RecursionError):
+        yield path, text
+
+
+def _has_whole_float(value: Any) -> bool:
+    """Whether 3.0 stands somewhere: a schema takes it for an integer, a rule does not."""
+    return any(isinstance(each, float) and each.is_integer() for each in walk_values(value))
+
+
+def _show(value: Any) -> str:
+    return "" if isinstance(value, (dict, list)) else f"{spell(value)}: "
+
+
+def stays(structure: Structure, new: Any, old: Any, path: Path) -> bool:
+    """Whether what a path leads to, or something on the way, is the same in both objects."""
+    schema = structure.resolve(structure.root)
+    for part in path:
+        below = find_schema(structure, schema, part)
+        old = find_old(structure, schema, new, old, part)
+        if isinstance(new, dict):
+            new = new.get(part, ABSENT)
+        else:
+            new = new[part] if isinstance(new, list) and isinstance(part, int) and part < len(new) else ABSENT
+        if new is ABSENT or old is ABSENT:
+            return False
+        if is_same(structure, below, new, old):
+            return True
+        schema = below
+    return False
+
+
+def find_schema(structure: Structure, schema: Schema, part: str | int) -> Schema:
+    """The schema of a field or an entry; empty where there is none."""
+    if isinstance(part, int):
+        below = schema.get("items")
+    else:
+        below = schema.get("properties", {}).get(part, schema.get("additionalProperties"))
+    return structure.resolve(below) if isinstance(below, dict) else {}
+
+
+def find_old(structure: Structure, schema: Schema, new: Any, old: Any, part: str | int) -> Any:
+    """What a field or an entry of `new` was in `old`; ABSENT where nothing says which one it was."""
+    if isinstance(part, str):
+        atomic = schema.get("x-kubernetes-map-type") == "atomic"
+        return old.get(part, ABSENT) if isinstance(old, dict) and not atomic else ABSENT
+    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list) or not isinstance(new, list):
+        return ABSENT
+    key = _read_key(structure, schema, new[part]) if part < len(new) else None
+    return ABSENT if key is None else _index(structure, schema, old).get(key, ABSENT)
+
+
+def _index(structure: Structure, schema: Schema, entries: list[Any]) -> Mapping[Any, Any]:
+    """The entries of a list by their keys; the first one where several have the same."""
+    if id(entries) not in structure.entries:
+        found: dict[Any, Any] = {}
+        for entry in entries:
+            found.setdefault(_read_key(structure, schema, entry), entry)
+        structure.entries[id(entries)] = entries, found  # with the list, so that no other one gets its id
+    return structure.entries[id(entries)][1]
+
+
+def _read_key(structure: Structure, schema: Schema, entry: Any) -> tuple[Any, ...] | None:
+    """What tells an entry from others; None where a part of it is missing."""
+    if not isinstance(entry, dict):
+        return None
+    fields = find_schema(structure, schema, 0).get("properties", {})
+    names = schema.get("x-kubernetes-list-map-keys", ())
+    key = [entry.get(name, structure.resolve(fields.get(name, {})).get("default")) for name in names]
+    return None if None in key else tuple(repr(part) if isinstance(part, dict | list) else part for part in key)
+
+
+def is_same(structure: Structure, schema: Schema, new: Any, old: Any) -> bool:
+    """Whether two values are the same, wherever the entries of lists stand that have keys."""
+    if isinstance(new, bool) != isinstance(old, bool):
+        return False  # to Python, 1 is True
+    if isinstance(new, dict) and isinstance(old, dict):
+        return new.keys() == old.keys() and all(
+            is_same(structure, find_schema(structure, schema, name), item, old[name]) for name, item in new.items()
+        )
+    if not isinstance(new, list) or not isinstance(old, list):
+        return bool(new == old)
+    if len(new) != len(old):
+        return False
+    keyed = schema.get("x-kubernetes-list-type") == "map"
+    entries = find_schema(structure, schema, 0) if keyed else {}
+    for place, item in enumerate(new):
+        before = find_old(structure, schema, new, old, place) if keyed else old[place]
+        # An entry of such a list without its keys is not known to be the one that it was.
+        if before is ABSENT or not is_same(structure, entries, item, before):
+            return False
+    return True

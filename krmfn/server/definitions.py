@@ -13,8 +13,7 @@ from krmfn.model.kept import check_once
 from krmfn.model.values import without_nulls
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
-from krmfn.server.formats import check_dns_1035, check_long_name
-from krmfn.server.plain.values import check_choice, check_kept
+from krmfn.server.plain.values import check_kept
 from krmfn.server.plain.webhooks import check_versions
 from krmfn.server.spell import Key, spell
 from krmfn.server.structural import check_structural
@@ -22,12 +21,6 @@ from krmfn.server.verdict import RULE, Cause, find_repeated, forbidden, invalid,
 
 _SPEC: Path = ("spec",)
 _APPROVED = "api-approved.kubernetes.io"
-#: The paths of the subresource scale, and what they begin with.
-_PATHS = {
-    "specReplicasPath": (".spec.",),
-    "statusReplicasPath": (".status.",),
-    "labelSelectorPath": (".spec.", ".status."),
-}
 #: What the root of a schema may not have where the status is written on its own.
 _NOT_AT_ROOT = (
     "default", "enum", "nullable", "allOf", "anyOf", "oneOf", "not", "additionalProperties",
@@ -65,19 +58,7 @@ def _check_name(value: Mapping[str, Any]) -> Iterator[Cause]:
 
 def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
     spec = value.get("spec") or {}
-    group = spec.get("group") or ""
-    if group and (wrong := check_long_name(group)):
-        yield invalid((*_SPEC, "group"), group, ",".join(wrong))
-    elif group and "." not in group:
-        yield invalid((*_SPEC, "group"), group, "should be a domain with at least one dot")
-    if spec.get("scope"):
-        yield from check_choice(spec["scope"], (*_SPEC, "scope"), ("Cluster", "Namespaced"))
-    if spec.get("preserveUnknownFields"):
-        detail = (
-            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
-        )
-        yield invalid((*_SPEC, "preserveUnknownFields"), True, detail)
-    yield from _check_names(spec.get("names") or {}, (*_SPEC, "names"))
+    yield from check_part(None, "definition", spec, _SPEC)
     versions = [version or {} for version in spec.get("versions") or ()]
     path: Path = (*_SPEC, "versions")
     for index, version in enumerate(versions):
@@ -87,37 +68,10 @@ def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
     if sum(bool(version.get("storage")) for version in versions) != 1:
         shown, rule = ("{…}", RULE) if versions else (spell(spec.get("versions")), "required")
         yield invalid_text(path, shown, "must have exactly one version marked as storage version", rule)
-    if spec.get("conversion"):
-        yield from check_part(None, "conversion", spec["conversion"], (*_SPEC, "conversion"))
-
-
-def _check_names(names: Mapping[str, Any], at: Path) -> Iterator[Cause]:
-    for name in ("plural", "kind"):
-        if not names.get(name):
-            yield required((*at, name))
-    single = [(name, names.get(name) or "", (*at, name)) for name in ("plural", "singular", "kind", "listKind")]
-    listed = [
-        (name, text, (*at, name, index))
-        for name in ("shortNames", "categories")
-        for index, text in enumerate(names.get(name) or ())
-    ]
-    for name, text, path in (*single, *listed):
-        mixed = name in ("kind", "listKind")
-        wrong = check_dns_1035(text.lower() if mixed else text)
-        if wrong and (text or len(path) > len(at) + 1):
-            prefix = "may have mixed case, but should otherwise match: " if mixed else ""
-            yield invalid(path, text, prefix + ",".join(wrong))
-    if names.get("kind") and names.get("kind") == names.get("listKind"):
-        yield invalid((*at, "listKind"), names["kind"], "kind and listKind may not be the same")
 
 
 def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iterator[Cause]:
-    name, warning = version.get("name") or "", version.get("deprecationWarning")
-    if wrong := check_dns_1035(name):
-        yield invalid((*at, "name"), name, ",".join(wrong))
-    if warning is not None and not version.get("deprecated"):
-        yield invalid((*at, "deprecationWarning"), warning, "can only be set for deprecated versions")
-    subresources = version.get("subresources") or {}
+    yield from check_part(None, "definedVersion", version, at)
     schema = _drop_nulls(dig(version, "schema", "openAPIV3Schema"))
     path: Path = (*at, "schema", "openAPIV3Schema")
     unread = find_wrong_keywords(schema) if isinstance(schema, dict) else []
@@ -126,16 +80,11 @@ def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iter
         yield required(path)
     if isinstance(schema, dict) and not unread:
         yield from check_once("structural", check_structural, schema, path, integers)
-        if subresources.get("status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):
+        if dig(version, "subresources", "status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):
             detail = f"{', '.join(_NOT_AT_ROOT)} are not allowed at the root if the status subresource is enabled"
             yield invalid_text(path, "{…}", detail)
     columns = [column or {} for column in version.get("additionalPrinterColumns") or ()]
     yield from check_each(None, "printerColumn", columns, (*at, "additionalPrinterColumns"))
-    scale = subresources.get("scale")
-    for field, starts in _PATHS.items() if scale is not None else ():
-        text, where = (scale or {}).get(field) or "", (*at, "subresources", "scale", field)
-        if text and not text.startswith(starts):
-            yield invalid(where, text, f"should be a json path under {' or '.join(each[:-1] for each in starts)}")
 
 
 def _drop_nulls(schema: Any) -> Any:

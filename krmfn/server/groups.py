@@ -18,11 +18,9 @@ from krmfn.server.schema import Kind
 from krmfn.server.verdict import (
     Cause,
     duplicate,
-    find_repeated,
     invalid,
     invalid_text,
     required,
-    too_many,
 )
 
 if TYPE_CHECKING:
@@ -173,19 +171,11 @@ def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None) -> 
         yield required(("spec", reference), detail, "parent-needs-workload-ref")
 
 
-def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
-    """A2-A12: the whole spec of the Workload of 1.35. `argument` is the highest number of groups."""
-    from krmfn.server.cases import check_each, check_part  # one release has it
+def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    """A2-A12: the whole spec of the Workload of 1.35."""
+    from krmfn.server.cases import check_part  # one release has it
 
-    spec, path = new.get("spec", {}), ("spec", "podGroups")
-    yield from check_part(kind, "firstWorkload", spec, ("spec",))
-    groups = spec.get("podGroups", ())
-    if len(groups) > argument:
-        yield too_many(path, len(groups), argument, "pod-groups")
-    else:
-        yield from check_each(kind, "firstGroup", groups, path, "pod-groups")
-        for index in sorted(find_repeated(group.get("name", "") for group in groups)):
-            yield duplicate((*path, index, "name"), quote(groups[index].get("name", "")), "pod-groups")
+    yield from check_part(kind, "firstWorkload", new.get("spec", {}), ("spec",))
 
 
 def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:

@@ -1,7 +1,4 @@
-"""The rules of Job and of a CronJob's job template: counts, `scheduling`, what cannot change.
-
-Of a Job's other rules those are here that a group depends on; the content of pod templates is left to schema
-validators.
+"""The rules of Job, with its policies, and of CronJob: counts, `scheduling`, what cannot change, schedules.
 
 Source: k8s.io/kubernetes/pkg/apis/batch/{v1/defaults.go,validation/validation.go}, pkg/registry/batch/job/strategy.go;
 rules J1-J25 of the reference.
@@ -13,20 +10,31 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote, read_digits
+from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 from krmfn.model.selectors import match_labels
 from krmfn.server.cases import check_part
-from krmfn.server.formats import check_short_name
-from krmfn.server.jobpolicies import check_failure_policy
-from krmfn.server.plain.values import check_kept
+from krmfn.server.formats import check_short_name, count_bytes
+from krmfn.server.plain.values import check_kept, check_least
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector, spell_labels
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key
+from krmfn.server.spell import Key, read_written
 from krmfn.server.strategy import STORED_UID
-from krmfn.server.verdict import Cause, invalid, invalid_text, of_rule, required
+from krmfn.server.verdict import (
+    Cause,
+    duplicate,
+    find_repeated,
+    invalid,
+    invalid_text,
+    of_rule,
+    required,
+    too_long,
+    too_many,
+)
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
@@ -108,12 +116,6 @@ def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None,
     yield from check_part(kind, "jobRestart", spec, path, "job-restart-policy")
 
 
-def check_failed_indexes(kind: Kind, spec: Object, path: Path) -> Iterator[Cause]:
-    failed = spec["maxFailedIndexes"]
-    if failed > spec["completions"]:
-        yield invalid((*path, "maxFailedIndexes"), failed, "must be less than or equal to completions")
-
-
 def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
     """J4 and J8: a gang is no larger than the Job, and `all` needs a gang."""
     scheduling = spec.get("scheduling")
@@ -125,10 +127,6 @@ def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
     if count is not None and count > parallelism:
         where = (*path, "schedulingPolicy", "gang", "minCount")
         yield invalid(where, count, f"must not be greater than parallelism ({parallelism})", "gang-within-parallelism")
-    mode = scheduling.get("disruptionMode", {})
-    if "all" in mode and "single" not in mode and ("basic" in policy or "gang" not in policy):
-        detail = "the disruptionMode `all` is not supported with the Basic scheduling policy"
-        yield invalid((*path, "disruptionMode"), "", detail, "all-needs-gang")
 
 
 def _check_one_way(spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
@@ -278,3 +276,163 @@ def _take_resources(old: Object, new: Object) -> Object:
         return old
     out = {key: value for key, value in old.items() if key != "resources"}
     return {**out, "resources": new["resources"]} if "resources" in new else out
+
+
+def check_failure_policy(kind: Kind, new: Object, spec: Object, path: Path) -> Iterator[Cause]:
+    """Of the spec of a Job at a path of a new object."""
+    rules = spec.get("podFailurePolicy", {}).get("rules", ())
+    pods = spec.get("template", {}).get("spec", {})
+    names = {one.get("name", "") for field in ("containers", "initContainers") for one in pods.get(field, ())}
+    path = (*path, "podFailurePolicy", "rules")
+    if len(rules) > 20:
+        yield too_many(path, len(rules), 20)
+    for index, rule in enumerate(rules):
+        at = (*path, index)
+        if rule.get("action") == "FailIndex" and "backoffLimitPerIndex" not in spec:
+            detail = "requires the backoffLimitPerIndex to be set"
+            yield invalid((*at, "action"), rule["action"], detail)
+        yield from check_part(kind, "failureRule", rule, at)
+        if "onExitCodes" in rule:
+            yield from _check_codes(rule["onExitCodes"], names, new, (*at, "onExitCodes"))
+
+
+def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Iterator[Cause]:
+    name, values, where = codes.get("containerName"), codes.get("values", []), (*path, "values")
+    if name is not None and name not in names:
+        detail = "must be one of the container or initContainer names in the pod template"
+        yield invalid((*path, "containerName"), name, detail)
+    if not values:
+        text = "{…}" if read_written(new, *where) == [] else "null"
+        yield invalid_text(where, text, "at least one value is required")
+    again = find_repeated(values)
+    for index, value in enumerate(values):
+        if codes.get("operator") == "In" and value == 0:
+            yield invalid((*where, index), value, "must not be 0 for the In operator")
+        if index in again:
+            yield duplicate((*where, index), str(value))
+    if values != sorted(values):
+        yield invalid_text(where, "{…}", "must be ordered")
+
+
+def check_success_policy(kind: Kind, spec: Object, path: Path) -> Iterator[Cause]:
+    completions = spec["completions"]
+    for index, rule in enumerate(spec["successPolicy"].get("rules", ())):
+        at = (*path, "successPolicy", "rules", index)
+        count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
+        total = 0
+        if indexes is not None:
+            where = (*at, "succeededIndexes")
+            if count_bytes(indexes) > 65536:
+                yield too_long(where, 65536)
+            total, wrong = _count_indexes(indexes, completions)
+            if wrong:
+                yield invalid(where, indexes, f"error parsing succeededIndexes: {wrong}")
+        if count is not None:
+            yield from _check_count(count, completions, total if indexes is not None else None, (*at, "succeededCount"))
+
+
+def _check_count(count: int, completions: int, total: int | None, path: Path) -> Iterator[Cause]:
+    yield from check_least(count, 0, path)
+    if count > completions:
+        detail = f"must be less than or equal to {completions} (the number of specified completions)"
+        yield invalid(path, count, detail)
+    if total is not None and count > total:
+        detail = (
+            f"must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
+        )
+        yield invalid(path, count, detail)
+
+
+def _count_indexes(text: str, completions: int) -> tuple[int, str]:
+    """How many indexes `0,2-4` names, or what is wrong with it."""
+    total, last = 0, None
+    for part in text.split(",") if text else ():
+        first, end, wrong = _read_interval(part, completions)
+        if wrong:
+            return 0, wrong
+        if last is not None and last >= first:
+            return 0, f"non-increasing order, previous: {last}, current: {first}"
+        total += end - first + 1
+        last = end
+    return total, ""
+
+
+def _read_interval(text: str, completions: int) -> tuple[int, int, str]:
+    limits = text.split("-")
+    if len(limits) > 2:
+        what = "violates the requirement that an index interval can have at most two parts separated by '-'"
+        return 0, 0, f"the fragment {quote(text)} {what}"
+    found = []
+    for limit in limits:
+        digits = limit.removeprefix("+")
+        number = read_digits(digits)
+        if number is None:
+            return 0, 0, f"cannot convert string to integer for index: {quote(limit)}"
+        if number >= completions:
+            return 0, 0, f"too large index: {quote(limit)}"
+        found.append(number)
+    if len(found) > 1 and found[0] >= found[1]:
+        return 0, 0, f"non-increasing order, previous: {found[0]}, current: {found[1]}"
+    return found[0], found[-1], ""
+
+
+def fill_cron_job(kind: Kind, new: dict[str, Any]) -> None:
+    """Defaults that depend on others: those of the pods."""
+    fill_template(new["spec"].setdefault("jobTemplate", {}).setdefault("spec", {}).setdefault("template", {}))
+
+
+def check_cron_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    """The name, the schedule with its time zone, and the job template."""
+    spec = new.get("spec", {})
+    before = None if old is None else old.get("spec", {})
+    if spec.get("schedule"):
+        yield from _check_schedule(spec, before)
+    if "timeZone" in spec and (before is None or before.get("timeZone") != spec["timeZone"]):
+        yield from _check_zone(spec["timeZone"])
+    name = new.get("metadata", {}).get("name", "")
+    if old is None and count_bytes(name) > 52:
+        yield invalid(("metadata", "name"), name, "must be no more than 52 characters", "metadata-name")
+    yield from check_part(kind, "cronJob", spec, ("spec",))
+    template = spec.get("jobTemplate", {}).get("spec", {})
+    stored = (before or {}).get("jobTemplate", {}).get("spec")
+    path: Path = ("spec", "jobTemplate", "spec")
+    yield from check_job_spec(kind, new, template, stored, path)
+    if kind.is_on("newest-texts"):
+        yield from check_delegation(spec.get("jobTemplate", {}), (before or {}).get("jobTemplate"), path[:-1])
+
+
+def _check_schedule(spec: Object, old: Object | None) -> Iterator[Cause]:
+    """A schedule may name a time zone only where the stored one already does."""
+    path, schedule = ("spec", "schedule"), spec["schedule"]
+    try:
+        read_schedule(schedule)
+    except BadSchedule as mistake:
+        yield invalid(path, schedule, str(mistake), "cronjob-schedule")
+    if "TZ" not in schedule:
+        return
+    if old is None or "TZ" not in old.get("schedule", ""):
+        detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        yield invalid(path, schedule, detail, "cronjob-schedule")
+    elif "timeZone" in spec:
+        detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        yield invalid(path, schedule, detail, "cronjob-schedule")
+
+
+def _check_zone(zone: str) -> Iterator[Cause]:
+    path = ("spec", "timeZone")
+    if not zone:
+        yield invalid(path, zone, "timeZone must be nil or non-empty string", "cronjob-schedule")
+        return
+    for part in zone.split("/"):
+        if part in (".", "..") or part.startswith("-") or not _is_zone_part(part):
+            yield invalid(path, zone, f"unknown time zone {zone}", "cronjob-schedule")
+            return
+    if zone.lower() == "local":
+        detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        yield invalid(path, zone, detail, "cronjob-schedule")
+    if problem := check_zone(zone):
+        yield invalid(path, zone, problem, "cronjob-schedule")
+
+
+def _is_zone_part(part: str) -> bool:
+    return 0 < len(part) < 15 and part.isascii() and all(letter.isalnum() or letter in ".-_+" for letter in part)

@@ -15,8 +15,8 @@ from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_kinds
 from krmfn.server.answers import Mode
+from krmfn.server.cases import find_missing
 from krmfn.server.decode import Unclean, decode
-from krmfn.server.fields import find_missing
 from krmfn.server.formats import check_long_name
 from krmfn.server.metadata import check_shared_metadata
 from krmfn.server.schema import DEFINITION, Type, compile_schemas

@@ -20,11 +20,10 @@ from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, write_json
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required
+from krmfn.server.verdict import Cause, forbidden, invalid_text, refuse_text, required
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"
-_COUNT = "replicas"
 _ROLLING = "RollingUpdate"
 _SPEC: Path = ("spec",)
 
@@ -95,10 +94,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
     yield from check_part(kind, "deploymentStrategy", spec.get("strategy", {}), (*_SPEC, "strategy"), _STRATEGY)
-    deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds", 0)
-    if deadline is not None and deadline <= ready:
-        detail = "must be greater than minReadySeconds"
-        yield invalid((*_SPEC, "progressDeadlineSeconds"), deadline, detail, _COUNT)
+    yield from check_part(kind, "deploymentDeadline", spec, _SPEC)
     yield from check_kept(spec, before, _SPEC, "selector")
 
 

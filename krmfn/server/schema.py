@@ -88,7 +88,7 @@ class Field:
         default = get("default")
         needs = get("x-kubernetes-default-gate")
         self.default: Any = default if needs is None or gates.get(needs, False) else None
-        #: What a hand-written rule says of the field by itself (see krmfn.server.fields).
+        #: What a hand-written rule says of the field by itself (see krmfn.server.cases).
         self.row: Mapping[str, Any] = get("row", {})
 
 
@@ -335,8 +335,9 @@ def _load_plain(group: str, kind: str, schemas: Schemas, version: str) -> Kind |
         root = schemas.definition(f"others/{group}{'.' if group else ''}{version}.json", kind)
     except (schemastore.SchemaMissing, KeyError):
         return None
-    checks = [[name, None] for name in ("fields.check_fields", row.get("check")) if name]
+    checks = [[name, None] for name in ("cases.check_fields", row.get("check")) if name]
     keywords = {f"x-kubernetes-{name}": value for name, value in row.items()}
     keywords |= {"x-kubernetes-kind": kind, "x-kubernetes-group": group}
-    keywords |= {"x-kubernetes-handwritten": {"create": checks, "update": checks}}
+    changes = [["cases.check_change", row["changes"]]] if "changes" in row else []
+    keywords |= {"x-kubernetes-handwritten": {"create": checks, "update": [*checks, *changes]}}
     return Kind(root, keywords, schemas)

@@ -11,11 +11,10 @@ from typing import Any
 from krmfn.krm.item import HEAD
 from krmfn.server.answers import Mode
 from krmfn.server.apply import find_applied, merge_applied
-from krmfn.server.ownership import read_applied
 from krmfn.server.requests import is_live
 from krmfn.server.schema import Field, Type
 from krmfn.server.structure import Structure
-from krmfn.server.threeway import keep_filled
+from krmfn.server.threeway import keep_filled, read_applied
 
 _SCALARS = {"string": "string", "boolean": "bool", "integer": "float64", "number": "float64"}
 

@@ -1,22 +1,31 @@
-"""ConfigMap, Secret, Namespace.
+"""Kinds of which little is no row: ConfigMap, Secret, Namespace, Node, PodDisruptionBudget, PriorityClass,
+RuntimeClass, APIService, FlowSchema, roles and their bindings.
 
-Source: ValidateConfigMap, ValidateSecret, ValidateNamespace of k8s.io/kubernetes/pkg/apis/core/validation, and the
-strategies in pkg/registry/core.
+FlowSchemas and PriorityLevelConfigurations that a server makes by itself (`exempt`, `catch-all`) have fixed contents,
+which are not compared. Source: k8s.io/kubernetes/pkg/apis/{core,rbac,policy,scheduling,node,flowcontrol}/validation,
+the strategies in pkg/registry/core, and k8s.io/kube-aggregator/pkg/apis/apiregistration/validation.
 """
 
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 from krmfn.model.placeholders import has_placeholder
-from krmfn.server.formats import check_label_key, count_bytes, find_format
-from krmfn.server.pods.setting import Object
+from krmfn.server.admission import SYSTEM_CLASSES
+from krmfn.server.formats import check_label_key, check_short_name, count_bytes, find_format
+from krmfn.server.plain.values import check_share, check_whole, read_network
+from krmfn.server.pods.placement import check_label_selector
+from krmfn.server.pods.resources import check_overhead
+from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key
-from krmfn.server.verdict import Cause, invalid, refuse_text, required, too_long
+from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid, invalid_text, refuse_text, required, too_long
 
 _MOST = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"
@@ -116,3 +125,108 @@ def check_namespace(kind: Kind, new: Object, old: Object | None) -> Iterator[Cau
         if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             yield invalid(path, name, detail)
+
+
+_GROUP = "rbac.authorization.k8s.io"
+
+
+def check_role_selector(kind: Kind, selector: Object, path: Path) -> Iterator[Cause]:
+    yield from check_label_selector(kind, selector, path)
+    if is_wrong_selector(selector):
+        yield invalid_text(path, "null", "invalid label selector.")
+
+
+def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
+    for subject in new.get("subjects", ()):
+        if subject.get("kind") in ("User", "Group"):
+            subject.setdefault("apiGroup", _GROUP)
+
+
+def check_api_service(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    spec = new["spec"]
+    group, version, name = spec.get("group", ""), spec.get("version", ""), new["metadata"].get("name", "")
+    whole = f"{version}.{group}"
+    if name != whole and "/" not in name and "%" not in name:
+        yield invalid(("metadata", "name"), name, f'must be `spec.version+"."+spec.group`: {quote(whole)}')
+    bundle = read_bytes(spec.get("caBundle", ""))
+    if bundle and "service" not in spec:
+        detail = "local APIServices may not have a caBundle"
+        yield invalid(("spec", "caBundle"), f"{len(bundle)} bytes", detail)
+
+
+def fill_node(kind: Kind, new: dict[str, Any]) -> None:
+    """The older field of one network decides."""
+    spec = new.setdefault("spec", {})
+    alone, several = spec.get("podCIDR"), spec.get("podCIDRs", [])
+    if alone and several[:1] != [alone]:
+        spec["podCIDRs"] = [alone]
+    elif several:
+        spec["podCIDR"] = several[0]
+
+
+def check_node(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    networks = map(read_network, new["spec"].get("podCIDRs", ()))
+    families = [network.version for network in networks if network]
+    if find_repeated(families):
+        yield invalid_text(("spec", "podCIDRs"), "{…}", "may specify no more than one CIDR for each IP family")
+
+
+_SPEC = ("spec",)
+_HIGHEST = 1_000_000_000
+
+
+def check_budget(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    spec = new.get("spec", {})
+    any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
+    yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
+
+
+def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
+    yield from check_share(kind, value, path)
+    yield from check_whole(kind, value, path)
+
+
+def check_priority_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    value, name = new.get("value", 0), new["metadata"].get("name", "")
+    if old:
+        return
+    if name.startswith("system-"):
+        why = ""
+        if name not in SYSTEM_CLASSES:
+            why = f"{name} is not a known system priority class"
+        elif value != SYSTEM_CLASSES[name]:
+            why = f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
+        elif new.get("globalDefault"):
+            why = f"globalDefault of {name} PriorityClass must be false"
+        if why:
+            detail = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+            yield forbidden(("metadata", "name"), detail)
+    elif value > _HIGHEST:
+        yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_HIGHEST}", "maximum")
+
+
+def check_runtime_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    pod = Setting({}, kind.gates, [])
+    check_overhead(pod, new.get("overhead", {}).get("podFixed", {}), ("overhead",))
+    yield from pod.out
+
+
+_MOST_BITS = 60
+
+
+def check_namespaces(kind: Kind, names: list[str], path: Path) -> Iterator[Cause]:
+    for index, name in enumerate(names if "*" not in names else ()):
+        wrong = check_short_name(name)
+        prefix = "each member of this list must be '*' or a DNS-1123 label; "
+        yield from refuse_text((*path, index), name, [prefix + message for message in wrong])
+
+
+def check_queues(kind: Kind, queuing: Object, at: Path) -> Iterator[Cause]:
+    queues, hand = queuing["queues"], queuing["handSize"]
+    if hand > queues:
+        yield invalid((*at, "handSize"), hand, f"should not be greater than queues ({queues})")
+    elif hand > 0 and math.ceil(math.log2(queues) * hand) > _MOST_BITS:
+        detail = (
+            f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_MOST_BITS}"
+        )
+        yield invalid((*at, "handSize"), hand, detail)

@@ -16,8 +16,8 @@ from krmfn.server.formats import (
     check_long_name,
     check_short_name,
 )
-from krmfn.server.pods.claims import check_metadata_of_claims
 from krmfn.server.pods.setting import Object
+from krmfn.server.pods.volumes import check_metadata_of_claims
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, write_json
 from krmfn.server.verdict import (

@@ -1,6 +1,6 @@
-"""Ingress, IngressClass, NetworkPolicy.
+"""Ingress, IngressClass, NetworkPolicy; EndpointSlice, Endpoints.
 
-Source: k8s.io/kubernetes/pkg/apis/networking/validation and pkg/apis/networking/v1/defaults.go.
+Source: k8s.io/kubernetes/pkg/apis/{networking,discovery,core}/validation, and the defaults.go beside their types.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.gotext import quote
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import (
     check_dns_1035,
+    check_ip,
     check_long_name,
     check_short_name,
     count_bytes,
 )
 from krmfn.server.plain.values import (
+    check_address,
     check_choice,
+    check_endpoint_address,
     check_network,
     check_port,
     check_text,
@@ -182,3 +186,50 @@ def _check_block(kind: Kind, block: Object, path: Path, known: set[str]) -> Iter
         inside = inner.version == network.version and inner.network_address in network
         if not inside or network.prefixlen >= inner.prefixlen:
             yield invalid(at, part, "must be a strict subset of `cidr`")
+
+
+def check_slice(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+    endpoints = new.get("endpoints", ())
+    if len(endpoints) <= 1000 and not (old and new.get("endpoints") == old.get("endpoints")):
+        for index, endpoint in enumerate(endpoints):
+            for place, text in enumerate(endpoint.get("addresses", ())):
+                path = ("endpoints", index, "addresses")
+                yield from _check_one(kind, text, new.get("addressType", ""), path, place)
+
+
+def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Iterator[Cause]:
+    at = (*path, index)
+    if of == "FQDN":
+        name = text.removesuffix(".")
+        wrong = check_long_name(name)
+        if not name:
+            yield required(at)
+        elif wrong:
+            yield invalid(at, name, ",".join(wrong))
+        elif "." not in name:
+            yield invalid(at, name, "should be a domain with at least two segments separated by dots")
+        else:
+            long = next((label for label in name.split(".") if len(label) > 63), "")
+            yield from refuse_text(at, long, check_short_name(long) if long else ())
+    elif of in ("IPv4", "IPv6"):
+        wrong_address = list(check_address(kind, text, at)) if of == "IPv4" else _list_wrong(text, at)
+        if wrong_address:
+            yield from wrong_address
+            return
+        if read_address(text).version != int(of[-1]):
+            yield invalid(path, text, f"must be an {of} address")
+        yield from check_endpoint_address(text, at)
+
+
+def _list_wrong(text: str, at: Path) -> list[Cause]:
+    wrong = list(refuse_text(at, text, check_ip(text, strict=True)))
+    if not wrong and text != str(read_address(text)):
+        wrong.append(invalid(at, text, f"must be in canonical form ({quote(str(read_address(text)))})"))
+    return wrong
+
+
+def check_address_of_endpoint(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+    yield from check_address(kind, text, path)
+    if read_address(text) is None:
+        yield invalid(path, text, "must be a valid IP address")
+    yield from check_endpoint_address(text, path)

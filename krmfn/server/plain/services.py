@@ -13,12 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_long_name
 from krmfn.server.plain.values import (
     check_address,
-    check_choice,
     check_endpoint_address,
     check_network,
     read_address,
@@ -29,7 +27,6 @@ from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import (
     Cause,
     duplicate,
-    find_repeated,
     forbidden,
     invalid,
     invalid_text,
@@ -172,7 +169,6 @@ def check_service(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause
         wrong = () if text in before.get("externalIPs", ()) else tuple(check_address(kind, text, at))
         yield from wrong or check_endpoint_address(text, at)
     yield from _check_balancing(kind, spec, notes, before, old["metadata"].get("annotations", {}) if old else {})
-    yield from _check_traffic(spec)
 
 
 def _check_type(spec: Object) -> Iterator[Cause]:
@@ -191,22 +187,15 @@ def _check_type(spec: Object) -> Iterator[Cause]:
 
 def _check_ports(spec: Object) -> Iterator[Cause]:
     ports = spec.get("ports", ())
-    names, on_nodes = set(), set()
-    again = find_repeated((port.get("protocol", ""), port.get("port", 0)) for port in ports)
+    on_nodes = set()
     for index, port in enumerate(ports):
         at = (*_SPEC, "ports", index)
-        name, protocol, on_node = port.get("name", ""), port.get("protocol", ""), port.get("nodePort", 0)
-        if name:
-            if name in names:
-                yield duplicate((*at, "name"), quote(name))
-            names.add(name)
+        protocol, on_node = port.get("protocol", ""), port.get("nodePort", 0)
         if on_node and spec["type"] == "ClusterIP":
             yield forbidden((*at, "nodePort"), "may not be used when `type` is 'ClusterIP'")
         if on_node and (protocol, on_node) in on_nodes:
             yield duplicate((*at, "nodePort"), str(on_node))
         on_nodes.add((protocol, on_node))
-        if index in again:
-            yield duplicate(at, "{…}")
 
 
 def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
@@ -248,14 +237,6 @@ def _check_balancing(kind: Kind, spec: Object, notes: Object, before: Object, no
     elif notes.get(_RANGES, "").strip() and noted.get(_RANGES) != notes[_RANGES]:
         for text in notes[_RANGES].split(","):
             yield from check_network(kind, text.strip(), path)
-
-
-def _check_traffic(spec: Object) -> Iterator[Cause]:
-    policy, path = spec.get("externalTrafficPolicy", ""), (*_SPEC, "externalTrafficPolicy")
-    if _is_external(spec):
-        yield from check_choice(policy, path, ("Cluster", "Local"))
-    elif policy:
-        yield invalid(path, policy, "may only be set for externally-accessible services")
 
 
 def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:

@@ -84,7 +84,6 @@ def check_claim(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
 
 
 def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
-    yield from check_part(None, "changedClaim", new, (), old=old)
     spec, before = dict(new["spec"]), dict(old["spec"])
     notes, noted = (each["metadata"].get("annotations", {}) for each in (new, old))
     status = old.get("status", {})

@@ -12,6 +12,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import clamp_int, read_digits
 from krmfn.server.formats import (
     Form,
+    check_dns_1035,
     check_ip,
     check_label_key,
     check_label_value,
@@ -63,6 +64,11 @@ def check_port_or_name(kind: Any, value: int | str, path: Path) -> Iterator[Caus
     yield from (
         check_port(value, path) if isinstance(value, int) else refuse_text(path, value, find_format("port_name")(value))
     )
+
+
+def check_kind_name(kind: Any, name: str, path: Path) -> Iterator[Cause]:
+    if wrong := check_dns_1035(name.lower()):
+        yield invalid(path, name, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
 
 
 def check_labels(kind: Any, labels: Object, path: Path) -> Iterator[Cause]:

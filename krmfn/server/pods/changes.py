@@ -11,10 +11,9 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.server.cases import check_part
-from krmfn.server.pods.annotations import MIRROR, is_cost
 from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Object, Setting, of_rule, visit_containers
-from krmfn.server.pods.spec import check_new_pod, check_pod, check_template
+from krmfn.server.pods.spec import MIRROR, check_new_pod, check_pod, check_template, is_cost
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text

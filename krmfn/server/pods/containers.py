@@ -1,7 +1,8 @@
-"""The rules of containers that are no rows: what compares containers, mounts and devices with each other.
+"""The rules of containers that are no rows: what compares containers, mounts and devices with each other, probes and
+hooks, references to fields of the pod and to resources, which variables and volumes share.
 
 Source: k8s.io/kubernetes/pkg/apis/core/validation (validateContainers, validateInitContainers,
-validateEphemeralContainers and what they call).
+validateEphemeralContainers and what they call); ConvertDownwardAPIFieldLabel of pkg/apis/core/pods.
 """
 
 from __future__ import annotations
@@ -10,21 +11,10 @@ from collections.abc import Iterable
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.server.cases import check_each, check_part
+from krmfn.server.cases import check_part
+from krmfn.server.formats import check_label_key
 from krmfn.server.pods.setting import Object, Setting, of_rule
 from krmfn.server.verdict import find_repeated
-
-_OF_RUNNING = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-_NOT_SIDECAR = "may not be set for init containers without restartPolicy=Always"
-_NO_EPHEMERAL = "cannot be set for an Ephemeral Container"
-#: What an ephemeral container may have, besides what every API object of it has.
-_EPHEMERAL = frozenset(
-    (
-        "name", "image", "command", "args", "workingDir", "envFrom", "env", "volumeMounts", "volumeDevices",
-        "terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext", "stdin",
-        "stdinOnce", "tty", "targetContainerName",
-    )
-)  # fmt: skip
 
 
 @of_rule("pod-containers")
@@ -41,11 +31,7 @@ def check_containers(pod: Setting, spec: Object, path: Path) -> None:
         check_part(pod, "container", container, at)
         if index in again:
             pod.duplicate((*at, "name"), quote(container.get("name", "")))
-        check_part(pod, "running", container, at, "pod-probes")
-        if pod.is_on("ContainerRestartRules"):
-            check_part(pod, "restart", container, at, "pod-restart")
-        else:
-            check_part(pod, "noRestart", container, at, "pod-restart")
+        check_part(pod, "mainContainer", container, at)
     _check_host_ports(pod, containers, where)
 
 
@@ -57,26 +43,13 @@ def check_init_containers(pod: Setting, spec: Object, path: Path) -> None:
     for index, container in enumerate(spec.get("initContainers", ())):
         at = (*where, index)
         check_part(pod, "container", container, at)
-        check_part(pod, "initRestart", container, at, "pod-restart")
+        check_part(pod, "initContainer", container, at)
         name = container.get("name", "")
         if name in names:
             pod.duplicate((*at, "name"), quote(name))
         elif name:
             names.add(name)
         _check_host_ports(pod, [container], where)
-        sidecar = container.get("restartPolicy") == "Always"
-        if sidecar:
-            check_part(pod, "running", container, at, "pod-probes")
-        else:
-            _check_of_running(pod, container, at)
-            check_each(pod, "initResize", container.get("resizePolicy", ()), (*at, "resizePolicy"), "pod-restart")
-
-
-@of_rule("pod-probes")
-def _check_of_running(pod: Setting, container: Object, at: Path) -> None:
-    for field in _OF_RUNNING:
-        if field in container:
-            pod.forbidden((*at, field), _NOT_SIDECAR)
 
 
 @of_rule("pod-containers")
@@ -89,7 +62,7 @@ def check_ephemeral_containers(pod: Setting, spec: Object, path: Path) -> None:
     for index, container in enumerate(spec.get("ephemeralContainers", ())):
         at: Path = (*path, "ephemeralContainers", index)
         check_part(pod, "container", container, at)
-        check_part(pod, "imageOfPod", container, at)
+        check_part(pod, "ephemeralContainer", container, at)
         name = container.get("name", "")
         if name in names:
             pod.duplicate((*at, "name"), quote(name))
@@ -97,10 +70,6 @@ def check_ephemeral_containers(pod: Setting, spec: Object, path: Path) -> None:
         target = container.get("targetContainerName", "")
         if target and target not in others:
             pod.not_found((*at, "targetContainerName"), quote(target))
-        for field, value in container.items():
-            if field not in _EPHEMERAL and (value or field != "resources"):
-                pod.forbidden((*at, field), _NO_EPHEMERAL)
-        check_each(pod, "ephemeralMount", container.get("volumeMounts", ()), (*at, "volumeMounts"), "pod-mounts")
 
 
 @of_rule("pod-ports")
@@ -175,3 +144,132 @@ def check_devices(pod: Setting, container: Object, at: Path) -> None:
             pod.invalid((*where, "devicePath"), path, "must not already exist as a path in volumeMounts")
         if name:
             names.add(name)
+
+
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
+_SIGNAL_NAMES = (
+    "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP"
+    " TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"
+)
+
+
+def check_handler(pod: Setting, handler: Object, at: Path) -> None:
+    """A probe's or a hook's one way to act."""
+    given = [name for name in _HANDLERS if name in handler]
+    if not given:
+        pod.required(at, "must specify a handler type")
+        return
+    for name in given[1:]:
+        pod.forbidden((*at, name), "may not specify more than 1 handler type")
+    check_part(pod, given[0], handler[given[0]], (*at, given[0]))
+
+
+def check_sleep(pod: Setting, action: Object, at: Path) -> None:
+    seconds = action.get("seconds", 0)
+    if pod.grace is not None and not 0 <= seconds <= pod.grace:
+        detail = f"must be non-negative and less than terminationGracePeriodSeconds ({pod.grace})"
+        pod.invalid(at, seconds, detail)
+
+
+def _list_signals() -> tuple[str, ...]:
+    """Those of Linux, as the server sorts them."""
+    names = [f"SIG{name}" for name in _SIGNAL_NAMES.split()]
+    names += [f"SIGRTMIN+{number}" for number in range(1, 16)]
+    return tuple(sorted([*names, *(f"SIGRTMAX-{number}" for number in range(1, 15))]))
+
+
+def check_stop_signal(pod: Setting, signal: str, path: Path) -> None:
+    if pod.os is None:
+        pod.forbidden(path, "may not be set for containers with empty `spec.os.name`")
+        return
+    known = {"windows": ("SIGKILL", "SIGTERM"), "linux": _list_signals()}.get(pod.os)
+    if known:
+        pod.check_choice(path, signal, known)
+
+
+_FIELDS = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+_VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+#: What the field path of an object reference is turned into, besides those that stay.
+_KNOWN = frozenset(
+    (
+        "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
+        "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName",
+        "status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs", "spec.host",
+    )
+)  # fmt: skip
+_RESOURCES = (
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+)
+_HUGE = ("limits.hugepages-", "requests.hugepages-")
+_SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+
+
+def check_variable_field(pod: Setting, selector: Object, path: Path) -> None:
+    _check_field(pod, selector, _FIELDS, path)
+
+
+def check_volume_field(pod: Setting, selector: Object, path: Path) -> None:
+    _check_field(pod, selector, _VOLUME_FIELDS, path)
+
+
+def _check_field(pod: Setting, selector: Object, known: tuple[str, ...], path: Path) -> None:
+    """A reference to a field of the pod; `known` are those without a subscript."""
+    version, text, at = selector.get("apiVersion", ""), selector.get("fieldPath", ""), (*path, "fieldPath")
+    if not text:
+        pod.required(at)
+        return
+    name, found, subscript = text[:-2].partition("['") if text.endswith("']") else (text, "", "")
+    wrong = ""
+    if version != "v1":
+        wrong = f"unsupported pod version: {version}"
+    elif found and name:
+        if name in ("metadata.annotations", "metadata.labels"):
+            key = subscript.lower() if name == "metadata.annotations" else subscript
+            pod.refuse(path, key, check_label_key(key))
+            return
+        wrong = f"field label does not support subscript: {text}"
+    elif text not in _KNOWN:
+        wrong = f"field label not supported: {text}"
+    if wrong:
+        pod.invalid(at, text, f"error converting fieldPath: {wrong}")
+        return
+    text = "spec.nodeName" if text == "spec.host" else text
+    if text not in known:
+        pod.not_supported(at, quote(text), known)
+
+
+def check_resource(pod: Setting, selector: Object, path: Path) -> None:
+    """A reference to a request or a limit of a container."""
+    name = selector.get("resource", "")
+    if not name:
+        pod.required((*path, "resource"))
+    elif name not in _RESOURCES and not name.startswith(_HUGE):
+        pod.not_supported((*path, "resource"), quote(name), _RESOURCES)
+    check_divisor(pod, selector, path)
+
+
+def check_divisor(pod: Setting, selector: Object, path: Path) -> None:
+    name, divisor = selector.get("resource", ""), selector.get("divisor")
+    kinds = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemeral storage"}
+    word = kinds.get(name.partition(".")[2]) if name in _RESOURCES else None
+    word = "hugepages" if name.startswith(_HUGE) else word
+    sizes = ("1m", "1") if word == "cpu" else _SIZES
+    if divisor and word and str(divisor) not in sizes:
+        listed = " and ".join(sizes) if word == "cpu" else ", ".join(sizes)
+        detail = f"only divisor's values {listed} are supported with the {word} resource"
+        pod.invalid((*path, "divisor"), name, detail)

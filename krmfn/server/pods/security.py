@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.server.cases import check_part
 from krmfn.server.formats import count_bytes
 from krmfn.server.pods.setting import Object, Setting, of_rule, visit_containers
 
@@ -113,15 +114,8 @@ def check_host_processes(pod: Setting, spec: Object, path: Path) -> None:
         pod.invalid((*path, "hostNetwork"), False, detail)
 
 
-_NOT_WINDOWS = "cannot be set for a windows pod"
-_NOT_WINDOWS_POD = (
-    "appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser",
-    "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy",
-)  # fmt: skip
-_NOT_WINDOWS_CONTAINER = (
-    "appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged",
-    "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup",
-)  # fmt: skip
+#: What a pod and its containers cannot have, as parts.
+_OF_SYSTEM = {"linux": ("linuxPod", "linuxContainer"), "windows": ("windowsPod", "windowsContainer")}
 
 
 @of_rule("pod-security")
@@ -131,22 +125,8 @@ def check_operating_system(pod: Setting, spec: Object, path: Path) -> None:
         pod.required((*path, "os", "name"))
     else:
         pod.check_choice((*path, "os"), pod.os, ("linux", "windows"))
-    contexts: list[tuple[Object, Path, tuple[str, ...]]] = [
-        (spec.get("securityContext", {}), (*path, "securityContext"), _NOT_WINDOWS_POD)
-    ]
-    for container, at in visit_containers(spec, path):
-        contexts.append((container.get("securityContext", {}), (*at, "securityContext"), _NOT_WINDOWS_CONTAINER))
-    if pod.os == "linux":
-        for context, at, _ in contexts:
-            if "windowsOptions" in context:
-                pod.forbidden((*at, "windowsOptions"), "windows options cannot be set for a linux pod")
-    elif pod.os == "windows":
-        for context, at, fields in contexts:
-            _forbid(pod, context, fields, at)
-        _forbid(pod, spec, ("hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"), path)
-
-
-def _forbid(pod: Setting, holder: Object, fields: tuple[str, ...], at: Path) -> None:
-    for field in fields:
-        if field in holder:
-            pod.forbidden((*at, field), _NOT_WINDOWS)
+    if pod.os in _OF_SYSTEM:
+        of_pod, of_container = _OF_SYSTEM[pod.os]
+        check_part(pod, of_pod, spec, path)
+        for container, at in visit_containers(spec, path):
+            check_part(pod, of_container, container, at)
