@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from krmfn.capacity.filters import count_on
-from krmfn.capacity.nodes import NodeKind, Room
+from krmfn.capacity.bounds import count_on
 from krmfn.capacity.pods import PodKind
+from krmfn.capacity.world import NodeKind, Room
 from krmfn.survey.facts import HOSTNAME
 
 #: Beyond so many nodes, pods or steps only sums are compared.

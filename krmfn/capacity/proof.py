@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from krmfn.capacity import Obeyed
 from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
-from krmfn.capacity.nodes import Room
-from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.packing import Demand, GroupDemand, can_pack, find_short_resource
 from krmfn.capacity.pods import PodKind, list_group_claims, read_kinds
 from krmfn.capacity.volumes import Volumes, count_attachments, read_limits
-from krmfn.capacity.world import ClusterModel
+from krmfn.capacity.world import ClusterModel, Room
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.facts import Facts, Quota
 from krmfn.survey.groups import Group

@@ -43,7 +43,7 @@ class Configurations:
             find_release(options["kubernetes"])
         self._named = self._read_named(options["config"]) if options.get("config") else None
         if options.get("cluster"):
-            from krmfn.survey.cutting import Cutter
+            from krmfn.survey.condensing import Cutter
             from krmfn.workspace.clusters import read_clusters
 
             self._given = merge_facts(read_clusters(options["cluster"], Cutter()))
@@ -155,7 +155,7 @@ class Configurations:
         paths = settings.cluster.get("from")
         if not paths:
             return settings
-        from krmfn.survey.cutting import Cutter
+        from krmfn.survey.condensing import Cutter
         from krmfn.workspace.clusters import merge, read_cluster_in
 
         place = tree, tuple(posixpath.normpath(posixpath.join(folder, path)) for path in paths)

@@ -11,8 +11,7 @@ from krmfn.cli.findings import show
 from krmfn.model.marks import FACTS_KIND
 from krmfn.reports import channels
 from krmfn.reports.document import write_yaml
-from krmfn.survey.condensing import condense
-from krmfn.survey.cutting import Cutter
+from krmfn.survey.condensing import Cutter, condense
 from krmfn.workspace.clusters import read_clusters
 
 

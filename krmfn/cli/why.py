@@ -20,8 +20,8 @@ from krmfn.model.values import as_mapping
 from krmfn.pipeline import explain
 from krmfn.reports import channels
 from krmfn.reports.paint import BOLD, paint
+from krmfn.survey.condensing import Cutter
 from krmfn.survey.control_plane import PROGRAMS, is_program
-from krmfn.survey.cutting import Cutter
 from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, merge, read_live
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs, read_paths

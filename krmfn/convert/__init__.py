@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from krmfn.convert import downward, foreign, upward
+from krmfn.convert import foreign, steps
 from krmfn.convert.board import Board
-from krmfn.convert.fitting import fit
-from krmfn.convert.respelling import respell
+from krmfn.convert.fitting import fit, respell
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
@@ -27,8 +26,8 @@ __all__ = ["Conversion", "convert"]
 _Step = Callable[[Board], None]
 #: Feature -> the steps to the first release that has it, and back from there.
 _STEPS: Final[tuple[tuple[str, _Step, _Step], ...]] = (
-    ("pod-groups", upward.to_1_36, downward.to_1_35),
-    ("composite-groups", upward.to_1_37, downward.to_1_36),
+    ("pod-groups", steps.to_1_36, steps.to_1_35),
+    ("composite-groups", steps.to_1_37, steps.back_to_1_36),
 )
 
 

@@ -17,7 +17,7 @@ from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang
-from krmfn.survey.cutting import Cutter
+from krmfn.survey.condensing import Cutter
 from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
 from krmfn.survey.kueue import KUEUE, find_time, read_configuration, shrink

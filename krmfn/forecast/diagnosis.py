@@ -8,8 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
-from krmfn.forecast.provisioning import explain_requests, find_growth, list_claims
-from krmfn.forecast.queued import explain_unresumed, explain_workload, is_workload, list_queues
+from krmfn.forecast.queued import (
+    explain_requests,
+    explain_unresumed,
+    explain_workload,
+    find_growth,
+    is_workload,
+    list_claims,
+    list_queues,
+)
 from krmfn.forecast.roster import is_owner
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
 from krmfn.forecast.starting import find_failed, find_refused, find_unstarted, is_complete
@@ -33,7 +40,7 @@ from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, count_pods
 from krmfn.survey.kueue import KUEUE
-from krmfn.survey.owners import find_controller
+from krmfn.survey.lookup import find_controller
 
 #: What controllers make of an object before there are pods.
 _BETWEEN: Final = ("Job", "StatefulSet", "ReplicaSet", "RayCluster", "JobSet", "LeaderWorkerSet")

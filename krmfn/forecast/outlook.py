@@ -12,11 +12,9 @@ from krmfn.capacity.pods import has_wishes, read_kinds
 from krmfn.config import Settings
 from krmfn.forecast.admitting import Admission, admit, asks_only, grow, list_queued, obey
 from krmfn.forecast.company import TrialsAlone, list_lonely
-from krmfn.forecast.granted import list_untold
-from krmfn.forecast.loads import find_key, list_loads
-from krmfn.forecast.question import Ask, ask
+from krmfn.forecast.question import Ask, ask, list_untold
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name, list_parts
-from krmfn.forecast.standing import ELSEWHERE, GROWS, PREEMPTED, Outlook, Place, Standing, Verdict
+from krmfn.forecast.standing import ELSEWHERE, GROWS, PREEMPTED, Outlook, Place, Standing, Verdict, find_key, list_loads
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path

@@ -1,20 +1,22 @@
 """Why Kueue does not start a workload, in the words of its own objects: the Workload and its queues, the checks that it
-waits for, and the workloads before it.
+waits for, the workloads before it, and the nodes that it has asked an autoscaler for (ProvisioningRequests).
 
-Source: Kueue v0.19.2 apis/kueue/v1beta2, pkg/controller/core, pkg/scheduler; recorded in conformance/kueue.
+Source: Kueue v0.19.2 apis/kueue/v1beta2, pkg/controller/core, pkg/controller/admissionchecks, pkg/scheduler; recorded
+in conformance/kueue; autoscaler/cluster-autoscaler/apis/provisioningrequest (v1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from krmfn.forecast.voices import Explanation, find_way
+from krmfn.forecast.voices import UNGROWN, Explanation, Told, find_way
 from krmfn.krm.item import Item
 from krmfn.model.values import as_int, as_list, as_text, dig
 from krmfn.model.wording import join
+from krmfn.releases import schemastore
 from krmfn.survey.kueue import KUEUE
-from krmfn.survey.owners import find_controller
+from krmfn.survey.lookup import find_controller
 
 
 def is_workload(item: Item) -> bool:
@@ -184,3 +186,63 @@ def _find_ahead(workload: Item, queue: Item | None, ours: Iterable[Item]) -> Exp
 def _order(workload: Item) -> tuple[int, str]:
     created = as_text(workload.value, "metadata", "creationTimestamp")
     return -(as_int(workload.value, "spec", "priority") or 0), created
+
+
+#: In the order in which Kueue asks for them.
+_STATES = ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted")
+
+
+def explain_requests(workload: Item, items: Iterable[Item]) -> Iterator[Explanation]:
+    """What the newest request of each AdmissionCheck says against the start; nothing where nodes are provided."""
+    owner = (workload.ref.group, workload.kind, workload.name)
+    mine = [each for each in items if each.kind == "ProvisioningRequest" and find_controller(each) == owner]
+    parted = [(each.name.rpartition("-"), each) for each in mine if each.space == workload.space]
+    # The name ends with the number of the attempt.
+    newest = {check: each for (check, _, number), each in sorted(parted, key=lambda row: (len(row[0][2]), row[0][2]))}
+    admitted = "Admitted" in _read_state(workload, "True")
+    for request in newest.values():
+        holds = _read_state(request, "True")
+        state = next((name for name in _STATES if name in holds), "")
+        if state == "Provisioned" or (admitted and state != "CapacityRevoked"):
+            continue
+        text, way = schemastore.load("ways.json")["provisioning"][state]
+        # What is in the way of one that is accepted stands in the condition that does not hold yet.
+        said = (
+            _read_state(request, "False").get("Provisioned", holds[state]) if state == "Accepted" else holds.get(state)
+        )
+        text = f"{text}: ProvisioningRequest {request.name}{f' is {state}: {said}' if state else ''}"
+        yield Explanation(text, way.format(workload=workload.name))
+
+
+def list_claims(told: Iterable[Told], items: Iterable[Item]) -> list[Item]:
+    """The NodeClaims of Karpenter that are to become nodes for pods."""
+    named = {text.rpartition("nodeclaim/")[2] for _, _, text in told if text.startswith("Nominated: ")}
+    return [each for each in items if each.kind == "NodeClaim" and each.name in named]
+
+
+def find_growth(pod: Item, told: Sequence[Told], claims: Iterable[Item]) -> Explanation | None:
+    """What an autoscaler says of a pod without a node, at last."""
+    mine = [text for kind, name, text in told if (kind, name) == ("Pod", pod.name) and text.startswith(_GROWING)]
+    if not mine:
+        return None
+    text = mine[-1]
+    for claim in claims:
+        stuck = [
+            said for status in ("False", "Unknown") for said in _read_state(claim, status).values() if ": " in said
+        ]
+        if stuck and text.endswith(f"nodeclaim/{claim.name}"):
+            text = f"NodeClaim {claim.name}: {stuck[0]}"
+    return Explanation(text, find_way("autoscaler", text))
+
+
+#: How events of the Cluster Autoscaler and of Karpenter begin.
+_GROWING: Final = (*UNGROWN, "FailedScheduling: Failed to schedule pod, ")
+
+
+def _read_state(item: Item, status: str) -> dict[str, str]:
+    """Reason and message of the conditions that have a status."""
+    return {
+        as_text(each, "type"): ": ".join(text for key in ("reason", "message") if (text := as_text(each, key)))
+        for each in as_list(item.value, "status", "conditions")
+        if dig(each, "status") == status
+    }

@@ -15,7 +15,7 @@ from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
 from krmfn.model.values import as_mapping, dig
-from krmfn.plan.changes import clean, list_changes
+from krmfn.plan.changes import clean, explain_filling, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.records import Entry, Plan, Reason
 from krmfn.releases.gates import assume_gates
@@ -50,8 +50,6 @@ def make_plan(
         earlier = left.pop(key, None)
         entry = judge.judge_new(item) if earlier is None else judge.judge_pair(earlier, item)
         if before and earlier and entry.action != "refuse" and before.release is not settings.release:
-            from krmfn.plan.filling import explain_filling  # only where a cluster is upgraded
-
             entry = entry._replace(
                 consequences=(*entry.consequences, *explain_filling(earlier, item, before, settings))
             )

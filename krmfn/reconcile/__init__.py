@@ -18,11 +18,9 @@ from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.names import operator_names
 from krmfn.model.tree import Gang
-from krmfn.reconcile.ledger import Ledger
+from krmfn.reconcile.ledger import Ledger, Marked
 from krmfn.reconcile.links import WRITE_OUT, is_name, may_be_linked, unlink
-from krmfn.reconcile.marked import Marked
-from krmfn.targets.emission import Emission, Link
-from krmfn.targets.remarks import is_error
+from krmfn.targets.emission import Emission, Link, is_error
 
 __all__ = ["Addition", "Reconciliation", "Wanted", "reconcile"]
 
@@ -107,7 +105,7 @@ class _Run:
         renaming, sources = self.ledger.find_renaming(owners)
         objects, links = emission.objects, emission.links
         if renaming is not None:
-            from krmfn.reconcile.placing import rename
+            from krmfn.reconcile.updates import rename
 
             objects, links = rename(gang, emission, renaming, sources)
         made = {link.value for link in links if is_name(link.path)}

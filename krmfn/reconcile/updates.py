@@ -1,4 +1,5 @@
-"""How a generated object is brought up to date: the fields that we write are ours, everything else is the user's."""
+"""How a generated object is brought up to date: the fields that we write are ours, everything else is the user's. And
+an emission under the names that its objects have after a renaming."""
 
 from __future__ import annotations
 
@@ -6,9 +7,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from krmfn.krm.item import Item
-from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, RECREATE, REVISION, SYNC_WAVE
+from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, POD_GROUP_LABEL, RECREATE, REVISION, SYNC_WAVE
+from krmfn.model.names import slug
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.tree import Gang
+from krmfn.reconcile.ledger import Renaming
+from krmfn.reconcile.links import is_name
 from krmfn.releases.spelling import TEMPLATES, list_words
+from krmfn.targets.emission import Emission, Link
 
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
 OWNED: Final = list_words(
@@ -74,3 +80,87 @@ def _keep_foreign(key: str, current: Any, desired: Any) -> Any:
 def _merge_template(current: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
     merged = {key: _keep_foreign(key, current.get(key), value) for key, value in desired.items()}
     return merged | {key: value for key, value in current.items() if key not in OWNED and key not in merged}
+
+
+#: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
+_OBJECTS: Final = list_words(("workloadName", "parentCompositePodGroupName"))
+_TEMPLATES: Final = frozenset({*(path[-1] for path in TEMPLATES), POD_GROUP_LABEL})
+_LISTS: Final = list_words(("podGroupTemplates", "compositePodGroupTemplates", "subGroupPolicy"))
+#: Last parts of links whose text is the name of a template.
+_LABELS: Final = frozenset({"podGroup", POD_GROUP_LABEL})
+
+
+class _Names:
+    """New names for old: of objects by the renaming, of templates where they are called after an owner."""
+
+    def __init__(self, gang: Gang, emission: Emission, renaming: Renaming) -> None:
+        prefix, old, suffix = renaming
+        end = -len(suffix) or None
+        self._members = [
+            (slug(f"{owner.kind.lower()}-{owner.name}"), slug(f"{owner.kind.lower()}-{old_name}"))
+            for owner in (gang.owners if len(gang.owners) > 1 else ())
+            if (old_name := owner.name[len(prefix) : end])
+        ]
+        self._objects: dict[str, str] = {}
+        for value in emission.objects:
+            name = value["metadata"]["name"]
+            rest, template = name.removeprefix(gang.name), _find_template(value["spec"])
+            if name.startswith(gang.name):
+                if template and rest.endswith(f"-{template}"):
+                    rest = rest[: -len(template)] + self.of_template(template)
+                self._objects[name] = prefix + old + rest + suffix
+
+    def of_template(self, name: str) -> str:
+        for now, then in self._members:
+            if name == now or name.startswith(f"{now}-"):
+                return then + name[len(now) :]
+        return name
+
+    def of_object(self, name: str) -> str:
+        return self._objects.get(name, name)
+
+
+def _find_template(spec: Any) -> str:
+    """The name of the template that a group refers to."""
+    if not isinstance(spec, Mapping):
+        return ""
+    found = next((spec[key] for key in _TEMPLATES if key in spec), "")
+    return found or next((name for child in spec.values() if (name := _find_template(child))), "")
+
+
+def rename(
+    gang: Gang, emission: Emission, renaming: Renaming, sources: str
+) -> tuple[tuple[dict[str, Any], ...], tuple[Link, ...]]:
+    """The objects and links of `emission`, named as they would be had they been made before `renaming`."""
+    names = _Names(gang, emission, renaming)
+    objects = []
+    for value in emission.objects:
+        metadata = value["metadata"]
+        annotations = {**metadata["annotations"], GENERATED_FROM: sources}
+        metadata = {**metadata, "name": names.of_object(metadata["name"]), "annotations": annotations}
+        objects.append({**value, "metadata": metadata, "spec": _rename_references(value["spec"], names)})
+    return tuple(objects), tuple(_rename_link(link, names) for link in emission.links)
+
+
+def _rename_link(link: Link, names: _Names) -> Link:
+    if is_name(link.path):
+        return link._replace(value=names.of_object(link.value))
+    return link._replace(value=names.of_template(link.value)) if link.path[-1] in _LABELS else link
+
+
+def _rename_references(value: Any, names: _Names) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    made: dict[str, Any] = {}
+    for key, entry in value.items():
+        if key in _OBJECTS:
+            made[key] = names.of_object(entry)
+        elif key in _TEMPLATES:
+            made[key] = names.of_template(entry)
+        elif key in _LISTS:
+            made[key] = [
+                _rename_references({**child, "name": names.of_template(child["name"])}, names) for child in entry
+            ]
+        else:
+            made[key] = _rename_references(entry, names)
+    return made

@@ -19,8 +19,8 @@ from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
+from krmfn.survey.lookup import list_owned
 from krmfn.survey.members import from_item
-from krmfn.survey.owners import list_owned
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,8 @@ from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.counting import count_all
 from krmfn.survey.groups import Group
+from krmfn.survey.lookup import find_controller
 from krmfn.survey.members import from_item
-from krmfn.survey.owners import find_controller
 
 Shape = Literal["workload", "composite", "group", "pods"]
 

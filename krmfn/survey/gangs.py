@@ -1,4 +1,5 @@
-"""Which gangs a set of items asks for: selection, reading, shaping, and joining across resources.
+"""Which gangs a set of items asks for: selection, reading, shaping, joining across resources, and what speaks against a
+group: its scheduler, or that its kind is not supported.
 
 Changes nothing. Must not know how a gang is written down; that is the target's part.
 """
@@ -6,20 +7,21 @@ Changes nothing. Must not know how a gang is written down; that is the target's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from krmfn.config import GangOptions, Settings, options_for
-from krmfn.config.selection import Selection
+from krmfn.config.selection import OPT_IN, Selection
 from krmfn.krm.item import Item, list_holding, list_identified
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding, Note
+from krmfn.model.kinds import KINDS
 from krmfn.model.marks import PREFIX, leave_out_local
 from krmfn.model.names import name_gang
-from krmfn.model.tree import Gang, Group
+from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.tree import Gang, Group, leaves
+from krmfn.model.wording import find_nearest
 from krmfn.sources import is_read, read_tree
-from krmfn.survey.lookup import make_lookup
-from krmfn.survey.obstacles import find_obstacle, find_strangers
-from krmfn.survey.owners import list_owned
+from krmfn.survey.lookup import list_owned, make_lookup
 
 TYPE_CHECKING = False  # as typing spells it, without the time that importing it takes
 if TYPE_CHECKING:
@@ -182,3 +184,45 @@ def _ask(wishes: list[_Wish]) -> Asked:
 def _gang(name: str, wishes: Sequence[_Wish], root: Group, naming: str) -> Gang:
     values = tuple(wish.value for wish in wishes)
     return Gang(name, wishes[0].item.namespace, tuple(wish.item.ref for wish in wishes), root, naming, values)
+
+
+#: Schedulers with groups of their own. They ignore those of scheduling.k8s.io, and default-scheduler ignores theirs.
+OTHER_SCHEDULERS: Final = frozenset({"yunikorn", *(row.name for row in SCHEDULERS.values())})
+
+
+def find_obstacle(group: Group, settings: Settings) -> Note | None:
+    """Why a resource gets no group although it has pods, None when nothing speaks against one."""
+    if settings.scheduler != "Kubernetes":
+        return None
+    templates = [template for leaf in leaves(group) for template in leaf.templates]
+    scheduler = templates[0].scheduler if templates else ""
+    # Pods of one gang with two schedulers are a mistake of their own.
+    if scheduler not in OTHER_SCHEDULERS or any(template.scheduler != scheduler for template in templates):
+        return None
+    message = f"{scheduler} does not read PodGroups of scheduling.k8s.io: no group is generated"
+    choice = next((choice for choice, row in SCHEDULERS.items() if row.name == scheduler), "Volcano")
+    hint = f"Remove schedulerName, or use the groups of that scheduler (scheduler: {choice} in the configuration)."
+    return Note("scheduler-elsewhere", (*templates[0].path, "spec", "schedulerName"), message, scheduler, hint=hint)
+
+
+def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
+    """A finding for every item that carries krmfn.dev/gang: "true" and is of no kind that is read: silence would look
+    like success. Looks at the bytes before anything is read, since most items ask for nothing."""
+    for item in list_holding(items, OPT_IN.encode()):
+        if not is_read(item.ref.group, item.kind) and item.annotations.get(OPT_IN) == "true":
+            message = f"{item.api_version} {item.kind} cannot become a gang: krmfn does not support this kind"
+            path = ("metadata", "annotations", OPT_IN)
+            yield Finding(item, path, message, "true", hint=_suggest(item), rule="kind-not-supported")
+
+
+def _suggest(item: Item) -> str:
+    """The kind that was probably meant: the same word in another group, or a similar one."""
+    read = [key for key in KINDS if is_read(*key)]
+    kinds = sorted({kind for _, kind in read})
+    nearest = item.kind if item.kind in kinds else find_nearest(item.kind, kinds, 0.8)
+    groups = sorted(group for group, kind in read if kind == nearest)
+    if not nearest and "." in item.ref.group:
+        return "Describe the kind: krmfn kinds --from its CustomResourceDefinition drafts the file."
+    if not nearest:
+        return 'Remove the annotation. "What each kind becomes" in the documentation lists the supported kinds.'
+    return f"Did you mean {' or '.join(f'{nearest} of {group}' if group else f'{nearest} of v1' for group in groups)}?"

@@ -1,18 +1,21 @@
-"""Objects that others name and without which their pods cannot be counted, from the input or the facts."""
+"""Objects of the input by their names: those that others name and without which their pods cannot be counted, and those
+that a controller made for another one. A dump of a cluster holds both; the owner stands for what it owns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import list_previous_names
-from krmfn.model.values import as_text
+from krmfn.model.values import as_list, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.sources.manifest import Find
+
 
 Names = dict[tuple[str, str], Mapping[str, Any]]
 
@@ -42,3 +45,22 @@ def _list_names(items: Sequence[Item], settings: Settings, group: str, kind: str
             for name in (*list_previous_names(item), item.name):
                 found[item.space, name] = found["", name] = item.value
     return found
+
+
+def list_owned(items: Iterable[Item]) -> frozenset[int]:
+    """The identities of those items whose controller is among the items."""
+    items = list(items)
+    owned = [(item, owner) for item in list_holding(items, b"ownerReferences") if (owner := find_controller(item))]
+    if not owned:
+        return frozenset()
+    known = {(item.ref.group, item.kind, item.space, item.name) for item in items}
+    return frozenset(id(item) for item, (group, kind, name) in owned if known & {(group, kind, item.space, name)})
+
+
+def find_controller(item: Item, owns: bool = False) -> tuple[str, str, str] | None:
+    """API group, kind and name of the object that controls an item, or that only `owns` it; None without."""
+    for reference in as_list(item.value, "metadata", "ownerReferences"):
+        if owns or dig(reference, "controller") is True:
+            group = as_text(reference, "apiVersion").rpartition("/")[0]
+            return group, as_text(reference, "kind"), as_text(reference, "name")
+    return None

@@ -3,9 +3,9 @@
 One file per scheduler; releases of Kubernetes are data (`schemas/kubernetes`). To add a scheduler:
 
 1. Write `krmfn/targets/<name>.py` with `emit(gang, settings) -> Emission`.
-   `layout.lay_out` gives the tree with all names, `flat.flatten` the list of groups where there are no trees,
+   `layout.lay_out` gives the tree with all names, `layout.flatten` the list of groups where there are no trees,
    `agreement.agree` what the pods have in common, `marks.describe` an object with our marks. Say what gets lost in a
-   note; refuse with a note of severity error that says the way out (`remarks.blame` then drops the objects).
+   note; refuse with a note of severity error that says the way out (`emission.blame` then drops the objects).
    What groups of other schedulers have in common is in `others`.
 2. Add its row to `krmfn/model/schedulers.py` (its PodGroup, what is written into it, and the link to it), its
    name (the module's, in any case of letters) to the schema of the configuration and to `Scheduler` in

@@ -16,10 +16,9 @@ from krmfn.model.findings import Note
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.tree import Composite, Gang
 from krmfn.targets.agreement import agree
-from krmfn.targets.emission import Emission
+from krmfn.targets.emission import Emission, check_quorums
 from krmfn.targets.layout import PlacedGroup, lay_out_whole, prune, walk
 from krmfn.targets.others import find_first, find_queue, finish, least
-from krmfn.targets.remarks import check_quorums
 
 #: The queue in which KAI's grouper puts what names none.
 _DEFAULT_QUEUE: Final = "default-queue"

@@ -20,9 +20,17 @@ from krmfn.releases.groups import read_limits
 from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
 from krmfn.releases.spelling import spell
 from krmfn.targets.agreement import Agreement, agree
-from krmfn.targets.emission import Emission, Link, describe
-from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
-from krmfn.targets.remarks import blame, check_quorums, drop_foreign, note_layout, note_too_large
+from krmfn.targets.emission import (
+    Emission,
+    Link,
+    blame,
+    check_quorums,
+    describe,
+    drop_foreign,
+    note_layout,
+    note_too_large,
+)
+from krmfn.targets.layout import PlacedGroup, TooLarge, flatten, lay_out, lay_out_flat, prune, walk
 
 _PARENT: Final = "parentCompositePodGroupName"
 
@@ -154,8 +162,6 @@ def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup
     where the root would wait for none of them, since that needs fewer gates. Raises TooLarge."""
     limits = read_limits(release)
     if not release.has("composite-groups"):
-        from krmfn.targets.flat import flatten
-
         return flatten(gang, name, release, limits.groups)
     root = prune(gang.root)
     if root is None:
@@ -168,13 +174,13 @@ def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup
 
 
 def _rank(group: Group, gang: Gang) -> str:
-    from krmfn.targets.ranking import rank  # a gang of one group has nothing to rank
+    from krmfn.targets.requests import rank  # a gang of one group has nothing to rank
 
     return rank(group, gang)
 
 
 def _note_order(layout: PlacedGroup, gang: Gang) -> Iterator[Note]:
-    from krmfn.targets.ranking import note_order
+    from krmfn.targets.requests import note_order
 
     return note_order(layout, gang)
 

@@ -16,10 +16,9 @@ from krmfn.model.names import LABEL_LIMIT
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Group, Leaf
 from krmfn.targets.agreement import agree
-from krmfn.targets.emission import Emission
+from krmfn.targets.emission import Emission, check_quorums
 from krmfn.targets.layout import lay_out_flat, prune
 from krmfn.targets.others import finish, least, sum_least
-from krmfn.targets.remarks import check_quorums
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:

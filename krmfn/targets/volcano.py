@@ -16,10 +16,9 @@ from krmfn.model.marks import POD_GROUP_LABEL
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.targets.agreement import agree
-from krmfn.targets.emission import Emission
+from krmfn.targets.emission import Emission, check_quorums
 from krmfn.targets.layout import PlacedGroup, lay_out_flat, prune
 from krmfn.targets.others import find_first, find_queue, finish, least, sum_least
-from krmfn.targets.remarks import check_quorums
 
 _MODE: Final = "volcano.sh/network-topology-mode"
 _TIER: Final = "volcano.sh/network-topology-highest-tier-allowed"

@@ -130,7 +130,7 @@ def test_what_the_facts_do_not_list_may_exist() -> None:
 
 def test_every_reason_of_a_node_has_a_way_out() -> None:
     """A reason without one would end in a traceback."""
-    from krmfn.capacity import filters
+    from krmfn.capacity import bounds as filters
 
     reasons = {filters.CORDONED, filters.TAINTED, filters.UNMATCHED, filters.SPREAD, filters.APART, filters.SLOTS}
     reasons |= {filters.PORTS, filters.FULL, volumes.UNREACHABLE, volumes.UNZONED, volumes.UNBINDABLE}

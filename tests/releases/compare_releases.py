@@ -7,7 +7,7 @@ import re
 import sys
 
 from krmfn.convert.board import Board
-from krmfn.convert.respelling import respell
+from krmfn.convert.fitting import respell
 from krmfn.releases.release import GROUP, find_release
 from tests.checks.cases import CHECKED, SHOWN, Case, find_all, read_case, run
 from tests.front_door import ROOT, call

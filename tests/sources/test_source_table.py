@@ -82,7 +82,7 @@ def _noted_rules() -> set[str]:
     managers = schemastore.load("kuberay/managers.json").values()
     found |= {row["rule"] for rows in managers if isinstance(rows, list) for row in rows}
     decided_elsewhere = {"kind-not-supported", "kind-passed-over", "scheduler-elsewhere"}
-    return found | decided_elsewhere  # at run time, and in krmfn.survey.obstacles
+    return found | decided_elsewhere  # at run time, and in krmfn.survey.gangs
 
 
 def test_rules_are_those_that_are_noted() -> None:

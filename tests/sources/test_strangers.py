@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.krm import Stream
-from krmfn.survey.obstacles import find_strangers
+from krmfn.survey.gangs import find_strangers
 
 OBJECT = """apiVersion: {}
 kind: {}

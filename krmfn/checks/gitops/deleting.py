@@ -1,4 +1,5 @@
-"""Deletion and recreation: finalizers, pruning, and names that are used again."""
+"""Deletion and recreation: finalizers, pruning, names that are used again, and what a cluster has to be rid of before
+it is upgraded."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from krmfn.model.values import as_list, as_mapping, as_text, dig
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.groups import find_finalizer, list_finalizers
 from krmfn.releases.release import GROUP
+from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.server import answer, kind_of
 from krmfn.survey.census import Census
 
@@ -81,3 +83,27 @@ def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
         return ()
     verdict = answer(new.value, settings.release.name, gates, old.value)
     return verdict.causes[0].path if verdict is not None and verdict.causes else ()
+
+
+#: What only an API server writes: an object with one of them was read from a cluster.
+_STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
+
+
+@rule("stored-version-unreadable")
+def find_unreadable(census: Census, settings: Settings) -> Iterator[Match]:
+    """Objects of a dump that would stop the cluster after its upgrade to the settings' release."""
+    release = settings.release
+    for item in census.objects if any(map(census.has_text, _STORED)) else ():
+        metadata = item.value.get("metadata")
+        if not isinstance(metadata, dict) or not any(metadata.get(key) for key in _STORED):
+            continue
+        writer = find_writer(item.value, release)
+        if writer:
+            yield tell(
+                item,
+                ("apiVersion",),
+                item.api_version,
+                writer=writer,
+                release=release,
+                damage=tell_damage(item.kind, release),
+            )

@@ -6,12 +6,9 @@ when resources, groups and links are looked at together.
 
 TOPICS = (
     "crds",
-    "bridge",
-    "kuberay",
     "ray",
     "elsewhere",
     "jobs",
-    "delegation",
     "ordering",
     "kueue",
     "volcano",

@@ -15,7 +15,7 @@ from krmfn.model.values import as_int, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
-from krmfn.survey.obstacles import OTHER_SCHEDULERS
+from krmfn.survey.gangs import OTHER_SCHEDULERS
 
 DEFAULT_POLICY = "PreemptLowerPriority"
 

@@ -80,7 +80,7 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
 
 
 def _take_off_agents(census: Census) -> Census:
-    from krmfn.capacity.agents import take_off
+    from krmfn.capacity.world import take_off
 
     return census._replace(facts=take_off(census.facts))
 
