@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from krmfn.config import ConfigError, Settings, check_feature_gates, read_settings
 from krmfn.config.kinds import use_objects
@@ -19,6 +19,7 @@ from krmfn.krm import Item, Unreadable
 from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.model.kinds import KINDS
+from krmfn.model.values import Fields, Value
 from krmfn.releases.gates import complete
 from krmfn.reports import order, render
 from krmfn.workspace.definitions import Definitions
@@ -41,9 +42,7 @@ __all__ = [
 
 #: A path as on the command line (file, folder, `git:REV[:PATH]`), an object as plain values, YAML or JSON as bytes,
 #: or several of them.
-Manifests = (
-    str | os.PathLike[str] | Mapping[str, Any] | bytes | Iterable[str | os.PathLike[str] | Mapping[str, Any] | bytes]
-)
+Manifests = str | os.PathLike[str] | Value | bytes | Iterable[str | os.PathLike[str] | Value | bytes]
 #: How a change is sent.
 UPDATES = ("apply", "server-side-apply", "replace")
 _EMPTY = {"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling"}
@@ -83,7 +82,7 @@ class Findings(tuple[Result, ...]):
 class Generated(NamedTuple):
     """The objects as they would be applied, with their groups and links, and what there is to say of them."""
 
-    objects: list[dict[str, Any]]
+    objects: list[Fields]
     findings: Findings
 
 
@@ -92,7 +91,7 @@ def generate(
     *,
     kubernetes: str | None = None,
     feature_gates: Mapping[str, bool] | None = None,
-    config: Mapping[str, Any] | None = None,
+    config: Value | None = None,
 ) -> Generated:
     """The objects of `manifests` with the groups that they ask for; files are not changed.
 
@@ -104,7 +103,7 @@ def generate(
     settings = _read_settings(kubernetes, feature_gates, config)
     found, problems = _read(manifests)
     use_objects(found.items)
-    objects: list[dict[str, Any]] = []
+    objects: list[Fields] = []
     results = [*problems]
     for world in found.apply(pipeline.run_functions).worlds:
         items, told = pipeline.complete(world.items, settings)
@@ -118,7 +117,7 @@ def validate(
     *,
     kubernetes: str | None = None,
     feature_gates: Mapping[str, bool] | None = None,
-    config: Mapping[str, Any] | None = None,
+    config: Value | None = None,
     against: Manifests | None = None,
     update: str = "apply",
     stages: Collection[str] = STAGES,
@@ -164,9 +163,7 @@ def validate(
     return Findings(order(merge(results)))
 
 
-def _read_settings(
-    kubernetes: str | None, feature_gates: Mapping[str, bool] | None, config: Mapping[str, Any] | None
-) -> Settings:
+def _read_settings(kubernetes: str | None, feature_gates: Mapping[str, bool] | None, config: Value | None) -> Settings:
     """The settings that the arguments of `validate` say. Raises ConfigError and ValueError."""
     KINDS.use_own(())  # not those of an earlier call
     settings = read_settings({**_EMPTY, **(config or {})})

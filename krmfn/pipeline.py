@@ -8,8 +8,8 @@ check    what would be refused, or never run?    (checks)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.config import Settings, read_settings
 from krmfn.config.settings import Select
@@ -22,6 +22,7 @@ from krmfn.model.marks import GENERATED_FROM, leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import leaves
+from krmfn.model.values import Value
 
 if TYPE_CHECKING:
     from krmfn.forecast import Ask, Outlook
@@ -92,7 +93,7 @@ def list_candidates(items: Sequence[Item], settings: Settings) -> list[Candidate
     return [Candidate(item, pods.get(id(item)), list_notes(item)) for item in unasked]
 
 
-def run_functions(items: Sequence[Item], configurations: Iterable[Mapping[str, Any]], file: FileRef) -> Sequence[Item]:
+def run_functions(items: Sequence[Item], configurations: Iterable[Value], file: FileRef) -> Sequence[Item]:
     """The objects as our function returns them, with each of its configurations in turn. What it makes is in `file`.
 
     Raises ConfigError.
@@ -374,7 +375,7 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     from krmfn.targets.emission import Emission
 
     wanted: list[Wanted] = []
-    objects: list[Mapping[str, Any]] = []
+    objects: list[Value] = []
     accepted: set[str] = set()
     classes = [item for item in list_holding(items, b"PriorityClass") if item.kind == "PriorityClass"]
     informed = settings

@@ -19,15 +19,13 @@ RULE = '''\
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.model.values import as_mapping, dig
 from krmfn.survey.census import Census
 
 
 @rule("@NAME@")
-def find_@WORD@(census: Census) -> Iterator[Match]:
+def find_@WORD@(census: Census) -> Matches:
     """To replace: finds PodGroups with the label `@NAME@: wrong`."""
     for group in census.groups.values():
         if as_mapping(dig(group.item.value, "metadata", "labels")).get("@NAME@") == "wrong":

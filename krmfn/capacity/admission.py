@@ -6,7 +6,7 @@ pkg/quota/v1/evaluator/core/pods.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind, add_injected, is_ray_worker
@@ -20,7 +20,7 @@ from krmfn.capacity.requests import (
     list_defaults,
 )
 from krmfn.model.quantity import add, format_quantity
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, name_of
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig, name_of
 from krmfn.survey.facts import Facts, Quota, Resources, list_running, read_resources
 
 _ONE: Final = 10**9
@@ -89,7 +89,7 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     return None
 
 
-def _check_runtime(spec: Mapping[str, Any], facts: Facts) -> str:
+def _check_runtime(spec: Value, facts: Facts) -> str:
     """What is wrong with the runtime class of a pod: it does not exist, or it selects other nodes than the pod."""
     name, runtime = as_text(spec, "runtimeClassName"), facts.find_runtime(spec)
     if name and not runtime and facts.lists_all("RuntimeClass"):
@@ -102,7 +102,7 @@ def _check_runtime(spec: Mapping[str, Any], facts: Facts) -> str:
     return ""
 
 
-def _find_ban(space: Mapping[str, Any], kind: PodKind) -> str:
+def _find_ban(space: Value, kind: PodKind) -> str:
     """Why nothing of the kind can be created in a namespace."""
     if dig(space, "metadata", "deletionTimestamp") or dig(space, "status", "phase") == "Terminating":
         return f"unable to create new content in namespace {kind.namespace} because it is being terminated"
@@ -147,7 +147,7 @@ def _read_storage(claim: object) -> int:
     return read_resources(dig(claim, "spec", "resources", "requests")).get("storage", 0)
 
 
-def _check_defaults(spec: Mapping[str, Any], ranges: Iterable[Mapping[str, Any]]) -> Iterator[Refusal]:
+def _check_defaults(spec: Value, ranges: Iterable[Value]) -> Iterator[Refusal]:
     """A limit that a LimitRange fills in, below what the container asks for itself. Of several the largest one: nobody
     knows which comes first."""
     given: dict[str, tuple[int, str]] = {}
@@ -204,7 +204,7 @@ def _compare_claim(item: Any, claim: object) -> Iterator[str]:
             yield f"{told}, but request is {format_quantity(size)}"
 
 
-def _sum_limits(spec: Mapping[str, Any], defaults: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def _sum_limits(spec: Value, defaults: Sequence[Value]) -> dict[str, int]:
     """The limits of a pod as a whole: the sum of its containers, at least that of each init container."""
     total: dict[str, int] = {}
     for box in list_running(spec):
@@ -244,7 +244,7 @@ def counts(quota: Quota, kind: PodKind, facts: Facts) -> bool:
     return all(_is_in_scope(as_mapping(term), kind, facts) for term in terms)
 
 
-def _is_in_scope(term: Mapping[str, Any], kind: PodKind, facts: Facts) -> bool:
+def _is_in_scope(term: Value, kind: PodKind, facts: Facts) -> bool:
     spec = kind.template.spec
     ends = dig(spec, "activeDeadlineSeconds") is not None
     match term.get("scopeName"):
@@ -276,7 +276,7 @@ def _is_in_scope(term: Mapping[str, Any], kind: PodKind, facts: Facts) -> bool:
     return False
 
 
-def _looks_abroad(spec: Mapping[str, Any]) -> bool:
+def _looks_abroad(spec: Value) -> bool:
     """Whether an affinity term names namespaces."""
     for field in ("podAffinity", "podAntiAffinity"):
         rules = as_mapping(spec, "affinity", field)

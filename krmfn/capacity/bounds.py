@@ -9,12 +9,13 @@ pkg/scheduler/framework/plugins.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind, Spread, selects, selects_itself
 from krmfn.capacity.volumes import PREFIX, NodeTerms
 from krmfn.capacity.world import ClusterModel, NodeKind, Room
 from krmfn.model.selectors import match_node, tolerates
+from krmfn.model.values import Value
 from krmfn.survey.facts import HOSTNAME, NodePort
 
 CORDONED: Final = "node(s) were unschedulable"
@@ -27,7 +28,7 @@ SLOTS: Final = "Too many pods"
 FULL: Final = "node(s) exceed max volume count"
 SHORT: Final = "Insufficient "
 
-_CORDON: Final[Mapping[str, Any]] = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_CORDON: Final[Value] = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
 def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = ()) -> tuple[str, ...]:

@@ -6,13 +6,13 @@ Source: pkg/scheduler/framework/plugins/{dynamicresources,noderesources}, pkg/co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.selectors import tolerates
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.facts import ClusterNode, Facts
 
 _GROUP: Final = "resource.k8s.io"
@@ -27,7 +27,7 @@ _SIZE: Final = re.compile(
     r"""\s*device\.capacity\["(?P<domain>[^"]+)"\]\.(?P<name>\w+)\.(?:compareTo\(quantity\("(?P<least>[^"\\]+)"\)\)\s*>=\s*0)\s*"""
 )
 #: A device with its driver.
-_Device = tuple[str, Mapping[str, Any]]
+_Device = tuple[str, Value]
 
 
 class _DeviceRequest(NamedTuple):
@@ -35,7 +35,7 @@ class _DeviceRequest(NamedTuple):
 
     name: str
     amount: int
-    alternatives: Sequence[Mapping[str, Any]]
+    alternatives: Sequence[Value]
 
 
 class _DeviceClaim(NamedTuple):
@@ -120,7 +120,7 @@ class Devices:
         """How many times a pool has what one request asks for, at most."""
         return sum(any(self._suits(one, *each) for one in request.alternatives) for each in pool) // request.amount
 
-    def _suits(self, wanted: Mapping[str, Any], driver: str, device: Mapping[str, Any]) -> bool:
+    def _suits(self, wanted: Value, driver: str, device: Value) -> bool:
         device_class = self._classes.get(as_text(wanted, "deviceClassName"))
         selectors = [*as_list(device_class, "spec", "selectors"), *as_list(wanted, "selectors")]
         taints = map(as_mapping, as_list(device, "taints") if self._obeys_taints else ())
@@ -129,7 +129,7 @@ class Devices:
             tolerates(tolerations, taint) for taint in taints if taint.get("effect") in ("NoSchedule", "NoExecute")
         ) and all(may_match(as_text(selector, "cel", "expression"), driver, device) for selector in selectors)
 
-    def _list_pools(self, slices: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[_Device]]]:
+    def _list_pools(self, slices: Sequence[Value]) -> Iterator[tuple[str, Sequence[_Device]]]:
         """The devices that one pod can get together: those of a node, or all there are. Of a driver's pool only the
         newest generation counts; taints of rules are added to the devices."""
         newest: dict[tuple[str, str], int] = {}
@@ -197,7 +197,7 @@ def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -
     return filled
 
 
-def fill_in(spec: object) -> Mapping[str, Any]:
+def fill_in(spec: object) -> Value:
     """The spec of a claim with the server's defaults."""
     devices = as_mapping(spec, "devices")
     requests = []
@@ -211,7 +211,7 @@ def fill_in(spec: object) -> Mapping[str, Any]:
     return {**as_mapping(spec), "devices": {**devices, "requests": requests}}
 
 
-def may_match(expression: str, driver: str, device: Mapping[str, Any]) -> bool:
+def may_match(expression: str, driver: str, device: Value) -> bool:
     """Whether a CEL selector may select a device: only comparisons of the driver or of a string attribute with a text,
     all of which have to hold, are looked at."""
     if "||" in expression or "?" in expression or "!" in expression:
@@ -261,13 +261,13 @@ def _read_claim(spec: object) -> _DeviceClaim:
     return _DeviceClaim(requests, alike)
 
 
-def _obeys(facts: Facts, rule: Mapping[str, Any]) -> bool:
+def _obeys(facts: Facts, rule: Value) -> bool:
     """Whether the scheduler takes the taint of a rule into account: v1 has it by default."""
     off = facts.gates.get("kube-scheduler", {}).get("DRADeviceTaintRules") is False
     return as_text(rule, "apiVersion") == f"{_GROUP}/v1" and not off
 
 
-def _count(slices: Sequence[Mapping[str, Any]]) -> int | None:
+def _count(slices: Sequence[Value]) -> int | None:
     """How many devices there are; None where some can be shared."""
     devices = [device for value in slices for device in as_list(value, "spec", "devices")]
     shared = any(dig(device, "allowMultipleAllocations") is True for device in devices)

@@ -7,14 +7,14 @@ flavors that it assigns).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.requests import count_requests, list_defaults
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.selectors import Answer, both, match_labels, match_namespace
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Template
 from krmfn.survey.facts import Facts, NodePort, Resources, list_running, read_ports, read_resources
 
@@ -67,9 +67,9 @@ class PodKind(NamedTuple):
     template: Template
     pods: int | None
     namespace: str
-    labels: Mapping[str, Any]
+    labels: Value
     requests: Resources
-    selector: Mapping[str, Any]
+    selector: Value
     affinity: Any
     tolerations: tuple[Any, ...]
     ports: tuple[NodePort, ...]
@@ -77,7 +77,7 @@ class PodKind(NamedTuple):
     together: tuple[Term, ...]
     spreads: tuple[Spread, ...]
     claims: tuple[str, ...]
-    made: tuple[Mapping[str, Any], ...]
+    made: tuple[Value, ...]
     devices: tuple[str, ...]
     device_templates: tuple[str, ...]
     node: str
@@ -147,7 +147,7 @@ def _read(template: Template, facts: Facts) -> PodKind:
     )
 
 
-def list_group_claims(template: Template, group: Mapping[str, Any]) -> dict[str, str]:
+def list_group_claims(template: Template, group: Value) -> dict[str, str]:
     """Those of a pod's claims that are made once for its group: template by name. `group` is the group's spec."""
     pairs = [
         {
@@ -165,11 +165,11 @@ def has_wishes(template: Template) -> bool:
     return not _WISHES.isdisjoint(template.spec) or bool(list_ports(template.spec))
 
 
-def _read_claims(spec: Mapping[str, Any], field: str) -> tuple[str, ...]:
+def _read_claims(spec: Value, field: str) -> tuple[str, ...]:
     return tuple(name for claim in as_list(spec, "resourceClaims") if (name := as_text(claim, field)))
 
 
-def list_made_claims(template: Template) -> Iterator[Mapping[str, Any]]:
+def list_made_claims(template: Template) -> Iterator[Value]:
     """The volume claims that are made for each pod: of its ephemeral volumes, and of a StatefulSet's templates. Their
     names begin with `prefix` and end with `suffix`."""
     for volume in as_list(template.spec, "volumes"):
@@ -187,7 +187,7 @@ def is_ray_worker(template: Template) -> bool:
     return template.item.ref.group == "ray.io" and template.path[-2:] != ("headGroupSpec", "template")
 
 
-def add_injected(template: Template, surely: bool = False) -> Mapping[str, Any]:
+def add_injected(template: Template, surely: bool = False) -> Value:
     """The pod's spec with the containers that KubeRay adds: the autoscaler of a head, the submitter of a RayJob in
     SidecarMode, and in a worker one that waits for the head, which an operator can switch off: not `surely`.
 
@@ -211,14 +211,14 @@ def add_injected(template: Template, surely: bool = False) -> Mapping[str, Any]:
     return {**spec, "containers": boxes}
 
 
-def list_ports(spec: Mapping[str, Any]) -> tuple[NodePort, ...]:
+def list_ports(spec: Value) -> tuple[NodePort, ...]:
     """The ports of a node that the pod takes for itself."""
     network = spec.get("hostNetwork") is True
     ports = (port for box in list_running(spec) for port in read_ports(dig(box, "ports"), network))
     return tuple(dict.fromkeys(ports))
 
 
-def _read_terms(terms: object, labels: Mapping[str, Any]) -> tuple[Term, ...]:
+def _read_terms(terms: object, labels: Value) -> tuple[Term, ...]:
     found = []
     for index, term in enumerate(as_list(terms)):
         selector = _merge(dig(term, "labelSelector"), labels, term)
@@ -227,7 +227,7 @@ def _read_terms(terms: object, labels: Mapping[str, Any]) -> tuple[Term, ...]:
     return tuple(found)
 
 
-def _merge(selector: object, labels: Mapping[str, Any], term: object) -> Any:
+def _merge(selector: object, labels: Value, term: object) -> Any:
     """The selector with matchLabelKeys and mismatchLabelKeys, as the API server writes them into it."""
     if not isinstance(selector, dict):
         return selector
@@ -239,7 +239,7 @@ def _merge(selector: object, labels: Mapping[str, Any], term: object) -> Any:
     return {**selector, "matchExpressions": expressions}
 
 
-def _read_spreads(spec: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[Spread, ...]:
+def _read_spreads(spec: Value, labels: Value) -> tuple[Spread, ...]:
     found = []
     for index, entry in enumerate(as_list(spec, "topologySpreadConstraints")):
         if dig(entry, "whenUnsatisfiable") in (None, "DoNotSchedule"):
@@ -257,9 +257,7 @@ def _read_spreads(spec: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[S
     return tuple(found)
 
 
-def selects(
-    term: Term, owner: PodKind, namespace: str, labels: Mapping[str, Any], other: PodKind | None, facts: Facts
-) -> Answer:
+def selects(term: Term, owner: PodKind, namespace: str, labels: Value, other: PodKind | None, facts: Facts) -> Answer:
     """Whether a term of `owner` selects pods with these labels; `other` is their kind, None for pods that exist."""
     if not term.namespaces and term.namespace_selector is None:
         here: Answer = namespace == owner.namespace
@@ -285,10 +283,10 @@ _KUEUE: Final = "kueue.x-k8s.io"
 _PLUGIN: Final = "ExtendedResourceToleration"
 #: Labels of the nodes of managed clusters whose API servers run the plugin: GKE, EKS, AKS.
 _MANAGED: Final = ("cloud.google.com/gke", "eks.amazonaws.com/", "kubernetes.azure.com/")
-_EVERYTHING: Final[Mapping[str, Any]] = {"operator": "Exists"}
+_EVERYTHING: Final[Value] = {"operator": "Exists"}
 
 
-def list_added_tolerations(item: Item, requests: Iterable[str], facts: Facts) -> Iterator[Mapping[str, Any]]:
+def list_added_tolerations(item: Item, requests: Iterable[str], facts: Facts) -> Iterator[Value]:
     """Tolerations that pods of `item` with these requests may get: of any flavor that Kueue may assign, everything
     where the flavors are not known; and for taints that are called like a requested extended resource."""
     if item.labels.get(KUEUE_QUEUE):
@@ -303,11 +301,11 @@ def list_added_tolerations(item: Item, requests: Iterable[str], facts: Facts) ->
         yield from ({"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in requests if "/" in name)
 
 
-def list_added_labels(item: Item, facts: Facts) -> Mapping[str, Any]:
+def list_added_labels(item: Item, facts: Facts) -> Value:
     """The labels that nodes need besides, for what Kueue admits: those of a flavor without an alternative, if any node
     has them (a rule about Kueue tells where none has)."""
     groups = _find_flavors(item, facts) if item.labels.get(KUEUE_QUEUE) else None
-    labels: dict[str, Any] = {}
+    labels: Fields = {}
     for group in groups or ():
         given = as_mapping(group[0], "spec", "nodeLabels") if len(group) == 1 else {}
         if any(given.items() <= node.labels.items() for node in facts.nodes or ()):
@@ -315,7 +313,7 @@ def list_added_labels(item: Item, facts: Facts) -> Mapping[str, Any]:
     return labels
 
 
-def _find_flavors(item: Item, facts: Facts) -> Sequence[Sequence[Mapping[str, Any]]] | None:
+def _find_flavors(item: Item, facts: Facts) -> Sequence[Sequence[Value]] | None:
     """The flavors of the queue that an object waits in, by group of resources; None where one is not known."""
     local = facts.by_place(_KUEUE, "LocalQueue").get((item.space, item.labels[KUEUE_QUEUE]))
     queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(local, "spec", "clusterQueue"))

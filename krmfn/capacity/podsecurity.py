@@ -6,20 +6,19 @@ Source: k8s.io/pod-security-admission/policy, v0.37.0. What only some releases r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from krmfn.model.gotext import read_digits
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_list, as_mapping, as_text, dig
 from krmfn.releases import schemastore
 
 ENFORCE: Final = "pod-security.kubernetes.io/enforce"
 _NEWEST: Final = 1000
 _LEVELS: Final = ("privileged", "baseline", "restricted")
-Spec = Mapping[str, Any]
 
 
-def find_violation(spec: Spec, labels: Mapping[str, Any]) -> str:
+def find_violation(spec: Value, labels: Value) -> str:
     """The server's words about a pod, as far as to the names of its containers; empty when nothing refuses it."""
     level = as_text(labels.get(ENFORCE))
     strictness = _LEVELS.index(level) if level in _LEVELS else 0
@@ -36,7 +35,7 @@ def find_violation(spec: Spec, labels: Mapping[str, Any]) -> str:
     return f'violates PodSecurity "{level}:{version}": {", ".join(dict.fromkeys(reasons))}' if reasons else ""
 
 
-def _is_refused(spec: Spec, standard: Mapping[str, Any]) -> bool:
+def _is_refused(spec: Value, standard: Value) -> bool:
     others, place, path = standard.get("others"), standard["place"], standard["path"].split(".")
     if others == "windows" and dig(spec, "os", "name") == "windows":
         return False
@@ -53,7 +52,7 @@ def _is_refused(spec: Spec, standard: Mapping[str, Any]) -> bool:
     return any((value in standard["values"]) is not standard.get("only", False) for value in found)
 
 
-def _list_places(spec: Spec, place: str) -> Iterator[Any]:
+def _list_places(spec: Value, place: str) -> Iterator[Any]:
     boxes = [box for field in ("initContainers", "containers") for box in map(as_mapping, as_list(spec.get(field)))]
     if place == "pod":
         yield spec

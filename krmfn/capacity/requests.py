@@ -6,30 +6,28 @@ the limit), pkg/apis/core/v1 (LimitRange), plugin/pkg/admission/limitranger.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from krmfn.model.quantity import add
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import Facts, Resources, read_resources
 
 _POD_LEVEL = ("cpu", "memory")
 
 
-def list_defaults(namespace: str, facts: Facts) -> list[Mapping[str, Any]]:
+def list_defaults(namespace: str, facts: Facts) -> list[Value]:
     """The items of LimitRanges that fill in what containers in a namespace leave out."""
     items = (item for value in facts.within("", "LimitRange", namespace) for item in as_list(value, "spec", "limits"))
     return [item for item in items if dig(item, "type") == "Container"]
 
 
-def list_containers(spec: Mapping[str, Any]) -> list[Any]:
+def list_containers(spec: Value) -> list[Any]:
     """All containers of a pod."""
     return [*as_list(spec, "containers"), *as_list(spec, "initContainers")]
 
 
-def count_requests(
-    spec: Mapping[str, Any], overhead: Resources, defaults: Sequence[Mapping[str, Any]] = ()
-) -> Resources:
+def count_requests(spec: Value, overhead: Resources, defaults: Sequence[Value] = ()) -> Resources:
     """What a pod with this spec asks for. `overhead` is its runtime class's; `defaults` are filled in."""
     total: dict[str, int] = {}
     for container in as_list(spec, "containers"):
@@ -57,7 +55,7 @@ def count_requests(
     return {name: amount for name, amount in total.items() if amount}
 
 
-def container_requests(container: object, defaults: Iterable[Mapping[str, Any]] = ()) -> Resources:
+def container_requests(container: object, defaults: Iterable[Value] = ()) -> Resources:
     """The requests of a container, with its limits and a LimitRange's defaults standing in."""
     resources = as_mapping(container, "resources")
     requests, limits = read_resources(resources.get("requests")), read_resources(resources.get("limits"))
@@ -67,7 +65,7 @@ def container_requests(container: object, defaults: Iterable[Mapping[str, Any]] 
     return filled
 
 
-def container_limits(container: object, defaults: Iterable[Mapping[str, Any]] = ()) -> Resources:
+def container_limits(container: object, defaults: Iterable[Value] = ()) -> Resources:
     """The limits of a container, with a LimitRange's defaults standing in."""
     filled = read_resources(dig(container, "resources", "limits"))
     for item in defaults:
@@ -75,12 +73,12 @@ def container_limits(container: object, defaults: Iterable[Mapping[str, Any]] = 
     return filled
 
 
-def default_limits(item: Mapping[str, Any]) -> Resources:
+def default_limits(item: Value) -> Resources:
     """What a LimitRange item gives a container without limits: `default`, where that says nothing `max`."""
     return {**read_resources(item.get("max")), **read_resources(item.get("default"))}
 
 
-def default_requests(item: Mapping[str, Any]) -> Resources:
+def default_requests(item: Value) -> Resources:
     """What a LimitRange item gives a container without requests."""
     return {**read_resources(item.get("min")), **default_limits(item), **read_resources(item.get("defaultRequest"))}
 

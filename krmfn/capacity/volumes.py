@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.facts import ClusterNode, Facts, Resources, read_resources
 
 UNREACHABLE: Final = "node(s) didn't match PersistentVolume's node affinity"
@@ -74,7 +74,7 @@ class Volumes:
         claims = [*(claim for claim in known if claim is not None), *self.list_made(pod)]
         return tuple(demand for claim in claims for demand in self._list_demands(claim))
 
-    def _list_demands(self, claim: Mapping[str, Any]) -> Iterator[NodeTerms]:
+    def _list_demands(self, claim: Value) -> Iterator[NodeTerms]:
         name = as_text(claim, "spec", "volumeName")
         volume = self._volumes.get(name)
         if volume is not None:
@@ -96,7 +96,7 @@ class Volumes:
         """Whether the facts tell all volumes that a claim can get, and what makes more of them."""
         return all(map(self._facts.lists_all, ("PersistentVolume", "StorageClass")))
 
-    def find_class(self, claim: Mapping[str, Any]) -> str:
+    def find_class(self, claim: Value) -> str:
         """The storage class of a claim: of one that names none, the default one; empty for none at all."""
         named = dig(claim, "spec", "storageClassName")
         if named is not None:
@@ -113,7 +113,7 @@ class Volumes:
         volume = as_text(claim, "spec", "volumeName")
         return volume in self._volumes if volume else self._is_static(claim)
 
-    def list_made(self, pod: PodKind) -> Iterator[Mapping[str, Any]]:
+    def list_made(self, pod: PodKind) -> Iterator[Value]:
         """The claims that will be made for each pod, but for those that are there already."""
         reserved = [as_mapping(volume, "spec", "claimRef") for volume in self._volumes.values()]
         there = [*self._claims, *((as_text(ref, "namespace"), as_text(ref, "name")) for ref in reserved)]
@@ -124,29 +124,29 @@ class Volumes:
             ):
                 yield claim
 
-    def _is_hopeless(self, claim: Mapping[str, Any]) -> bool:
+    def _is_hopeless(self, claim: Value) -> bool:
         """Whether no volume is there for an unbound claim, and nothing makes one."""
         return self._is_static(claim) and not self._find_candidates(claim)
 
-    def _explain(self, claim: Mapping[str, Any]) -> str:
+    def _explain(self, claim: Value) -> str:
         """What the scheduler says of a claim for which there is no volume, and the class where it is to blame."""
         if self._waits(claim):
             return UNBINDABLE
         name = self.find_class(claim)
         return f'{UNBOUND} (no StorageClass "{name}")' if name and name not in self._classes else UNBOUND
 
-    def _is_static(self, claim: Mapping[str, Any]) -> bool:
+    def _is_static(self, claim: Value) -> bool:
         """Whether nothing makes a volume for the claim."""
         storage = self._classes.get(self.find_class(claim))
         made = storage is not None and storage.get("provisioner") != "kubernetes.io/no-provisioner"
         return self._knows_all() and not made
 
-    def _waits(self, claim: Mapping[str, Any]) -> bool:
+    def _waits(self, claim: Value) -> bool:
         """Whether the scheduler chooses the volume."""
         storage = self._classes.get(self.find_class(claim))
         return self._knows_all() and dig(storage, "volumeBindingMode") == "WaitForFirstConsumer"
 
-    def _find_candidates(self, claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    def _find_candidates(self, claim: Value) -> list[Value]:
         name = self.find_class(claim)
         return [volume for volume in self._volumes.values() if _may_serve(volume, claim, name)]
 
@@ -156,12 +156,12 @@ class Volumes:
         return any(as_list(claim, "spec", "accessModes") == ["ReadWriteOncePod"] for claim in claims)
 
 
-def _is_default(storage: Mapping[str, Any]) -> bool:
+def _is_default(storage: Value) -> bool:
     annotations = as_mapping(storage, "metadata", "annotations")
     return any(as_text(annotations.get(f"{prefix}is-default-class")) == "true" for prefix in _DEFAULT)
 
 
-def _read_terms(volume: Mapping[str, Any]) -> Sequence[Any] | None:
+def _read_terms(volume: Value) -> Sequence[Any] | None:
     """The node selector terms of a volume; None when it can be used everywhere."""
     terms = dig(volume, "spec", "nodeAffinity", "required", "nodeSelectorTerms")
     return None if terms is None else as_list(terms)
@@ -178,7 +178,7 @@ def _spell_zone(key: str, value: object) -> list[Any]:
     return terms
 
 
-def _read_places(storage: Mapping[str, Any]) -> Sequence[Any] | None:
+def _read_places(storage: Value) -> Sequence[Any] | None:
     """Where a class makes volumes, as node selector terms; None for everywhere."""
     places = as_list(storage, "allowedTopologies")
     expressions = [as_list(place, "matchLabelExpressions") for place in places]
@@ -188,7 +188,7 @@ def _read_places(storage: Mapping[str, Any]) -> Sequence[Any] | None:
     return found or None
 
 
-def _may_serve(volume: Mapping[str, Any], claim: Mapping[str, Any], storage: str) -> bool:
+def _may_serve(volume: Value, claim: Value, storage: str) -> bool:
     """Whether an unbound claim of this storage class can get the volume."""
     wanted, given = as_mapping(claim, "spec"), as_mapping(volume, "spec")
     reserved = given.get("claimRef")

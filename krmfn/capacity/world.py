@@ -18,7 +18,7 @@ from krmfn.capacity.requests import count_requests
 from krmfn.capacity.volumes import PREFIX, Volumes, limit_attachments, read_limits
 from krmfn.model.quantity import add
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Value, as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.census import Census
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts, NodePort, Resources, is_daemon, read_resources
 
@@ -33,7 +33,7 @@ class NodeKind:
 
     __slots__ = ("allocatable", "labels", "name", "ports", "slots", "taints", "unschedulable")
 
-    def __init__(self, node: ClusterNode, name: str, labels: Mapping[str, Any]) -> None:
+    def __init__(self, node: ClusterNode, name: str, labels: Value) -> None:
         self.name, self.labels, self.allocatable = name, labels, node.allocatable
         self.unschedulable, self.ports = node.unschedulable, node.ports
         self.taints = tuple(taint for taint in node.taints if taint.get("effect") in ("NoSchedule", "NoExecute"))

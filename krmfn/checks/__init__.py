@@ -9,7 +9,7 @@
 
 **How to add a rule** to one of the last three: write its row into `schemas/rules.json`, below the name of the stage
 (severity, the sentence that says what is wrong, the message, and the hint, one sentence that says what to do); open the
-topic's file (or add one and name it in the package's TOPICS); write a function `(census, settings) -> Iterator[Match]`
+topic's file (or add one and name it in the package's TOPICS); write a function `(census, settings) -> Matches`
 that yields nothing when all is well, with `@rule("my-id")` above it; what it tells fills in the texts of the row. Run
 `python docs/generate.py` and write the page that it has begun, `docs/rules/my-id.md`
 (`docs/rules/deadline-counts-waiting.md` is one to copy). The examples on the page are the rule's tests: the smallest

@@ -7,8 +7,7 @@ targets write, no release.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -16,6 +15,7 @@ from krmfn.krm.paths import Path, dig, format_path
 from krmfn.model.findings import Finding
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
+from krmfn.model.values import Value
 from krmfn.reconcile import Wanted
 from krmfn.releases.gates import list_needed
 from krmfn.releases.spelling import NAMED
@@ -72,7 +72,7 @@ def _shape_of(wanted: Wanted) -> str:
     return f"{len(name)} {objects}"
 
 
-def trace(wanted: Wanted, value: Mapping[str, Any], path: Path) -> tuple[Item, Path]:
+def trace(wanted: Wanted, value: Value, path: Path) -> tuple[Item, Path]:
     """The owner and the field in it that decides what stands at `path` of the generated object `value`.
 
     The owner's own root where no single field does.
@@ -93,7 +93,7 @@ def trace(wanted: Wanted, value: Mapping[str, Any], path: Path) -> tuple[Item, P
     return item, ()
 
 
-def _find_template(wanted: Wanted, value: Mapping[str, Any]) -> PodTemplate:
+def _find_template(wanted: Wanted, value: Value) -> PodTemplate:
     """The first pod template that links to the object; for a Workload or a composite, the first of all."""
     templates = [template for leaf in leaves(wanted.gang.root) for template in leaf.templates]
     for link in wanted.emission.links:
@@ -104,7 +104,7 @@ def _find_template(wanted: Wanted, value: Mapping[str, Any]) -> PodTemplate:
     return templates[0]
 
 
-def _name(value: Mapping[str, Any]) -> str:
+def _name(value: Value) -> str:
     metadata = value["metadata"]
     space = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
     return f"{value['kind']} {space}{metadata['name']}"

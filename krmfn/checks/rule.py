@@ -15,6 +15,7 @@ from krmfn.krm.results import ABSENT, Severity
 from krmfn.model.findings import Finding, Member, Rule
 from krmfn.model.quantity import format_quantity
 from krmfn.model.rules import RULES
+from krmfn.model.values import Value
 from krmfn.model.wording import count, join
 from krmfn.releases.gates import has
 from krmfn.releases.release import GROUP
@@ -40,7 +41,11 @@ class Match(NamedTuple):
     proposed: Any
     severity: Severity | None
     case: str
-    about: Mapping[str, Any]
+    about: Value
+
+
+#: What the function of a rule yields.
+Matches: TypeAlias = "Iterator[Match]"
 
 
 def tell(

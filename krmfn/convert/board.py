@@ -15,7 +15,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import as_list
+from krmfn.model.values import Fields, Value, as_list
 from krmfn.reconcile.links import WRITE_OUT, Site, find_sites
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release
@@ -46,7 +46,7 @@ class Board:
         """The item with this identity."""
         return next(iter(self._known.get(Identity(group, kind, namespace, name), ())), None)
 
-    def add(self, value: dict[str, Any], owner: Item) -> Item:
+    def add(self, value: Fields, owner: Item) -> Item:
         """An object that did not exist, beside `owner`."""
         item = Item.new(value)
         self.items.append(item)
@@ -96,18 +96,18 @@ class Board:
                     yield item, site
 
 
-def read_mapping(item: Item, path: Path) -> Mapping[str, Any]:
+def read_mapping(item: Item, path: Path) -> Value:
     """The mapping at `path`; an empty one where there is something else, which is for others to refuse."""
     value = item.get(path)
     return value if isinstance(value, Mapping) else {}
 
 
-def read_entries(item: Item, path: Path) -> list[Mapping[str, Any]]:
+def read_entries(item: Item, path: Path) -> list[Value]:
     """The mappings in the list at `path`; none where there is something else."""
     return [entry for entry in as_list(item.get(path)) if isinstance(entry, Mapping)]
 
 
-def move_mark(source: Item, kind: str) -> dict[str, Any]:
+def move_mark(source: Item, kind: str) -> Fields:
     """Labels and annotations for an object made for `source`: our marks if it carries them, nothing else."""
     mark = source.annotations.get(GENERATED_FROM)
     if not mark:
@@ -116,7 +116,7 @@ def move_mark(source: Item, kind: str) -> dict[str, Any]:
     return {"labels": {MANAGED_BY: MANAGER}, "annotations": {GENERATED_FROM: mark, SYNC_WAVE: wave}}
 
 
-def describe(api_version: str, kind: str, name: str, source: Item, spec: Mapping[str, Any]) -> dict[str, Any]:
+def describe(api_version: str, kind: str, name: str, source: Item, spec: Value) -> Fields:
     """An object of `name` in the namespace of `source`."""
     space = {"namespace": source.namespace} if source.namespace else {}
     metadata = {"name": name, **space, **move_mark(source, kind)}
@@ -129,7 +129,7 @@ def relink(item: Item, old: Path, new: Path, target: Any) -> None:
     item.set((*old[:-1], *new), target)
 
 
-def walk_templates(value: Any, path: Path = ("spec",)) -> Iterator[tuple[Path, Mapping[str, Any], bool]]:
+def walk_templates(value: Any, path: Path = ("spec",)) -> Iterator[tuple[Path, Value, bool]]:
     """Every template of a Workload with its path, and whether it is a composite; parents first."""
     for name in ("podGroupTemplates", "compositePodGroupTemplates"):
         key = find_word(value, name)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from krmfn.convert.board import Board, relink, walk_templates
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.model.values import as_list
+from krmfn.model.values import Value, as_list
 from krmfn.releases import schemastore
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP as NATIVE
@@ -75,9 +75,7 @@ def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) ->
         board.edit(item, Item.remove, path)
 
 
-def _find_misfits(
-    value: Any, schema: Mapping[str, Any], types: Mapping[str, Any], path: Path
-) -> Iterator[tuple[Path, int]]:
+def _find_misfits(value: Any, schema: Value, types: Value, path: Path) -> Iterator[tuple[Path, int]]:
     """The places of what does not fit: unknown fields with 0, long lists with the most that they may have. A union
     with a member that is not known goes as a whole; -1 for an object that cannot be missing, and would be empty;
     _VALUE for a value of another type, or beyond its limits."""
@@ -104,7 +102,7 @@ def _find_misfits(
         yield path, _VALUE
 
 
-def _takes(schema: Mapping[str, Any], value: Any) -> bool:
+def _takes(schema: Value, value: Any) -> bool:
     """Whether a text or a number has the type of the schema and is within its limits."""
     form = schema.get("type", ())
     if isinstance(value, str):

@@ -13,6 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import Fields, Value
 from krmfn.reconcile.links import unlink
 from krmfn.releases.release import GROUP as NATIVE
 
@@ -53,7 +54,7 @@ def _convert(item: Item, board: Board) -> None:
         if isinstance(least, int) and not isinstance(least, bool) and least > 0
         else {"basic": {}}
     )
-    made: dict[str, Any] = {"schedulingPolicy": policy}
+    made: Fields = {"schedulingPolicy": policy}
     if spec.get("priorityClassName"):
         made["priorityClassName"] = spec["priorityClassName"]
     item.set(("apiVersion",), _VERSION)
@@ -71,7 +72,7 @@ def _convert(item: Item, board: Board) -> None:
         )
 
 
-def _find_least(spec: Mapping[str, Any]) -> Any:
+def _find_least(spec: Value) -> Any:
     """How many pods have to start together: of a group of KAI with sub-groups, those of all of them."""
     parts = spec.get("subGroups")
     if spec.get("minMember") is not None or not isinstance(parts, list):

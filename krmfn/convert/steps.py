@@ -13,6 +13,7 @@ from krmfn.convert.board import Board, describe, read_entries, read_mapping, rel
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.model.names import name_group, shorten, slug
+from krmfn.model.values import Fields, Value
 from krmfn.releases.groups import read_limits
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import find_release, first_release, list_releases
@@ -55,12 +56,12 @@ def to_1_36(board: Board) -> None:
         board.edit(workload, _rename_templates)
 
 
-def _find_entry(workload: Item | None, group: str) -> Mapping[str, Any] | None:
+def _find_entry(workload: Item | None, group: str) -> Value | None:
     entries = read_entries(workload, ("spec", "podGroups")) if workload else []
     return next((entry for entry in entries if entry.get("name") == group), None)
 
 
-def _add_group(board: Board, workload: Item, entry: Mapping[str, Any], key: str) -> str:
+def _add_group(board: Board, workload: Item, entry: Value, key: str) -> str:
     """A PodGroup for a group of the Workload: called like it if it is its only one, else with the group's name."""
     template = str(entry.get("name", ""))
     entries = read_entries(workload, ("spec", "podGroups"))
@@ -173,7 +174,7 @@ def _respell_mode(item: Item, path: Path, mode: Any) -> None:
 
 def _split(item: Item, board: Board) -> None:
     """1.37 wants one priority configuration per Workload (C22): templates with another one get a Workload of theirs."""
-    priorities: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    priorities: dict[tuple[str, str], list[Value]] = {}
     for template in read_entries(item, ("spec", "podGroupTemplates")):
         priority = template.get("priority")
         key = str(template.get("priorityClassName") or ""), "" if priority is None else str(priority)
@@ -294,14 +295,14 @@ def _lower_group(item: Item, board: Board) -> None:
         item.set(("spec", "disruptionMode"), mode)
 
 
-def _list_lost(fields: Mapping[str, Any]) -> set[str]:
+def _list_lost(fields: Value) -> set[str]:
     """The fields of a group, or of its template, that 1.36 does not have: a mode of a later release, too."""
     mode = fields.get("disruptionMode")
     unknown = isinstance(mode, Mapping) and mode and not _MODES.keys() & mode.keys()
     return {"preemptionPolicy", "disruptionMode"} if unknown else {"preemptionPolicy"}
 
 
-def _lower_mode(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _lower_mode(fields: Value) -> Fields:
     mode = fields.get("disruptionMode")
     if not isinstance(mode, Mapping):
         return dict(fields)
@@ -371,7 +372,7 @@ def _lower_templates(item: Item, board: Board, used: Mapping[tuple[str, str, str
     item.remove(("spec", "podGroupTemplates"))
 
 
-def _policy_of(board: Board, item: Item, template: Mapping[str, Any], members: Iterable[Item]) -> Any:
+def _policy_of(board: Board, item: Item, template: Value, members: Iterable[Item]) -> Any:
     """The policy of the groups, because it is theirs that counts; the template's where they differ."""
     policies = [group.get(("spec", "schedulingPolicy")) for group in members]
     if policies and all(policy == policies[0] for policy in policies):
@@ -389,7 +390,7 @@ def _policy_of(board: Board, item: Item, template: Mapping[str, Any], members: I
 # --- what is lost ---------------------------------------------------------------------------------------------------
 
 
-def _lose_fields(board: Board, item: Item, fields: Mapping[str, Any], path: Path, names: Iterable[str]) -> None:
+def _lose_fields(board: Board, item: Item, fields: Value, path: Path, names: Iterable[str]) -> None:
     for name in sorted(set(names) & set(fields)):
         if fields[name] not in (None, {}, [], ""):
             _lose(board, item, f"has no {name}: it was dropped", (*path, name))

@@ -14,7 +14,7 @@ from krmfn.forecast.queued import explain_workload
 from krmfn.forecast.roster import Roster, find_role, list_parts
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.condensing import Cutter
@@ -22,7 +22,6 @@ from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
 from krmfn.survey.kueue import KUEUE, find_time, read_configuration, shrink
 
-Value = Mapping[str, Any]
 #: In this order: what has quota already comes before the queues, so that nothing else gets it.
 _KINDS: Final = (
     *("Topology", "ResourceFlavor", "WorkloadPriorityClass", "ProvisioningRequestConfig", "AdmissionCheck", "Cohort"),
@@ -37,7 +36,7 @@ class Admission(NamedTuple):
     is held by nothing else."""
 
     job: Item
-    told: dict[str, Any]
+    told: Fields
 
     def spell(self) -> str:
         """The decision in a sentence; empty of what is not admitted."""
@@ -130,7 +129,7 @@ def _spell_job(job: Item) -> Value:
     return {"apiVersion": job.api_version, "kind": job.kind, "metadata": metadata, "spec": job.value.get("spec")}
 
 
-def _make_question(census: Census, roster: Roster, jobs: list[Value]) -> dict[str, Any]:
+def _make_question(census: Census, roster: Roster, jobs: list[Value]) -> Fields:
     facts = census.facts
     by_topology, complete = bool(facts.objects(KUEUE, "Topology")), facts.lists_all("Namespace")
     values = [value for value in list_stored(facts, set()) if by_topology or value["kind"] != "Node"]
@@ -149,7 +148,7 @@ def _make_question(census: Census, roster: Roster, jobs: list[Value]) -> dict[st
     return {**asked, "now": time} if time else asked
 
 
-def _complete_check(check: dict[str, Any], facts: Facts) -> None:
+def _complete_check(check: Fields, facts: Facts) -> None:
     """Whether a check is active, where the facts do not say it; who asks for nodes is left out if they do not say
     how."""
     if dig(check, "spec", "parameters", "name") not in facts.by_name(KUEUE, "ProvisioningRequestConfig"):

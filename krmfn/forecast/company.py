@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from krmfn.capacity.pods import PodKind, read_kinds, selects
 from krmfn.forecast.roster import Pod, Roster
 from krmfn.model.selectors import match_labels
 from krmfn.model.tree import Path
-from krmfn.model.values import as_mapping
+from krmfn.model.values import Value, as_mapping
 from krmfn.survey.facts import Facts
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class TrialsAlone(NamedTuple):
     """A gang that did not start alone: its pods, and the trials."""
 
     pods: Sequence[Pod]
-    trials: Sequence[Mapping[str, Any]]
+    trials: Sequence[Value]
 
 
 def list_lonely(failed: Mapping[Key, TrialsAlone], roster: Roster, placed: Iterable[str], facts: Facts) -> set[Key]:
@@ -50,7 +50,7 @@ def _list_wanted(failed: TrialsAlone, roster: Roster, facts: Facts) -> set[str]:
     return {pod.name for pod in others if _is_wanted(pod, kinds, facts)}
 
 
-def _lacks_pods(result: Mapping[str, Any]) -> bool:
+def _lacks_pods(result: Value) -> bool:
     said = [(placed.get("message") or "").replace(_LACKS_LABEL, "") for placed in result["pods"].values()]
     return any(words in text for text in said for words in _LACKS_PODS)
 

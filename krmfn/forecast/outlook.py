@@ -18,6 +18,7 @@ from krmfn.forecast.standing import ELSEWHERE, GROWS, PREEMPTED, Outlook, Place,
 from krmfn.model.findings import Finding
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
+from krmfn.model.values import Fields, Value
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
@@ -65,7 +66,7 @@ def forecast(
     for tree in found:
         if _key(tree.root) in absent:
             refused |= dict.fromkeys((pod.name for pod in _pods_of(tree, roster)), _UNMADE)
-    results: dict[str, dict[str, Any]] = {}
+    results: dict[str, Fields] = {}
     if simulator is not None and census.facts.nodes is not None:
         results = _simulate(census, roster, settings, found, {*blamed, *held}, refused, simulator, trees)
     lonely = _list_lonely(found, census, roster, results)
@@ -280,14 +281,14 @@ def _simulate(
     refused: Mapping[str, str],
     simulator: Ask,
     trees: bool,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Fields]:
     """Results by the name of the trial: all together in several orders; then what did not start each time, alone."""
     # What is proved never to start is tried once, because single pods of it may take room.
     open_trees = [tree for tree in found if _key(tree.root) not in blamed]
     lost = {pod.name for tree in found if tree not in open_trees for pod in _pods_of(tree, roster)}
     admitted = [pod.name for pod in roster.waiting if pod.name not in refused]
     others = [name for name in admitted if name not in lost]
-    together: list[dict[str, Any]] = [{"name": "together 0", "seed": 0, "pods": admitted}]
+    together: list[Fields] = [{"name": "together 0", "seed": 0, "pods": admitted}]
     together += [{"name": f"together {seed}", "seed": seed, "pods": others} for seed in TOGETHER[1:] if open_trees]
     results = {
         result["name"]: {**result, "preempted": dict.fromkeys(result.get("preempted", ()))}
@@ -318,7 +319,7 @@ def _may_differ(tree: _RootedTree, names: Sequence[str]) -> bool:
 
 
 def _list_lonely(
-    found: Iterable[_RootedTree], census: Census, roster: Roster, results: Mapping[str, dict[str, Any]]
+    found: Iterable[_RootedTree], census: Census, roster: Roster, results: Mapping[str, Fields]
 ) -> set[tuple[int, Path]]:
     """The roots that did not start alone for want of pods of others."""
     failed = {}
@@ -332,7 +333,7 @@ def _list_lonely(
     return list_lonely(failed, roster, placed, census.facts)
 
 
-def _trials_alone(tree: _RootedTree, roster: Roster, results: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _trials_alone(tree: _RootedTree, roster: Roster, results: Mapping[str, Fields]) -> list[Fields]:
     names = {pod.name for pod in _pods_of(tree, roster)}
     return [result for trial, result in results.items() if trial.startswith("alone ") and names & set(result["pods"])]
 
@@ -341,7 +342,7 @@ def _pods_of(tree: _RootedTree, roster: Roster, bound: bool = False) -> list[Pod
     return roster.pods_of([template for gang in tree.gangs for template in gang.templates], bound)
 
 
-def _starts(tree: _RootedTree, result: Mapping[str, Any], roster: Roster, census: Census, trees: bool) -> bool:
+def _starts(tree: _RootedTree, result: Value, roster: Roster, census: Census, trees: bool) -> bool:
     """Whether the quorums are met, from the leaves up to the root; pods that make room for others do not count."""
     started: dict[int, int] = {}
     placed, gone = result["pods"], {*result.get("preempted", ()), *roster.evicted}
@@ -365,7 +366,7 @@ def _judge(
     roster: Roster,
     refused: Mapping[str, str],
     error: Finding | None,
-    results: Mapping[str, dict[str, Any]],
+    results: Mapping[str, Fields],
     started: Mapping[str, Mapping[int, str]],
     trees: bool,
     lonely: bool,
@@ -426,7 +427,7 @@ def _name(tree: _RootedTree) -> str:
     return f"{tree.root.namespace}/{tree.root.name}"
 
 
-def _place(pod: Pod, placed: Mapping[str, Any], refused: Mapping[str, str]) -> Place:
+def _place(pod: Pod, placed: Value, refused: Mapping[str, str]) -> Place:
     if pod.name in refused:
         return Place(pod, "", refused[pod.name])
     found = placed.get(pod.name, {})

@@ -9,7 +9,7 @@ handed over as claims.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from krmfn.capacity.devices import delegate, fill_in
 from krmfn.capacity.pods import list_added_labels, list_added_tolerations, list_group_claims, read_kinds
@@ -19,13 +19,12 @@ from krmfn.capacity.world import DEFAULT_SLOTS
 from krmfn.config import Settings
 from krmfn.forecast.roster import Pod, Roster
 from krmfn.model.quantity import format_quantity
-from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, key_of
 from krmfn.releases.gates import has
 from krmfn.survey.census import Census, Template
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts
 from krmfn.survey.groups import Group
 
-Value = Mapping[str, Any]
 _DEVICES: Final = "resource.k8s.io"
 
 
@@ -89,7 +88,7 @@ def _list_names(values: object) -> set[str]:
     return {as_text(value, "name") for value in as_list(values)}
 
 
-def _leave_only(names: set[str], spec: dict[str, Any], *path: str) -> None:
+def _leave_only(names: set[str], spec: Fields, *path: str) -> None:
     """Of the containers' lists at the path only what has one of the names."""
     for field in ("containers", "initContainers"):
         if field in spec:
@@ -112,7 +111,7 @@ class _GrantedDevices:
         self._known = facts.lists_all("DeviceClass") and facts.lists_all("ResourceSlice")
         self._made: set[tuple[str, str]] = set()
 
-    def hand_over(self, pod: Pod, spec: dict[str, Any], space: str, group: Group | None) -> Iterator[Value]:
+    def hand_over(self, pod: Pod, spec: Fields, space: str, group: Group | None) -> Iterator[Value]:
         """The claims that are made for a pod, or for its group if it is the first one of it. `spec` names them then,
         and no longer what is not known."""
         kept: list[Value] = []
@@ -137,7 +136,7 @@ class _GrantedDevices:
 
 
 #: Answers a question with the trials' results. Raises what the caller's program raises.
-Ask = Callable[[Mapping[str, Any]], list[dict[str, Any]]]
+Ask = Callable[[Value], list[Fields]]
 _SCHEDULER = "kube-scheduler"
 #: Kinds of which the facts hold objects that the scheduler looks at.
 _STORED = (
@@ -147,7 +146,7 @@ _STORED = (
 )
 
 
-def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Value]) -> Fields:
     """The question as JSON."""
     facts = census.facts
     given = {**settings.feature_gates, **facts.gates.get(_SCHEDULER, {})}
@@ -164,14 +163,14 @@ def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Map
     return {"gates": gates, "objects": objects, "trials": list(trials)}
 
 
-def _list_limits(pod: Mapping[str, Any]) -> Iterator[str]:
+def _list_limits(pod: Value) -> Iterator[str]:
     """The names of the resources that a pod's containers may use."""
     for field in ("containers", "initContainers"):
         for box in as_list(pod, "spec", field):
             yield from as_mapping(box, "resources", "limits")
 
 
-def list_stored(facts: Facts, asked: set[str]) -> Iterator[Mapping[str, Any]]:
+def list_stored(facts: Facts, asked: set[str]) -> Iterator[Value]:
     """The objects of the facts that decide about pods which ask for these resources."""
     for node in delegate(facts.nodes or (), asked, facts):
         yield from _spell_node(node)
@@ -206,12 +205,12 @@ def name_nodes(node: ClusterNode) -> Iterator[str]:
     yield from (name if node.number == 1 else f"{name}-{number}" for number in range(node.number))
 
 
-def _spell_node(node: ClusterNode) -> Iterator[Mapping[str, Any]]:
+def _spell_node(node: ClusterNode) -> Iterator[Value]:
     """A node as an object, without what is taken of it."""
     free = {"pods": DEFAULT_SLOTS, **node.allocatable}
     amounts = {name: format_quantity(max(0, amount - node.used.get(name, 0))) for name, amount in free.items()}
     for name in name_nodes(node):
-        spec: dict[str, Any] = {"taints": list(node.taints)}
+        spec: Fields = {"taints": list(node.taints)}
         if node.unschedulable:
             spec["unschedulable"] = True
         yield {
@@ -231,7 +230,7 @@ def _host(node: ClusterNode, name: str) -> str:
     return str(node.labels[HOSTNAME]) if node.number == 1 and node.labels.get(HOSTNAME) else name
 
 
-def _list_groups(census: Census) -> Iterator[Mapping[str, Any]]:
+def _list_groups(census: Census) -> Iterator[Value]:
     for kind in ("Workload", "CompositePodGroup", "PodGroup"):
         for item in census.kind("scheduling.k8s.io", kind):
             yield {

@@ -7,12 +7,12 @@ in conformance/kueue; autoscaler/cluster-autoscaler/apis/provisioningrequest (v1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from krmfn.forecast.voices import UNGROWN, Explanation, Told, find_way
 from krmfn.krm.item import Item
-from krmfn.model.values import as_int, as_list, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_text, dig
 from krmfn.model.wording import join
 from krmfn.releases import schemastore
 from krmfn.survey.kueue import KUEUE
@@ -64,11 +64,11 @@ def explain_unresumed(name: str, workloads: Sequence[Item], known: bool) -> Expl
     return Explanation(f"Kueue has made no Workload of {name}", way)
 
 
-def _read(item: Item) -> Mapping[str, Any]:
+def _read(item: Item) -> Value:
     return {as_text(each, "type"): each for each in as_list(item.value, "status", "conditions")}
 
 
-def _is(conditions: Mapping[str, Any], name: str, status: str) -> bool:
+def _is(conditions: Value, name: str, status: str) -> bool:
     return bool(dig(conditions.get(name), "status") == status)
 
 
@@ -78,7 +78,7 @@ def _name(workload: Item) -> str:
     return f"{owner[1]} {owner[2]}" if owner else f"Workload {workload.name}"
 
 
-def _find_deactivated(workload: Item, conditions: Mapping[str, Any]) -> Explanation | None:
+def _find_deactivated(workload: Item, conditions: Value) -> Explanation | None:
     if dig(workload.value, "spec", "active") is not False:
         return None
     reason, said = (as_text(conditions, "Evicted", key) for key in ("reason", "message"))
@@ -102,7 +102,7 @@ def _list_checks(workload: Item) -> Iterator[str]:
             yield f"the AdmissionCheck {name} is {state}" + (f" ({said})" if said else "")
 
 
-def _find_checks(workload: Item, conditions: Mapping[str, Any], queue: Item | None) -> Explanation | None:
+def _find_checks(workload: Item, conditions: Value, queue: Item | None) -> Explanation | None:
     """It has its quota, and somebody else has to agree."""
     checks = list(_list_checks(workload))
     if not checks or not _is(conditions, "QuotaReserved", "True"):
@@ -116,7 +116,7 @@ def _call(queue: Item | None) -> str:
     return f"the ClusterQueue {queue.name}" if queue else "its ClusterQueue"
 
 
-def _find_evicted(workload: Item, conditions: Mapping[str, Any], ours: Iterable[Item]) -> Explanation | None:
+def _find_evicted(workload: Item, conditions: Value, ours: Iterable[Item]) -> Explanation | None:
     """It ran, and had to stop."""
     if not _is(conditions, "Evicted", "True"):
         return None
@@ -134,9 +134,7 @@ def _find_evicted(workload: Item, conditions: Mapping[str, Any], ours: Iterable[
     return Explanation(f"Kueue has preempted {_name(workload)}{f' for {by}' if by else ''}: {said}", way)
 
 
-def _find_refused(
-    workload: Item, conditions: Mapping[str, Any], queue: Item | None, ours: Iterable[Item]
-) -> Explanation | None:
+def _find_refused(workload: Item, conditions: Value, queue: Item | None, ours: Iterable[Item]) -> Explanation | None:
     """Why it has no quota; who has it."""
     said = as_text(conditions, "QuotaReserved", "message")
     if not said or not _is(conditions, "QuotaReserved", "False"):

@@ -10,7 +10,7 @@ from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind
 from krmfn.model.tree import Path
-from krmfn.model.values import as_list, as_mapping, as_text, dig, group_by, key_of, name_of
+from krmfn.model.values import Value, as_list, as_mapping, as_text, dig, group_by, key_of, name_of
 from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
 from krmfn.survey.census import Census, Template, once
 
@@ -23,7 +23,7 @@ class Pod(NamedTuple):
     the input that it is made of, None for pods of others. `node` is where it is bound already."""
 
     name: str
-    value: Mapping[str, Any]
+    value: Value
     template: Template | None
     node: str
 
@@ -96,7 +96,7 @@ def list_parts(census: Census) -> list[Template]:
     return [part for each in census.templates for part in parts.get((id(each.item), each.path), [each])]
 
 
-def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
+def is_owner(item: Item, pod: Value) -> bool:
     """Whether a pod of the cluster was made for an object of the input, directly or through objects that it makes."""
     if key_of(pod)[0] != item.space:
         return False
@@ -114,7 +114,7 @@ def is_owner(item: Item, pod: Mapping[str, Any]) -> bool:
     return item.kind == "Pod" and name_of(pod) == item.name
 
 
-def _list_owners(pod: Mapping[str, Any]) -> set[str]:
+def _list_owners(pod: Value) -> set[str]:
     """The names that the objects may have for which a pod of the cluster was made, as `is_owner` judges."""
     metadata = as_mapping(pod, "metadata")
     owners = [as_text(owner, "name") for owner in as_list(metadata, "ownerReferences")]
@@ -127,9 +127,7 @@ def _list_owner_labels(item: Item) -> tuple[str, ...]:
     return row.owner_labels if row else ()
 
 
-def _find_template(
-    pod: Mapping[str, Any], templates: Iterable[Template], owned: Mapping[int, Sequence[Pod]]
-) -> Template | None:
+def _find_template(pod: Value, templates: Iterable[Template], owned: Mapping[int, Sequence[Pod]]) -> Template | None:
     """That of the templates which a pod of the cluster was made of: the owner's, and among several the one with
     the same role, or the same link and containers; among these one that has not all of its pods."""
     candidates = [template for template in templates if is_owner(template.item, pod)]
@@ -147,7 +145,7 @@ def _find_template(
     return next((one for one in alike if len(owned.get(id(one), ())) < (one.pods or 0)), alike[0])
 
 
-def _signature(spec: Mapping[str, Any]) -> object:
+def _signature(spec: Value) -> object:
     link = [dig(spec, field) for field in sorted(LINK_FIELDS)]
     return link, [as_text(box, "name") for box in as_list(spec, "containers")]
 
@@ -188,7 +186,7 @@ def find_role(template: Template) -> str:
 _ROLES: Mapping[str, str] = {"headGroupSpec": "head", "leaderTemplate": "leader", "workerTemplate": "worker"}
 
 
-def _make(template: Template, name: str) -> Mapping[str, Any]:
+def _make(template: Template, name: str) -> Value:
     labels = {**as_mapping(template.metadata, "labels"), **_list_labels(template)}
     metadata = {"name": name, "namespace": template.item.space, "labels": labels}
     spec = add_injected(template)
@@ -206,12 +204,12 @@ def _list_labels(template: Template) -> dict[str, str]:
     return labels
 
 
-def full_name(value: Mapping[str, Any]) -> str:
+def full_name(value: Value) -> str:
     """The namespace/name of a pod of the cluster."""
     return "/".join(key_of(value))
 
 
-def _strip(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _strip(value: Value) -> Value:
     """A pod of the cluster without what the scheduler does not read and the server filled in."""
     space, name = key_of(value)
     metadata = {"name": name, "namespace": space, "labels": as_mapping(value, "metadata", "labels")}

@@ -7,13 +7,13 @@ pkg/controller, and the status of the kinds of KubeRay, JobSet, Trainer and kube
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from krmfn.forecast.voices import Explanation, Told, find_way
 from krmfn.krm.item import Item
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.releases import schemastore
 
@@ -96,7 +96,7 @@ def _judge_all(pods: Collection[Item], find: _Find) -> Iterator[Explanation]:
     return filter(None, map(find, pods))
 
 
-def _list_containers(pod: Item) -> Iterator[Mapping[str, Any]]:
+def _list_containers(pod: Item) -> Iterator[Value]:
     status = as_mapping(pod.value, "status")
     for field in ("initContainerStatuses", "containerStatuses"):
         yield from map(as_mapping, as_list(status.get(field)))
@@ -185,6 +185,6 @@ def _is_failed(item: Item) -> bool:
     return item.kind == "Pod" and _phase(item) == "Failed"
 
 
-def _join_reason(told: Mapping[str, Any]) -> str:
+def _join_reason(told: Value) -> str:
     """`reason: message` of a status or condition, as far as they are there."""
     return ": ".join(filter(None, (as_text(told.get(key)) for key in ("reason", "message"))))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.item import Item
-from krmfn.model.values import as_list, as_text, dig
+from krmfn.model.values import Value, as_list, as_text, dig
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import NAMED
@@ -65,7 +65,7 @@ def listen(about: Iterable[Item], items: Iterable[Item]) -> Iterator[Told]:
             yield Told(kind, name, f"{reason}: {text.removeprefix('(combined from similar events): ')}")
 
 
-def _find_time(event: Mapping[str, Any]) -> str:
+def _find_time(event: Value) -> str:
     """When an event happened last."""
     keys = (("series", "lastObservedTime"), ("lastTimestamp",), ("eventTime",), ("metadata", "creationTimestamp"))
     return next((text for key in keys if (text := as_text(event, *key))), "")

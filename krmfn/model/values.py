@@ -6,20 +6,35 @@ Wrong types are findings of the server stage; every other check looks past them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from krmfn.krm.paths import dig
 from krmfn.krm.results import DEFAULT_NAMESPACE
 
-__all__ = ["as_int", "as_list", "as_mapping", "as_text", "dig", "group_by", "key_of", "name_of", "without_nulls"]
+__all__ = [
+    "Fields",
+    "Value",
+    "as_int",
+    "as_list",
+    "as_mapping",
+    "as_text",
+    "dig",
+    "group_by",
+    "key_of",
+    "name_of",
+    "without_nulls",
+]
 
-_NOTHING: Mapping[str, Any] = {}
+#: An object, or a mapping in it, as it was read; and one that is being made.
+Value: TypeAlias = Mapping[str, Any]
+Fields: TypeAlias = dict[str, Any]
+_NOTHING: Value = {}
 
 _Each = TypeVar("_Each")
 _Key = TypeVar("_Key")
 
 
-def as_mapping(value: object, *path: str | int) -> Mapping[str, Any]:
+def as_mapping(value: object, *path: str | int) -> Value:
     """`value`, or its part at a path, when it is a mapping, an empty one otherwise."""
     value = dig(value, *path) if path else value
     return value if isinstance(value, dict) else _NOTHING

@@ -15,6 +15,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.results import ABSENT
 from krmfn.model.showing import HIDDEN, close, show
+from krmfn.model.values import Fields, Value
 from krmfn.plan.records import Change
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.spelling import NAMED, read_mode
@@ -30,7 +31,7 @@ _TRACKING_KEYS: Final = frozenset(
 )
 
 
-def clean(value: Mapping[str, Any]) -> dict[str, Any]:
+def clean(value: Value) -> Fields:
     """A manifest without status, server metadata and tracking annotations."""
     copy = {key: child for key, child in value.items() if key != "status"}
     metadata = copy.get("metadata")
@@ -49,7 +50,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def list_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def list_changes(old: Value, new: Value) -> Iterator[Change]:
     """The smallest fields that differ, in the new state's order. Items of lists are paired by name, else by place.
 
     The values are for people to see: secrets are hidden (model.showing).

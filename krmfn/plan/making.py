@@ -14,7 +14,7 @@ from krmfn.model.findings import Member
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
-from krmfn.model.values import as_mapping, dig
+from krmfn.model.values import Value, as_mapping, dig
 from krmfn.plan.changes import clean, explain_filling, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.records import Entry, Plan, Reason
@@ -231,7 +231,7 @@ def _index(items: Sequence[Item], settings: Settings) -> dict[Identity, Item]:
     return found
 
 
-def _find_immutable(group: str, kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Reason]:
+def _find_immutable(group: str, kind: str, old: Value, new: Value) -> Iterator[Reason]:
     """Why `old` cannot become `new` in place: by the webhooks of its project, which the row of the kind tells."""
     row = find_kind(group, kind)
     before, after = as_mapping(old, "spec"), as_mapping(new, "spec")

@@ -18,6 +18,7 @@ from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.names import operator_names
 from krmfn.model.tree import Gang
+from krmfn.model.values import Fields
 from krmfn.reconcile.ledger import Ledger, Marked
 from krmfn.reconcile.links import WRITE_OUT, is_name, may_be_linked, unlink
 from krmfn.targets.emission import Emission, Link, is_error
@@ -36,7 +37,7 @@ class Wanted(NamedTuple):
 class Addition(NamedTuple):
     """An object that did not exist, and the item beside which it belongs."""
 
-    value: dict[str, Any]
+    value: Fields
     owner: Item
 
 
@@ -120,7 +121,7 @@ class _Run:
         for index, item in enumerate(items):
             self._try(item, _link, [link for link in links if link.owner == index], ours)
 
-    def _place_object(self, entry: Wanted, owners: frozenset[Identity], value: dict[str, Any]) -> None:
+    def _place_object(self, entry: Wanted, owners: frozenset[Identity], value: Fields) -> None:
         identity = _identity_of(value)
         other = self.makers.setdefault(identity, entry)
         if other is not entry:
@@ -236,7 +237,7 @@ def _link(item: Item, links: Sequence[Link], ours: set[str]) -> None:
         unlink(item, ours, {link.path for link in links})
 
 
-def _identity_of(value: dict[str, Any]) -> Identity:
+def _identity_of(value: Fields) -> Identity:
     metadata = value["metadata"]
     return identify(ResourceRef(value["apiVersion"], value["kind"], metadata["name"], metadata.get("namespace", "")))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.model.marks import PATCHER, POD_GROUP, POD_GROUP_BY
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
-from krmfn.model.values import as_mapping
+from krmfn.model.values import Value, as_mapping
 from krmfn.releases.spelling import LINK_FIELDS, LINKS
 
 #: The keys under which pods name a group of another scheduler.
@@ -60,7 +60,7 @@ def find_sites(value: Any, path: Path = ()) -> Iterator[Site]:
             yield from find_sites(entry, (*path, key))
 
 
-def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[Site]:
+def _sites_of_pod(template: Value, spec: Value, path: Path) -> Iterator[Site]:
     if "containers" not in spec and path[-1:] != ("template",):  # operators may add the containers (Spark)
         return
     for field in LINKS:
@@ -73,7 +73,7 @@ def _sites_of_pod(template: Mapping[str, Any], spec: Mapping[str, Any], path: Pa
         yield from _sites_of(row, metadata, spec, path)
 
 
-def _bridged_sites(metadata: Mapping[str, Any], path: Path) -> Iterator[Site]:
+def _bridged_sites(metadata: Value, path: Path) -> Iterator[Site]:
     """The annotations that the link bridge reads."""
     annotations = as_mapping(metadata, "annotations")
     if isinstance(annotations.get(POD_GROUP), str):
@@ -81,7 +81,7 @@ def _bridged_sites(metadata: Mapping[str, Any], path: Path) -> Iterator[Site]:
         yield Site((*path, "metadata", "annotations", POD_GROUP), annotations[POD_GROUP], tuple(places))
 
 
-def _sites_of(row: Scheduler, metadata: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[Site]:
+def _sites_of(row: Scheduler, metadata: Value, spec: Value, path: Path) -> Iterator[Site]:
     """The link to a group of another scheduler, and what was set with it."""
     name = as_mapping(metadata.get(row.link[0])).get(row.link[1])
     if not isinstance(name, str):

@@ -11,6 +11,7 @@ from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, POD_GROUP_LABEL
 from krmfn.model.names import slug
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Gang
+from krmfn.model.values import Fields, Value
 from krmfn.reconcile.ledger import Renaming
 from krmfn.reconcile.links import is_name
 from krmfn.releases.spelling import TEMPLATES, list_words
@@ -32,7 +33,7 @@ _PHASES: Final = tuple(key for keys in HOOKS for key in keys if key)
 _SUGGESTED: Final = frozenset({SYNC_WAVE, *RECREATE})
 
 
-def update(item: Item, desired: Mapping[str, Any]) -> None:
+def update(item: Item, desired: Value) -> None:
     """Set and remove what differs, and nothing else. Raises EditRefused."""
     if item.api_version != desired["apiVersion"]:
         item.set(("apiVersion",), desired["apiVersion"])
@@ -56,7 +57,7 @@ def _update_annotations(item: Item, desired: Mapping[str, str]) -> None:
             item.remove(("metadata", "annotations", key))
 
 
-def _update_spec(item: Item, desired: Mapping[str, Any]) -> None:
+def _update_spec(item: Item, desired: Value) -> None:
     current = item.get(("spec",))
     if not isinstance(current, Mapping):
         item.set(("spec",), dict(desired))
@@ -77,7 +78,7 @@ def _keep_foreign(key: str, current: Any, desired: Any) -> Any:
     return [_merge_template(old.get(entry["name"], {}), entry) for entry in desired]
 
 
-def _merge_template(current: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_template(current: Value, desired: Value) -> Fields:
     merged = {key: _keep_foreign(key, current.get(key), value) for key, value in desired.items()}
     return merged | {key: value for key, value in current.items() if key not in OWNED and key not in merged}
 
@@ -130,7 +131,7 @@ def _find_template(spec: Any) -> str:
 
 def rename(
     gang: Gang, emission: Emission, renaming: Renaming, sources: str
-) -> tuple[tuple[dict[str, Any], ...], tuple[Link, ...]]:
+) -> tuple[tuple[Fields, ...], tuple[Link, ...]]:
     """The objects and links of `emission`, named as they would be had they been made before `renaming`."""
     names = _Names(gang, emission, renaming)
     objects = []
@@ -151,7 +152,7 @@ def _rename_link(link: Link, names: _Names) -> Link:
 def _rename_references(value: Any, names: _Names) -> Any:
     if not isinstance(value, Mapping):
         return value
-    made: dict[str, Any] = {}
+    made: Fields = {}
     for key, entry in value.items():
         if key in _OBJECTS:
             made[key] = names.of_object(entry)

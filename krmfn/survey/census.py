@@ -14,7 +14,7 @@ from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_prev
 from krmfn.model.podnumber import divide, read_slice
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
-from krmfn.model.values import as_mapping, as_text, dig
+from krmfn.model.values import Value, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.survey.facts import Facts, read_facts
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     _Make = TypeVar("_Make", bound=Callable[..., Any])
 
-_NO_FACTS: Mapping[str, Any] = {}
+_NO_FACTS: Value = {}
 #: Levels of groups that are followed: many times what schedulers support, and few enough to look at for each group.
 HIGHEST = 32
 
@@ -55,8 +55,8 @@ class Template(NamedTuple):
     path: Path
     pods: int | None
     count_path: Path
-    metadata: Mapping[str, Any]
-    spec: Mapping[str, Any]
+    metadata: Value
+    spec: Value
     link: TemplateLink | None
     replicas: int = 0
     apart: Path = ()
@@ -257,7 +257,7 @@ def take_census(
     objects: Sequence[Item],
     members: Iterable[Member],
     old: Sequence[Item] | None = None,
-    cluster: Mapping[str, Any] = _NO_FACTS,
+    cluster: Value = _NO_FACTS,
     asking: Iterable[Item] = (),
 ) -> Census:
     """Count. `members` come from the sources; other kinds with pod templates are counted here.
@@ -329,7 +329,7 @@ def _count_sets(member: Member, by: str) -> int:
     return member.numbered // told.size
 
 
-def _read_bridged(metadata: Mapping[str, Any], path: Path) -> TemplateLink | None:
+def _read_bridged(metadata: Value, path: Path) -> TemplateLink | None:
     """What the annotations ask the link bridge for, which goes before any link in the template."""
     annotations = as_mapping(metadata, "annotations")
     base = as_text(annotations.get(POD_GROUP))
@@ -338,7 +338,7 @@ def _read_bridged(metadata: Mapping[str, Any], path: Path) -> TemplateLink | Non
     return TemplateLink(base, "", (*path, "annotations", POD_GROUP), True, as_text(annotations.get(POD_GROUP_BY)))
 
 
-def _link(spec: Mapping[str, Any], path: Path) -> TemplateLink | None:
+def _link(spec: Value, path: Path) -> TemplateLink | None:
     for place in GROUP_LINKS:
         name = as_text(spec, *place)
         if name:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.model.quantity import add, format_quantity
-from krmfn.model.values import as_list, as_mapping, as_text, dig, key_of, name_of
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, key_of, name_of
 from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey import kueue
@@ -27,7 +27,7 @@ _POD: Final = (
     *("resourceClaims", "preemptionPolicy", "restartPolicy"),
 )
 #: What the server gives every pod, and what a pod without it gets.
-_DEFAULTS: Final[Mapping[str, Any]] = {
+_DEFAULTS: Final[Value] = {
     "schedulerName": "default-scheduler",
     "preemptionPolicy": "PreemptLowerPriority",
     "restartPolicy": "Always",
@@ -38,7 +38,7 @@ class Cutter:
     """Cuts objects, each once; what is equal in several pods is held once."""
 
     def __init__(self) -> None:
-        self._held: dict[str, Any] = {}
+        self._held: Fields = {}
         #: What was cut, by identity.
         self._cut: dict[int, Any] = {}
 
@@ -73,10 +73,10 @@ def _cut_node(node: Value) -> Value:
     }
 
 
-def _cut_pod(pod: Value) -> dict[str, Any]:
+def _cut_pod(pod: Value) -> Fields:
     spec = as_mapping(pod, "spec")
     space, name = key_of(pod)
-    metadata: dict[str, Any] = {"name": name, "namespace": space}
+    metadata: Fields = {"name": name, "namespace": space}
     if as_mapping(pod, "metadata", "labels"):
         metadata["labels"] = dig(pod, "metadata", "labels")
     owners = [
@@ -95,7 +95,7 @@ def _cut_pod(pod: Value) -> dict[str, Any]:
         if "persistentVolumeClaim" in entry or "ephemeral" in entry
     ]
     kept |= {"volumes": volumes} if volumes else {}
-    shrunk: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": kept}
+    shrunk: Fields = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": kept}
     if dig(pod, "status", "phase"):
         shrunk["status"] = {"phase": dig(pod, "status", "phase")}
     return shrunk
@@ -116,7 +116,6 @@ def _cut_container(box: Value) -> Value:
     return {**kept, "ports": ports} if ports else kept
 
 
-Value = Mapping[str, Any]
 #: Labels that have a value of its own on every node.
 _PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
 _PROGRAM: Final = ("command", "args", "image", "lifecycle")
@@ -125,7 +124,7 @@ _FIELDS: Final = (
 )
 
 
-def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | None = None) -> dict[str, Any]:
+def condense(cluster: Value, pods: bool = True, cutter: Cutter | None = None) -> Fields:
     """The facts of a dump. Without `pods`, those that run are left out: the cluster as if it were empty, but for
     DaemonSets. `cutter` is the one that has cut what is in it."""
     cutter = cutter or Cutter()
@@ -136,7 +135,7 @@ def condense(cluster: Mapping[str, Any], pods: bool = True, cutter: Cutter | Non
     running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
     kept = [pod for pod in running if not is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
     workloads = by_kind.get("Workload", ()) if pods else ()
-    found: dict[str, Any] = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
+    found: Fields = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
     programs = list(read_programs(by_kind.get("Pod", ())))
     gates = merge_gates(programs, as_mapping(cluster, "featureGates"))
     plugins = {name for program in programs for name in program.plugins}
@@ -196,10 +195,10 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
             for box in list_running(as_mapping(pod, "spec")):
                 occupied += list_ports(as_mapping(box))
                 add(taken, read_resources(dig(box, "resources", "requests")))
-    found: list[dict[str, Any]] = []
+    found: list[Fields] = []
     places: dict[str, int] = {}
     for node in nodes:
-        entry: dict[str, Any] = {"name": name_of(node)}
+        entry: Fields = {"name": name_of(node)}
         labels = {
             key: value for key, value in as_mapping(node, "metadata", "labels").items() if _stays(key, value, node)
         }
@@ -233,7 +232,7 @@ def _stays(key: str, value: object, node: Value) -> bool:
 
 def _shrink(item: Value, keeps: str, pods: bool) -> Value:
     names = ("name", "namespace", "deletionTimestamp")
-    metadata: dict[str, Any] = {key: text for key in names if (text := as_text(item, "metadata", key))}
+    metadata: Fields = {key: text for key in names if (text := as_text(item, "metadata", key))}
     if item.get("kind") in ("Namespace", "PersistentVolume") and dig(item, "metadata", "labels"):
         metadata["labels"] = dig(item, "metadata", "labels")
     marks = as_mapping(item, "metadata", "annotations") if item.get("kind") == "StorageClass" else {}
@@ -290,11 +289,11 @@ def _shrink_schema(crd: Value) -> Value:
     }
 
 
-def _prune(node: object) -> dict[str, Any]:
+def _prune(node: object) -> Fields:
     """A schema without the properties that do not lead to a link, or to what is kept unread."""
     if dig(node, "x-kubernetes-preserve-unknown-fields") is True:
         return {"x-kubernetes-preserve-unknown-fields": True}
-    pruned: dict[str, Any] = {}
+    pruned: Fields = {}
     properties = {
         name: {"type": "object"} if name in LINK_FIELDS else _prune(below)
         for name, below in as_mapping(node, "properties").items()

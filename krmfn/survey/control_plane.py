@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
 from krmfn.releases.release import Gate, UnknownRelease, find_release
 
 _COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
@@ -37,12 +37,12 @@ class Program(NamedTuple):
     plugins: frozenset[str] = frozenset()
 
 
-def is_program(pod: Mapping[str, Any]) -> bool:
+def is_program(pod: Value) -> bool:
     """Whether a pod may be one of the control plane."""
     return as_text(pod, "metadata", "namespace") == PROGRAMS
 
 
-def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
+def read_programs(pods: Iterable[Value]) -> Iterator[Program]:
     """The programs of the control plane that are among these pods."""
     for pod in pods:
         if not is_program(pod):
@@ -65,7 +65,7 @@ def read_programs(pods: Iterable[Mapping[str, Any]]) -> Iterator[Program]:
                 yield Program(component, pod_name, {**stages, **named}, frozenset(named), plugins)
 
 
-def read_node_groups(pods: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def read_node_groups(pods: Iterable[Value]) -> Iterator[Fields]:
     """The groups that the flags of a Cluster Autoscaler name, as the facts spell pools."""
     for pod in pods:
         for box in as_list(pod, "spec", "containers"):
@@ -75,10 +75,10 @@ def read_node_groups(pods: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, An
                     yield {"name": name, "min": int(least), "max": int(most)}
 
 
-def merge_gates(programs: Iterable[Program], given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def merge_gates(programs: Iterable[Program], given: Value) -> dict[str, Fields]:
     """The gates by component; what is `given` goes before what pods show. A gate of which the pods of a component show
     different things stays open."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Fields] = {}
     contradicted: set[tuple[str, str]] = set()
     for program in programs:
         gates = found.setdefault(program.component, {})

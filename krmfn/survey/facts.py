@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.quantity import parse_quantity
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, group_by, key_of
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig, group_by, key_of
 from krmfn.releases import schemastore
 from krmfn.server.admission import PriorityClass
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     _Made = TypeVar("_Made")
 
 Resources = Mapping[str, int]
-_NOTHING: Final[Mapping[str, Any]] = {}
+_NOTHING: Final[Value] = {}
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 
@@ -47,9 +47,9 @@ class ClusterNode(NamedTuple):
     (IP, protocol, port) that these take of the node."""
 
     name: str
-    labels: Mapping[str, Any]
+    labels: Value
     allocatable: Resources
-    taints: tuple[Mapping[str, Any], ...] = ()
+    taints: tuple[Value, ...] = ()
     unschedulable: bool = False
     number: int = 1
     used: Resources = _NOTHING
@@ -63,7 +63,7 @@ class Quota(NamedTuple):
     namespace: str
     name: str
     hard: Resources
-    scope: Mapping[str, Any] = _NOTHING
+    scope: Value = _NOTHING
     used: Resources = _NOTHING
 
 
@@ -82,34 +82,34 @@ class Facts(NamedTuple):
     complete_classes: bool
     nodes: tuple[ClusterNode, ...] | None
     quotas: tuple[Quota, ...]
-    queues: Mapping[str, Mapping[str, Any]] | None
+    queues: Mapping[str, Value] | None
     complete_queues: bool
-    schemas: Mapping[str, Mapping[str, Any]]
+    schemas: Mapping[str, Value]
     kept_fields: Mapping[str, Sequence[Any]]
     groups: frozenset[tuple[str, str]]
     schedulers: frozenset[str] | None
-    gates: Mapping[str, Mapping[str, Any]]
+    gates: Mapping[str, Value]
     indexes: dict[tuple[str, ...], Any]
-    found: Mapping[tuple[str, str], tuple[Mapping[str, Any], ...]] = {}
+    found: Mapping[tuple[str, str], tuple[Value, ...]] = {}
     listed: frozenset[str] = frozenset()
     programs: tuple[Program, ...] = ()
     plugins: frozenset[str] = frozenset()
-    node_pools: tuple[Mapping[str, Any], ...] = ()
-    instance_types: tuple[Mapping[str, Any], ...] = ()
+    node_pools: tuple[Value, ...] = ()
+    instance_types: tuple[Value, ...] = ()
 
-    def objects(self, group: str, kind: str) -> tuple[Mapping[str, Any], ...]:
+    def objects(self, group: str, kind: str) -> tuple[Value, ...]:
         """The objects of a kind without a field of its own here, from the facts and from the input."""
         return self.found.get((group, kind), ())
 
-    def by_place(self, group: str, kind: str) -> dict[tuple[str, str], Mapping[str, Any]]:
+    def by_place(self, group: str, kind: str) -> dict[tuple[str, str], Value]:
         """The objects of a kind by namespace and name."""
         return self._index(("place", group, kind), lambda: {key_of(each): each for each in self.objects(group, kind)})
 
-    def by_name(self, group: str, kind: str) -> dict[str, Mapping[str, Any]]:
+    def by_name(self, group: str, kind: str) -> dict[str, Value]:
         """The objects of a kind that has no namespaces, by name."""
         return self._index(("name", group, kind), lambda: {key_of(each)[1]: each for each in self.objects(group, kind)})
 
-    def within(self, group: str, kind: str, namespace: str) -> list[Mapping[str, Any]]:
+    def within(self, group: str, kind: str, namespace: str) -> list[Value]:
         """The objects of a kind in a namespace, and those that name none."""
         spaces = self._index(("space", group, kind), lambda: group_by(_namespace, self.objects(group, kind)))
         return [*spaces.get(namespace, ()), *spaces.get("", ())]
@@ -125,7 +125,7 @@ class Facts(NamedTuple):
         found: _Made = self.indexes[key]
         return found
 
-    def find_runtime(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    def find_runtime(self, spec: Value) -> Value:
         """The runtime class that the spec of a pod names; an empty one where it names none, or one that is unknown."""
         name = as_text(spec, "runtimeClassName")
         return self.by_name("node.k8s.io", "RuntimeClass").get(name, _NOTHING) if name else _NOTHING
@@ -151,14 +151,14 @@ class Facts(NamedTuple):
         return next(defaults, PriorityClass(0, "PreemptLowerPriority", False)) if self.complete_classes else None
 
 
-def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Sequence[Item]]) -> Facts:
+def read_facts(cluster: Value, objects: Mapping[tuple[str, str], Sequence[Item]]) -> Facts:
     """The facts of `cluster` and of the input's own PriorityClasses, quotas, queues and CRDs."""
     given = _gather(cluster)
     topics, listed_kinds = _list_topics(), schemastore.load("cluster.json")["kinds"].items()
     named = [(group, kind) for kind, row in listed_kinds for group in row.get("groups", ())]
     own = {kind: [item.value for item in objects.get(kind, ())] for kind in (*topics.values(), *named)}
 
-    def all_of(topic: str) -> list[Mapping[str, Any]]:
+    def all_of(topic: str) -> list[Value]:
         return [*given.get(topics[topic], ()), *own[topics[topic]]]
 
     nodes = given.get(topics["nodes"])
@@ -192,7 +192,7 @@ def read_facts(cluster: Mapping[str, Any], objects: Mapping[tuple[str, str], Seq
     )
 
 
-def read_given_classes(cluster: Mapping[str, Any], own: Iterable[Item]) -> Mapping[str, PriorityClass]:
+def read_given_classes(cluster: Value, own: Iterable[Item]) -> Mapping[str, PriorityClass]:
     """The priority classes that `cluster` tells, and its own ones, and those that every cluster has; nothing else is
     read."""
     given = [value for value in as_list(cluster, "items") if dig(value, "kind") == "PriorityClass"]
@@ -201,7 +201,7 @@ def read_given_classes(cluster: Mapping[str, Any], own: Iterable[Item]) -> Mappi
     return _read_classes(_gather({"items": classes, **short}).get(_list_topics()["priorityClasses"], ()))
 
 
-def _read_classes(values: Iterable[Mapping[str, Any]]) -> dict[str, PriorityClass]:
+def _read_classes(values: Iterable[Value]) -> dict[str, PriorityClass]:
     classes = {name: PriorityClass(*entry) for name, entry in _BUILT_IN.items()}
     for value in values:
         policy = as_text(value, "preemptionPolicy") or "PreemptLowerPriority"
@@ -210,15 +210,13 @@ def _read_classes(values: Iterable[Mapping[str, Any]]) -> dict[str, PriorityClas
     return classes
 
 
-def is_daemon(pod: Mapping[str, Any]) -> bool:
+def is_daemon(pod: Value) -> bool:
     """Whether a pod is on its node as long as the node is there."""
     kinds = {as_text(owner, "kind") for owner in as_list(pod, "metadata", "ownerReferences")}
     return bool(kinds & {"DaemonSet", "Node"})
 
 
-def _read_gates(
-    pods: Sequence[Mapping[str, Any]], given: Mapping[str, Any]
-) -> tuple[tuple[Program, ...], Mapping[str, Mapping[str, Any]]]:
+def _read_gates(pods: Sequence[Value], given: Value) -> tuple[tuple[Program, ...], Mapping[str, Value]]:
     """The programs of the control plane, and the gates by component."""
     if not pods:
         return (), {component: as_mapping(gates) for component, gates in given.items()}
@@ -228,7 +226,7 @@ def _read_gates(
     return programs, merge_gates(programs, given)
 
 
-def _merge_pools(pods: Sequence[Mapping[str, Any]], spelled: object) -> list[Mapping[str, Any]]:
+def _merge_pools(pods: Sequence[Value], spelled: object) -> list[Value]:
     """The pools of the facts, over what the flags of a Cluster Autoscaler say of the same."""
     from krmfn.survey.control_plane import read_node_groups
 
@@ -244,8 +242,8 @@ def _list_topics() -> dict[str, tuple[str, str]]:
     return {topic: (group, kind) for topic, (group, kind) in schemastore.load("cluster.json")["topics"].items()}
 
 
-def _gather(cluster: Mapping[str, Any]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+def _gather(cluster: Value) -> dict[tuple[str, str], list[Value]]:
+    found: dict[tuple[str, str], list[Value]] = {}
     for value in as_list(cluster, "items"):
         api_version = as_text(value, "apiVersion")
         key = (api_version.rpartition("/")[0], as_text(value, "kind"))
@@ -256,7 +254,7 @@ def _gather(cluster: Mapping[str, Any]) -> dict[tuple[str, str], list[Mapping[st
     return found
 
 
-def _spread(topic: str, value: object) -> Iterator[Mapping[str, Any]]:
+def _spread(topic: str, value: object) -> Iterator[Value]:
     """A short spelling: names in a list, objects in a list, or a mapping from name to what there is to say."""
     short = {"priorityClasses": "value", "customResourceDefinitions": "keeps"}.get(topic, "spec")
     for entry in as_list(value):
@@ -265,16 +263,16 @@ def _spread(topic: str, value: object) -> Iterator[Mapping[str, Any]]:
         yield {"name": name, **entry} if isinstance(entry, Mapping) else {"name": name, short: entry}
 
 
-def _name(value: Mapping[str, Any]) -> str:
+def _name(value: Value) -> str:
     return as_text(value, "metadata", "name") or as_text(value, "name").rpartition("/")[2]
 
 
-def _namespace(value: Mapping[str, Any]) -> str:
+def _namespace(value: Value) -> str:
     space = as_text(value, "metadata", "namespace") or as_text(value, "namespace")
     return space or as_text(value, "name").rpartition("/")[0]
 
 
-def _node(value: Mapping[str, Any]) -> ClusterNode:
+def _node(value: Value) -> ClusterNode:
     name = _name(value)
     labels = as_mapping(dig(value, "metadata", "labels") or value.get("labels"))
     labels = {key: text for key, text in labels.items() if isinstance(text, str)}
@@ -300,14 +298,14 @@ def read_ports(ports: object, network: bool = False) -> Iterator[NodePort]:
             yield as_text(port, "hostIP") or "0.0.0.0", as_text(port, "protocol") or "TCP", number
 
 
-def _quota(value: Mapping[str, Any]) -> Quota:
+def _quota(value: Value) -> Quota:
     spec = as_mapping(value, "spec") or value
     scope = {field: spec[field] for field in ("scopes", "scopeSelector") if field in spec}
     used = read_resources(dig(value, "status", "used"))
     return Quota(_namespace(value), _name(value), read_resources(spec.get("hard")), scope, used)
 
 
-def list_running(spec: Mapping[str, Any]) -> list[Any]:
+def list_running(spec: Value) -> list[Any]:
     """The containers of a pod that run at the same time: all but those that end before the others begin."""
     first = as_list(spec, "initContainers")
     return [*as_list(spec, "containers"), *(box for box in first if dig(box, "restartPolicy") == "Always")]

@@ -6,13 +6,13 @@ Reads what is written in the objects (after generating, if that was asked for). 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import format_path
 from krmfn.model import wording
-from krmfn.model.values import as_mapping
+from krmfn.model.values import Fields, as_mapping
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.counting import count_all
@@ -33,7 +33,7 @@ class Branch(NamedTuple):
     shape: Shape
     name: str
     words: str
-    facts: dict[str, Any]
+    facts: Fields
     children: tuple[Branch, ...] = ()
 
 
@@ -110,7 +110,7 @@ def _branch(
     census: Census,
     parents: bool,
 ) -> Branch:
-    facts: dict[str, Any] = {}
+    facts: Fields = {}
     obstacle = _find_obstacle(group, census) if parents else ""
     for key, value in (("topologyKey", group.topology_key), ("priorityClassName", group.priority_class)):
         if value:
@@ -142,7 +142,7 @@ def _find_obstacle(group: Group, census: Census) -> str:
     return f"{which}, CompositePodGroup {top.parent}, is missing" if end else ""
 
 
-def _say(group: Group, count: int | None, what: str, facts: dict[str, Any], obstacle: str) -> str:
+def _say(group: Group, count: int | None, what: str, facts: Fields, obstacle: str) -> str:
     parts = []
     if not obstacle and group.policy != "basic" and group.quorum and count is not None and group.quorum > count:
         obstacle = f"waits for {group.quorum} {what}s, and there {'is 1' if count == 1 else f'are {count}'}"

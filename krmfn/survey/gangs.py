@@ -6,8 +6,8 @@ Changes nothing. Must not know how a gang is written down; that is the target's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import OPT_IN, Selection
@@ -19,6 +19,7 @@ from krmfn.model.marks import PREFIX, leave_out_local
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Gang, Group, leaves
+from krmfn.model.values import Value
 from krmfn.model.wording import find_nearest
 from krmfn.sources import is_read, read_tree
 from krmfn.survey.lookup import list_owned, make_lookup
@@ -54,7 +55,7 @@ class _Wish(NamedTuple):
     item: Item
     options: GangOptions
     group: Group
-    value: Mapping[str, Any]
+    value: Value
 
 
 def survey(items: Iterable[Item], settings: Settings) -> Survey:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
 from krmfn.model.tree import Path
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import COUNTS, TEMPLATES, find_word, read_fields, read_mode
 
@@ -39,7 +39,7 @@ class Group(NamedTuple):
     parent: str
     workload: str
     template: str
-    spec: Mapping[str, Any]
+    spec: Value
     composite: bool = False
 
     @property
@@ -65,15 +65,15 @@ class Workload(NamedTuple):
     namespace: str
     name: str
     controller: tuple[str, str, str]
-    templates: Mapping[str, tuple[Path, Mapping[str, Any]]]
+    templates: Mapping[str, tuple[Path, Value]]
 
 
-def topology_key(spec: Mapping[str, Any]) -> str:
+def topology_key(spec: Value) -> str:
     """The key of the only topology constraint."""
     return as_text(spec, "schedulingConstraints", "topology", 0, "key")
 
 
-def disruption_mode(spec: Mapping[str, Any]) -> Mode:
+def disruption_mode(spec: Value) -> Mode:
     """The disruption mode that is written: `Pod`/`PodGroup` of 1.36 read as single and all."""
     return _MODES.get(read_mode(spec.get("disruptionMode")), "")
 
@@ -130,7 +130,7 @@ def read_workload(item: Item) -> Workload | None:
     return Workload(item, item.space, item.name, controller, dict(_templates(item.value)))
 
 
-def _templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Path, Mapping[str, Any]]]]:
+def _templates(manifest: Value) -> Iterator[tuple[str, tuple[Path, Value]]]:
     open_lists: list[tuple[Path, Any]] = [(("spec",), manifest.get("spec"))]
     while open_lists:
         base, node = open_lists.pop(0)
@@ -159,13 +159,13 @@ def _find_gang(fields: Any) -> Path:
     return policy, find_word(dig(fields, policy), "gang")
 
 
-def _reference(spec: Mapping[str, Any]) -> tuple[str, str]:
+def _reference(spec: Value) -> tuple[str, str]:
     *path, last = find_reference(spec)
     value = as_mapping(spec, *path)
     return as_text(value, "workloadName"), as_text(value.get(last))
 
 
-def find_reference(spec: Mapping[str, Any]) -> tuple[str, ...]:
+def find_reference(spec: Value) -> tuple[str, ...]:
     """The path from the spec of a group to the name of its template, as it is spelled there."""
     found = [path for path in TEMPLATES if as_mapping(spec, *path[:-1])]
     return next((path for path in found if dig(spec, *path) is not None), found[0] if found else TEMPLATES[-1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from krmfn.config.settings import Settings
 from krmfn.krm.item import Item
@@ -17,7 +17,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS
 from krmfn.model.marks import KUEUE_QUEUE, POD_GROUP, POD_GROUP_BY
-from krmfn.model.values import as_int, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import list_words
 from krmfn.survey.census import Census, LinkedGang, Template, once
@@ -86,7 +86,7 @@ def is_suspended(item: Item) -> bool:
     return any(dig(item.value, *path) is True for path in SUSPENDED)
 
 
-def count_indexed(spec: Mapping[str, Any]) -> int:
+def count_indexed(spec: Value) -> int:
     """The pods of a Job whose pods all run at once, each under its index: the ones that are a gang; 0 of others."""
     width = as_int(spec, "parallelism") or 0
     return width if spec.get("completionMode") == "Indexed" and as_int(spec, "completions") == width else 0
@@ -98,9 +98,9 @@ class Delegation(NamedTuple):
     those at its top."""
 
     place: Path
-    annotations: Mapping[str, Any]
+    annotations: Value
     workload: Workload | None
-    templates: Mapping[str, Mapping[str, Any]]
+    templates: Mapping[str, Value]
 
 
 def read_delegation(census: Census, settings: Settings, template: Template) -> Delegation | None:
@@ -147,7 +147,7 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
     return found
 
 
-def _find_own(census: Census, settings: Settings, template: Template) -> tuple[Mapping[str, Any], Path]:
+def _find_own(census: Census, settings: Settings, template: Template) -> tuple[Value, Path]:
     """The spec of the group that the Job controller makes for Jobs, and where it comes from; empty where none."""
     item, path, release = template.item, template.path[:-1], settings.release
     if not release.has("job-scheduling"):

@@ -4,15 +4,14 @@ keep."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
 from krmfn.releases import schemastore
 
-Value = Mapping[str, Any]
 KUEUE: Final = "kueue.x-k8s.io"
 NEWEST: Final = "0.19"
 #: Other managers have a key of this name, too.
@@ -91,7 +90,7 @@ def _is_finished(workload: Value) -> bool:
     return any(dig(each, "type") == "Finished" and dig(each, "status") == "True" for each in conditions)
 
 
-def _keep(value: object, part: str) -> dict[str, Any]:
+def _keep(value: object, part: str) -> Fields:
     """Of a mapping the keys that are kept of such a part."""
     given = as_mapping(value)
     return {key: given[key] for key in schemastore.load("cluster.json")["kueue"][part] if key in given}

@@ -4,20 +4,20 @@ that a controller made for another one. A dump of a cluster holds both; the owne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import list_previous_names
-from krmfn.model.values import as_list, as_text, dig
+from krmfn.model.values import Value, as_list, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.sources.manifest import Find
 
 
-Names = dict[tuple[str, str], Mapping[str, Any]]
+Names = dict[tuple[str, str], Value]
 
 
 def make_lookup(items: Sequence[Item], settings: Settings) -> Find:
@@ -25,7 +25,7 @@ def make_lookup(items: Sequence[Item], settings: Settings) -> Find:
     input goes before the facts, and also has the names from before a renaming. A kind is looked through once."""
     known: dict[tuple[str, str], Names] = {}
 
-    def find(group: str, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+    def find(group: str, kind: str, namespace: str, name: str) -> Value | None:
         if (group, kind) not in known:
             known[group, kind] = _list_names(items, settings, group, kind)
         return known[group, kind].get((namespace, name))

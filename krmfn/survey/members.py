@@ -15,14 +15,14 @@ from krmfn.model.kinds import TemplatePath, find_kind, place
 from krmfn.model.marks import POD_GROUP
 from krmfn.model.podnumber import count_numbered
 from krmfn.model.tree import Group, Path, leaves
-from krmfn.model.values import as_int, dig
+from krmfn.model.values import Value, as_int, dig
 from krmfn.releases.spelling import LINK_FIELDS
 
 #: What stands in every object with a linked pod template.
 _WORDS: Final = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP))
 
 
-def from_tree(item: Item, value: Mapping[str, Any], group: Group) -> tuple[Member, ...]:
+def from_tree(item: Item, value: Value, group: Group) -> tuple[Member, ...]:
     """The members of a tree as a source read it from `value`, the manifest of `item` and what it takes from others."""
     return tuple(
         Member(

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Final, NamedTuple
 
 from krmfn.model.selectors import holds, is_beyond
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig, name_of
+from krmfn.model.values import Fields, Value, as_int, as_list, as_mapping, as_text, dig, name_of
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts, Resources, read_resources
 
 #: Labels whose value is the name of a node's pool: Karpenter, GKE, EKS, AKS.
@@ -44,7 +44,7 @@ def list_pools(facts: Facts) -> list[NodePool]:
     return sorted(pools, key=lambda pool: (-pool.weight, pool.name))
 
 
-def _read_spelled(entry: Mapping[str, Any], facts: Facts) -> NodePool:
+def _read_spelled(entry: Value, facts: Facts) -> NodePool:
     """A pool of the facts: its nodes are like its `allocatable`, or like those that it has already."""
     name, labels = as_text(entry, "name"), _read_labels(entry.get("labels"))
     mine = [node for node in facts.nodes or () if _is_of(node, name, labels)]
@@ -62,7 +62,7 @@ def _read_spelled(entry: Mapping[str, Any], facts: Facts) -> NodePool:
     return NodePool(name, nodes, there, _spell(limits), bool(model), as_int(entry, "weight") or 0)
 
 
-def _read_karpenter(pool: Mapping[str, Any], facts: Facts) -> NodePool:
+def _read_karpenter(pool: Value, facts: Facts) -> NodePool:
     name, template = name_of(pool), as_mapping(pool, "spec", "template")
     spec = as_mapping(template, "spec")
     requirements = as_list(spec, "requirements")
@@ -85,9 +85,7 @@ def _read_karpenter(pool: Mapping[str, Any], facts: Facts) -> NodePool:
     return NodePool(name, tuple(nodes), sum(node.number for node in mine), _spell(limits), told, weight)
 
 
-def _list_sorts(
-    kind: Mapping[str, Any], labels: Mapping[str, Any], requirements: Sequence[Any]
-) -> tuple[list[dict[str, Any]], bool]:
+def _list_sorts(kind: Value, labels: Value, requirements: Sequence[Any]) -> tuple[list[Fields], bool]:
     """The labels of the nodes of an instance type that the requirements allow, and whether that is all of it."""
     offered: dict[str, list[Any]] = {INSTANCE_TYPE: [as_text(kind, "name")]}
     for key, value in as_mapping(kind, "labels").items():
@@ -120,7 +118,7 @@ def _read_labels(labels: object) -> dict[str, str]:
     return {key: value for key, value in as_mapping(labels).items() if isinstance(value, str)}
 
 
-def _is_of(node: ClusterNode, name: str, labels: Mapping[str, Any]) -> bool:
+def _is_of(node: ClusterNode, name: str, labels: Value) -> bool:
     of_label = any(node.labels.get(key) == name for key in _OF_POOL)
     return of_label or (bool(labels) and labels.items() <= node.labels.items())
 

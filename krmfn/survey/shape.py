@@ -13,6 +13,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.podnumber import divide
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
+from krmfn.model.values import Fields
 from krmfn.model.wording import find_nearest
 from krmfn.sources.slices import list_sliced
 
@@ -138,7 +139,7 @@ def _split(group: Group, options: GangOptions) -> Group:
     every = _join_units(group)
     made = []
     for leaf in every:
-        fields: dict[str, Any] = {"disruption_mode": options.disruption_mode}
+        fields: Fields = {"disruption_mode": options.disruption_mode}
         fields["topology_key"] = options.group_topology_keys.get(leaf.name, options.topology_key)
         if leaf.by:
             fields["min_count"] = leaf.size

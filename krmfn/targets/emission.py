@@ -5,7 +5,7 @@ that had to change, lists that were too short. Knows no release and no field of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Note
@@ -13,7 +13,7 @@ from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.names import slug
 from krmfn.model.tree import Gang, Leaf
-from krmfn.model.values import as_mapping
+from krmfn.model.values import Fields, Value, as_mapping
 from krmfn.releases.release import Release
 from krmfn.targets.layout import PlacedGroup, walk
 
@@ -38,17 +38,15 @@ class Emission(NamedTuple):
     The paths of notes are in the manifest of the first owner; empty when they concern another one or several.
     """
 
-    objects: tuple[dict[str, Any], ...]
+    objects: tuple[Fields, ...]
     links: tuple[Link, ...]
     notes: tuple[Note, ...]
 
 
-def describe(
-    api_version: str, kind: str, name: str, gang: Gang, spec: dict[str, Any], revision: str = ""
-) -> dict[str, Any]:
+def describe(api_version: str, kind: str, name: str, gang: Gang, spec: Fields, revision: str = "") -> Fields:
     """An object with our marks, its keys in the order in which people write them. Of the owner's annotations only
     those are taken over that say when an applier creates it; others would steer the wrong object."""
-    metadata: dict[str, Any] = {"name": name}
+    metadata: Fields = {"name": name}
     if gang.namespace:
         metadata["namespace"] = gang.namespace
     metadata["labels"] = {MANAGED_BY: MANAGER}
@@ -71,7 +69,7 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
     return phase
 
 
-def _annotations_of(value: Mapping[str, Any]) -> Mapping[str, str]:
+def _annotations_of(value: Value) -> Mapping[str, str]:
     found = as_mapping(value, "metadata", "annotations")
     return {key: text for key in _PHASES if isinstance(text := found.get(key), str)}
 

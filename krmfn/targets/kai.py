@@ -9,12 +9,13 @@ Source: KAI-Scheduler v0.17.0, `deployments/kai-scheduler/crds/scheduling.run.ai
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.tree import Composite, Gang
+from krmfn.model.values import Fields
 from krmfn.targets.agreement import agree
 from krmfn.targets.emission import Emission, check_quorums
 from krmfn.targets.layout import PlacedGroup, lay_out_whole, prune, walk
@@ -36,7 +37,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     queue, queue_notes = find_queue(gang, row)
     topology = find_first(gang, "annotations", _TOPOLOGY)
     counts = counts_sub_groups(settings.operators)
-    spec: dict[str, Any] = {**_describe_minimum(root, counts), "queue": queue or _DEFAULT_QUEUE}
+    spec: Fields = {**_describe_minimum(root, counts), "queue": queue or _DEFAULT_QUEUE}
     if agreed.priority_class:
         spec["priorityClassName"] = agreed.priority_class
     spec |= _describe_topology(root, topology)
@@ -58,15 +59,15 @@ def _describe_minimum(node: PlacedGroup, counts: bool) -> dict[str, int]:
     return {"minMember": least(node)}
 
 
-def _describe_sub_groups(parent: PlacedGroup, topology: str, counts: bool, below: str = "") -> Iterator[dict[str, Any]]:
+def _describe_sub_groups(parent: PlacedGroup, topology: str, counts: bool, below: str = "") -> Iterator[Fields]:
     """The groups under `parent`, each before those under it. Those on top of the tree name no parent."""
     for node in parent.children:
-        entry: dict[str, Any] = {"name": node.template, **({"parent": below} if below else {})}
+        entry: Fields = {"name": node.template, **({"parent": below} if below else {})}
         yield entry | _describe_minimum(node, counts) | _describe_topology(node, topology)
         yield from _describe_sub_groups(node, topology, counts, node.template)
 
 
-def _describe_topology(node: PlacedGroup, topology: str) -> dict[str, Any]:
+def _describe_topology(node: PlacedGroup, topology: str) -> Fields:
     """A level of a Topology is a label of nodes; which Topology it is of, the owner's annotation says."""
     if not node.group.topology_key or not topology:
         return {}

@@ -6,8 +6,8 @@ PodGroups (1.35) the Workload alone has them. What a release has no field for is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
@@ -15,6 +15,7 @@ from krmfn.model.gates import check_gates
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import shorten
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate
+from krmfn.model.values import Fields, Value
 from krmfn.releases.gates import list_fields
 from krmfn.releases.groups import read_limits
 from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
@@ -55,7 +56,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
     """The objects of the groups in `layouts`. Raises NotWritable."""
     release = settings.release
     agreed = agree(gang, settings)
-    templates: dict[str, Any] = {}
+    templates: Fields = {}
     for layout in layouts:
         templates.setdefault(_list_of(layout), []).append(_describe_template(layout, agreed, settings))
     revision = ""
@@ -86,18 +87,18 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
 
 def _write_groups(
     gang: Gang, workload: str, layouts: tuple[PlacedGroup, ...], agreed: Agreement, settings: Settings, revision: str
-) -> tuple[dict[str, Any], ...]:
+) -> tuple[Fields, ...]:
     """Composites first, then PodGroups; none before Kubernetes has them."""
     release = settings.release
     if not release.has("pod-groups"):
         return ()
-    composites: list[dict[str, Any]] = []
-    groups: list[dict[str, Any]] = []
+    composites: list[Fields] = []
+    groups: list[Fields] = []
     nodes = [node for layout in layouts for node in walk(layout)]
     parents = {child.name: node for node in nodes for child in node.children}
     for node in nodes:
         kind, into = ("PodGroup", groups) if isinstance(node.group, Leaf) else ("CompositePodGroup", composites)
-        spec: dict[str, Any] = {}
+        spec: Fields = {}
         if "Workload" in release.kinds:
             spec |= _refer_to_template(workload, node.template, release)
         spec |= _describe_policy(node, agreed, settings) | _policy_of_preemption(agreed, settings)
@@ -117,7 +118,7 @@ def _list_names(node: PlacedGroup) -> list[str]:
     return [f"{node.name}-{number}" for number in range(group.replicas)]
 
 
-def _list_parents(node: PlacedGroup, above: PlacedGroup | None) -> list[dict[str, Any]]:
+def _list_parents(node: PlacedGroup, above: PlacedGroup | None) -> list[Fields]:
     """For each group of a node the field that names its parent; those above have equally many each, in order."""
     if above is None:
         return [{}] * node.group.replicas
@@ -185,7 +186,7 @@ def _note_order(layout: PlacedGroup, gang: Gang) -> Iterator[Note]:
     return note_order(layout, gang)
 
 
-def _find_version(settings: Settings, kind: str, spec: Mapping[str, Any]) -> str:
+def _find_version(settings: Settings, kind: str, spec: Value) -> str:
     """The version that an object of a kind with this spec is written in. Raises NotWritable."""
     fields = list_fields(spec) if kind in settings.release.lacks else frozenset[str]()
     return settings.release.api_version(kind, fields, settings.api_versions.get(kind, ""))
@@ -197,7 +198,7 @@ def _note_pinned(problem: NotWritable, settings: Settings) -> Note:
     return Note("api-version-pinned", (), str(problem), hint=hint)
 
 
-def refer_to_owner(gang: Gang) -> dict[str, Any]:
+def refer_to_owner(gang: Gang) -> Fields:
     """`controllerRef`, when there is exactly one owner. It documents; nothing acts on it where pods are linked."""
     if len(gang.owners) != 1:
         return {}
@@ -206,15 +207,15 @@ def refer_to_owner(gang: Gang) -> dict[str, Any]:
     return {"controllerRef": {**group, "kind": owner.kind, "name": owner.name}}
 
 
-def _refer_to_template(workload: str, template: str, release: Release) -> dict[str, Any]:
+def _refer_to_template(workload: str, template: str, release: Release) -> Fields:
     *path, last = release.template
-    value: dict[str, Any] = {"workloadName": workload, last: template}
+    value: Fields = {"workloadName": workload, last: template}
     for field in reversed(path):
         value = {field: value}
     return value
 
 
-def _policy_of_preemption(agreed: Agreement, settings: Settings) -> dict[str, Any]:
+def _policy_of_preemption(agreed: Agreement, settings: Settings) -> Fields:
     """A class with policy Never wants it repeated in the groups where the gate is on; where it is off, the field is
     dropped. Templates go without: C22 does not compare it, and nothing reads it there."""
     release = settings.release
@@ -233,14 +234,14 @@ def _list_of(node: PlacedGroup) -> str:
     return "podGroupTemplates" if isinstance(node.group, Leaf) else "compositePodGroupTemplates"
 
 
-def _describe_template(node: PlacedGroup, agreed: Agreement, settings: Settings) -> dict[str, Any]:
-    template: dict[str, Any] = {"name": node.template, **_describe_policy(node, agreed, settings)}
+def _describe_template(node: PlacedGroup, agreed: Agreement, settings: Settings) -> Fields:
+    template: Fields = {"name": node.template, **_describe_policy(node, agreed, settings)}
     for child in node.children:
         template.setdefault(_list_of(child), []).append(_describe_template(child, agreed, settings))
     return template
 
 
-def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -> dict[str, Any]:
+def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -> Fields:
     """What a group and its template say alike. The priority class is left out where the gate that keeps it is off:
     nobody asked for it, it only repeats what the pods say."""
     group, release = node.group, settings.release
@@ -248,7 +249,7 @@ def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -
         ("PodGroup", group.min_count) if isinstance(group, Leaf) else ("CompositePodGroup", group.min_group_count)
     )
     policy = {"basic": {}} if quorum is None else {"gang": {QUORUMS[kind]: quorum}}
-    fields: dict[str, Any] = {"schedulingPolicy": policy}
+    fields: Fields = {"schedulingPolicy": policy}
     if group.topology_key and release.has("topology-keys"):
         fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
     mode = group.disruption_mode or _default_mode(settings)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import dig
 from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf
+from krmfn.model.values import Fields
 from krmfn.targets.agreement import Agreement
 from krmfn.targets.emission import Emission, Link, blame, describe
 from krmfn.targets.layout import PlacedGroup
@@ -44,7 +44,7 @@ def finish(
     gang: Gang,
     settings: Settings,
     agreed: Agreement,
-    spec: dict[str, Any],
+    spec: Fields,
     nodes: Iterable[PlacedGroup],
     groups: Iterable[Group],
     notes: Iterable[Note],

@@ -14,13 +14,14 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import find_kind
 from krmfn.model.names import digest, slug
 from krmfn.model.tree import Gang, leaves
+from krmfn.model.values import Value
 from krmfn.releases.gates import list_fields
 from krmfn.releases.groups import list_mutable
 from krmfn.releases.release import Release
 from krmfn.releases.spelling import LINK_FIELDS
 
 
-def revise(gang: Gang, templates: Mapping[str, Any], more: Mapping[str, Any], release: Release) -> str:
+def revise(gang: Gang, templates: Value, more: Value, release: Release) -> str:
     """The revision of a gang with these templates.
 
     The templates have the names of 1.37: what a release only calls otherwise is no change. `more` is what groups say

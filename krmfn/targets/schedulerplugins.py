@@ -8,13 +8,13 @@ resources of the cluster are at least minResources.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
 from krmfn.model.names import LABEL_LIMIT
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Group, Leaf
+from krmfn.model.values import Fields
 from krmfn.targets.agreement import agree
 from krmfn.targets.emission import Emission, check_quorums
 from krmfn.targets.layout import lay_out_flat, prune
@@ -30,7 +30,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         return Emission((), (), (_note_length(gang),))
     nodes = lay_out_flat(gang.name, root)
     agreed = agree(gang, settings, row.name)
-    spec: dict[str, Any] = {"minMember": sum(least(node) for node in nodes)}
+    spec: Fields = {"minMember": sum(least(node) for node in nodes)}
     if resources := sum_least(gang, nodes):
         spec["minResources"] = resources
     groups = (root, *(node.group for node in nodes))

@@ -7,7 +7,7 @@ the labels that KubeRay's own integration reads from the resource.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
@@ -15,6 +15,7 @@ from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Leaf
+from krmfn.model.values import Fields
 from krmfn.targets.agreement import agree
 from krmfn.targets.emission import Emission, check_quorums
 from krmfn.targets.layout import PlacedGroup, lay_out_flat, prune
@@ -32,7 +33,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     nodes = lay_out_flat(gang.name, root)
     agreed = agree(gang, settings, row.name)
     queue, queue_notes = find_queue(gang, row)
-    spec: dict[str, Any] = {"minMember": sum(least(node) for node in nodes)}
+    spec: Fields = {"minMember": sum(least(node) for node in nodes)}
     if resources := sum_least(gang, nodes):
         spec["minResources"] = resources
     if queue:
@@ -47,16 +48,16 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*"] if isinstance(root, Composite) else [])
 
 
-def _describe_sub_group(node: PlacedGroup) -> dict[str, Any]:
+def _describe_sub_group(node: PlacedGroup) -> Fields:
     """The pods of one group, known by a label that the link puts on them; they come at once, as one sub-group. Without
     a key of which pods of a sub-group have the same value, Volcano puts no pod into it."""
-    sub_group: dict[str, Any] = {"name": node.template}
+    sub_group: Fields = {"name": node.template}
     sub_group["labelSelector"] = {"matchLabels": {POD_GROUP_LABEL: node.template}}
     sub_group |= {"matchLabelKeys": [POD_GROUP_LABEL], "subGroupSize": least(node), "minSubGroups": 1}
     return sub_group | _describe_topology(node.group.topology_key)
 
 
-def _describe_topology(key: str) -> dict[str, Any]:
+def _describe_topology(key: str) -> Fields:
     """Volcano's domains are HyperNodes, in tiers: a number is a tier, a name without a domain is the name of one."""
     if not key or "/" in key:
         return {}
@@ -65,7 +66,7 @@ def _describe_topology(key: str) -> dict[str, Any]:
     return {"networkTopology": {"mode": "hard", **tier}}
 
 
-def _topology_of_labels(gang: Gang) -> dict[str, Any]:
+def _topology_of_labels(gang: Gang) -> Fields:
     """What KubeRay's users write on the resource for Volcano."""
     mode, tier = (find_first(gang, "labels", key) for key in (_MODE, _TIER))
     if not mode:

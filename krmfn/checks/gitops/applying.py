@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import HOOKS, SYNC_WAVE
 from krmfn.model.tree import Path
-from krmfn.model.values import as_list, as_text, dig
+from krmfn.model.values import Fields, as_list, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census, Template
 
@@ -25,7 +25,7 @@ _WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "Rep
 
 
 @rule("wave-after-pods")
-def find_wave_after_pods(census: Census) -> Iterator[Match]:
+def find_wave_after_pods(census: Census) -> Matches:
     for item, owner in _pairs(census):
         wave, first = _wave(item), _wave(owner)
         if _HELM in owner.annotations:
@@ -34,7 +34,7 @@ def find_wave_after_pods(census: Census) -> Iterator[Match]:
             blocks = owner.kind in _WITH_HEALTH
             end = "wait for it: the wave never ends" if blocks else "do not start until it exists"
             case, most = ("", first - 1) if _call(item) == "group" else ("needed", first)
-            about: dict[str, Any] = {"call": _call(item), "wave": wave, "owner": owner, "first": first, "end": end}
+            about: Fields = {"call": _call(item), "wave": wave, "owner": owner, "first": first, "end": end}
             values = (str(wave), str(most)) if SYNC_WAVE in item.annotations else ()
             yield tell(item, _find_wave(item), *values, severity=None if blocks else "warning", case=case, **about)
         elif wave < first and _phase(item) == _phase(owner) and _waits_for_pods(item, census):
@@ -56,7 +56,7 @@ def _call(item: Item) -> str:
     return "group" if item.ref.group == GROUP and item.kind != "PriorityClass" else item.kind
 
 
-def _find_later_hook(item: Item, owner: Item) -> Iterator[Match]:
+def _find_later_hook(item: Item, owner: Item) -> Matches:
     """Helm runs the hooks of a phase one by one, by weight and then by name, and waits for a Job to complete."""
     mine, theirs = (parse_int(each.annotations.get(_WEIGHT)) or 0 for each in (owner, item))
     same = _phase(owner) == _phase(item) and _HELM in item.annotations
@@ -67,7 +67,7 @@ def _find_later_hook(item: Item, owner: Item) -> Iterator[Match]:
 
 
 @rule("hook-before-group")
-def find_hook_before_group(census: Census) -> Iterator[Match]:
+def find_hook_before_group(census: Census) -> Matches:
     for item, owner in _pairs(census):
         mine, theirs = _phase(owner), _phase(item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
@@ -88,7 +88,7 @@ def find_hook_before_group(census: Census) -> Iterator[Match]:
 
 
 @rule("workload-after-group")
-def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Match]:
+def find_workload_after_group(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs:
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))
@@ -100,7 +100,7 @@ def find_workload_after_group(census: Census, settings: Settings) -> Iterator[Ma
 
 
 @rule("flux-dry-run")
-def find_flux_dry_run(census: Census, settings: Settings) -> Iterator[Match]:
+def find_flux_dry_run(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs if any(map(census.has_text, _FLUX)) else ():
         group = gang.group
         workload = census.workloads.get((group.namespace, group.workload))

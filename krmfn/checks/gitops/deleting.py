@@ -3,10 +3,9 @@ it is upgraded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.tree import Path
@@ -23,7 +22,7 @@ _FLUX_FORCE: Final = "kustomize.toolkit.fluxcd.io/force"
 
 
 @rule("group-name-reused")
-def find_name_reused(census: Census, settings: Settings) -> Iterator[Match]:
+def find_name_reused(census: Census, settings: Settings) -> Matches:
     before = {
         (item.kind, item.space, item.name): item
         for item in census.old or ()
@@ -39,7 +38,7 @@ def find_name_reused(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("force-replace-group")
-def find_force_replace(census: Census) -> Iterator[Match]:
+def find_force_replace(census: Census) -> Matches:
     annotated = any(map(census.has_text, (OPTIONS, _FLUX_FORCE)))
     for item in census.kind(GROUP, "PodGroup") if annotated else ():
         options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
@@ -51,7 +50,7 @@ def find_force_replace(census: Census) -> Iterator[Match]:
 
 
 @rule("finalizer-in-git")
-def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Match]:
+def find_finalizer_in_git(census: Census, settings: Settings) -> Matches:
     if not census.has_text("finalizers"):
         return
     known = list_finalizers(settings.release)
@@ -64,7 +63,7 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Iterator[Match]
 
 
 @rule("owner-in-git")
-def find_owner_in_git(census: Census) -> Iterator[Match]:
+def find_owner_in_git(census: Census) -> Matches:
     for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("ownerReferences") else ():
         for item in census.kind(GROUP, kind):
             metadata = as_mapping(item.value, "metadata")
@@ -90,7 +89,7 @@ _STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
 
 
 @rule("stored-version-unreadable")
-def find_unreadable(census: Census, settings: Settings) -> Iterator[Match]:
+def find_unreadable(census: Census, settings: Settings) -> Matches:
     """Objects of a dump that would stop the cluster after its upgrade to the settings' release."""
     release = settings.release
     for item in census.objects if any(map(census.has_text, _STORED)) else ():

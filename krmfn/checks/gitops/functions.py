@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, OPT_IN
 from krmfn.krm.item import Item
@@ -19,7 +19,7 @@ _CONFIG: Final = ("krmfn.dev", "GangScheduling")
 
 
 @rule("function-skipped")
-def find_function_skipped(census: Census, settings: Settings) -> Iterator[Match]:
+def find_function_skipped(census: Census, settings: Settings) -> Matches:
     """A resource asks for a gang and has no group: the sign that the function did not run. KubeRay's own label is none:
     where krmfn made nothing at all, another scheduler reads it."""
     if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
@@ -34,14 +34,14 @@ def find_function_skipped(census: Census, settings: Settings) -> Iterator[Match]
 
 
 @rule("listed-as-generator")
-def find_listed_as_generator(census: Census) -> Iterator[Match]:
+def find_listed_as_generator(census: Census) -> Matches:
     for item, field, index, _config in _listings(census):
         if field == "generators":
             yield tell(item, (field, index))
 
 
 @rule("validator-returns-items")
-def find_validator_returns_items(census: Census) -> Iterator[Match]:
+def find_validator_returns_items(census: Census) -> Matches:
     for item, field, index, config in _listings(census):
         spec = as_mapping(config.value, "spec")
         if field == "validators" and (spec.get("mode") != "Validate" or spec.get("emitItems") != "None"):

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.krm.item import Item
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
@@ -24,7 +24,7 @@ _Named: TypeAlias = tuple[str, str, str]
 
 
 @rule("renamed-reference")
-def find_renamed_reference(census: Census) -> Iterator[Match]:
+def find_renamed_reference(census: Census) -> Matches:
     dangling = list(_dangling_references(census))
     renamed = _find_renamed(
         ((item.space, kind, name) for item, _, kind, name in dangling),
@@ -38,7 +38,7 @@ def find_renamed_reference(census: Census) -> Iterator[Match]:
 
 
 @rule("affix-unconfigured")
-def find_affix_unconfigured(census: Census) -> Iterator[Match]:
+def find_affix_unconfigured(census: Census) -> Matches:
     for item in census.kind("kustomize.config.k8s.io", "Kustomization"):  # a Component renames what others list
         affix = next((field for field in ("namePrefix", "nameSuffix") if as_text(item.value.get(field))), "")
         if affix and not as_list(item.value, "configurations") and _is_scheduling_involved(census, item):
@@ -46,7 +46,7 @@ def find_affix_unconfigured(census: Census) -> Iterator[Match]:
 
 
 @rule("substitution-in-group")
-def find_substitution(census: Census) -> Iterator[Match]:
+def find_substitution(census: Census) -> Matches:
     for kind in SCHEDULING_KINDS if census.has_text("${") else ():
         for item in census.kind(GROUP, kind):
             for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
@@ -56,7 +56,7 @@ def find_substitution(census: Census) -> Iterator[Match]:
 
 
 @rule("generated-orphan")
-def find_generated_orphan(census: Census) -> Iterator[Match]:
+def find_generated_orphan(census: Census) -> Matches:
     marked = census.objects if census.has_text(GENERATED_FROM) else ()
     generated = [(item, named) for item in marked if (named := list_sources(item))]
     wanted = {(item.space, *source.partition("/")[::2]) for item, named in generated for source in named}
@@ -148,7 +148,7 @@ _BUNDLE = "scorecard.operatorframework.io"
 
 
 @rule("object-duplicate")
-def find_object_duplicate(census: Census) -> Iterator[Match]:
+def find_object_duplicate(census: Census) -> Matches:
     seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
     selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
     if any(group == _BUNDLE for group, _ in census.by_kind):

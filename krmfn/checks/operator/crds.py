@@ -4,24 +4,24 @@ that link pods when they are created are there, and act.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from krmfn.bridge import NAME
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.selectors import match_namespace
 from krmfn.model.tree import Path
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_list, as_mapping, as_text, dig
 from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
 from krmfn.survey.census import Census, Template
 
 
 @rule("crd-drops-link")
-def find_link_dropped(census: Census, settings: Settings) -> Iterator[Match]:
+def find_link_dropped(census: Census, settings: Settings) -> Matches:
     reported: set[tuple[int, str]] = set()
     for template in census.templates:
         item = template.item
@@ -45,7 +45,7 @@ def find_link_dropped(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("link-of-other-release")
-def find_link_of_other_release(census: Census, settings: Settings) -> Iterator[Match]:
+def find_link_of_other_release(census: Census, settings: Settings) -> Matches:
     """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
     wanted = settings.release.link[0]
     for template in census.templates:
@@ -86,7 +86,7 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
     return None, f"{row.keeper} is the first that keeps it" if row.keeper else "no release is known that keeps it"
 
 
-def _keeps(crd: Mapping[str, Any], version: str, path: Path) -> bool:
+def _keeps(crd: Value, version: str, path: Path) -> bool:
     """Whether the schema of `version` has `path`, or keeps unknown fields on the way."""
     entry = next((one for one in as_list(crd, "spec", "versions") if as_text(one, "name") == version), None)
     node = as_mapping(entry, "schema", "openAPIV3Schema")
@@ -108,7 +108,7 @@ _BINDING: Final = f"{_POLICY}Binding"
 
 
 @rule("bridge-missing")
-def find_bridge_missing(census: Census, settings: Settings) -> Iterator[Match]:
+def find_bridge_missing(census: Census, settings: Settings) -> Matches:
     """Pods ask for a link, and there is no policy or no binding; an error where the facts list all of them."""
     first = next(_list_bridged(census), None)
     if first is None or first.link is None:
@@ -125,7 +125,7 @@ def find_bridge_missing(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("bridge-elsewhere")
-def find_bridge_elsewhere(census: Census) -> Iterator[Match]:
+def find_bridge_elsewhere(census: Census) -> Matches:
     selectors = [dig(value, "spec", "matchResources", "namespaceSelector") for value in _named(census, _BINDING)]
     if not selectors:
         return
@@ -142,7 +142,7 @@ def find_bridge_elsewhere(census: Census) -> Iterator[Match]:
 
 
 @rule("bridge-replaces-link")
-def find_link_replaced(census: Census, settings: Settings) -> Iterator[Match]:
+def find_link_replaced(census: Census, settings: Settings) -> Matches:
     for template in _list_bridged(census):
         link = next((path for path in GROUP_LINKS if dig(template.spec, *path)), settings.release.link)
         own = as_text(template.spec, *link)
@@ -156,7 +156,7 @@ def _list_bridged(census: Census) -> Iterator[Template]:
     return (template for template in census.templates if template.link is not None and template.link.bridged)
 
 
-def _named(census: Census, kind: str) -> Iterator[Mapping[str, Any]]:
+def _named(census: Census, kind: str) -> Iterator[Value]:
     """The policy or binding of the bridge, in the input or among the facts."""
     field = ("metadata", "name") if kind == _POLICY else ("spec", "policyName")
     return (value for value in census.facts.objects(_GROUP, kind) if dig(value, *field) == NAME)

@@ -6,10 +6,9 @@ MultiKueue's), pkg/controller/admissionchecks/multikueue; KubeRay v1.7.0 control
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind
@@ -23,7 +22,7 @@ _MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 
 @rule("gang-elsewhere")
-def find_gang_elsewhere(census: Census) -> Iterator[Match]:
+def find_gang_elsewhere(census: Census) -> Matches:
     for gang in census.gangs:
         for owner in gang.owners:
             manager, path = _find_manager(owner) or _find_dispatcher(owner, census) or ("", ())
@@ -57,7 +56,7 @@ def _find_dispatcher(owner: Item, census: Census) -> tuple[str, Path] | None:
 
 
 @rule("ray-cluster-unused")
-def find_ray_cluster_unused(census: Census, settings: Settings) -> Iterator[Match]:
+def find_ray_cluster_unused(census: Census, settings: Settings) -> Matches:
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
         for item in census.kind("ray.io", kind):
             if not dig(item.value, *base, "clusterSelector"):

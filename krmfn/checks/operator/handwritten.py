@@ -5,17 +5,16 @@ Sources: scheduler-plugins v0.33.5 `pkg/coscheduling/core/core.go` (PreFilter, P
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from krmfn.checks.operator.queues import group_marked
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import list_names
 from krmfn.model.marks import KUEUE_POD_GROUP
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import as_int, as_mapping, as_text, dig
+from krmfn.model.values import Fields, as_int, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, count_pods
 
@@ -31,7 +30,7 @@ _SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCH
 
 
 @rule("scheduler-mistyped")
-def find_scheduler_mistyped(census: Census) -> Iterator[Match]:
+def find_scheduler_mistyped(census: Census) -> Matches:
     listed = census.facts.schedulers or ()
     nearest: dict[str, str] = {}
     for template in census.templates:
@@ -44,7 +43,7 @@ def find_scheduler_mistyped(census: Census) -> Iterator[Match]:
 
 
 @rule("scheduler-members-above-pods")
-def find_members_above_pods(census: Census) -> Iterator[Match]:
+def find_members_above_pods(census: Census) -> Matches:
     for row in SCHEDULERS.values():
         items = census.kind(row.group, "PodGroup")
         groups = group_marked(census, *row.link) if items else {}
@@ -56,7 +55,7 @@ def find_members_above_pods(census: Census) -> Iterator[Match]:
 
 
 @rule("scheduler-group-missing")
-def find_group_missing(census: Census) -> Iterator[Match]:
+def find_group_missing(census: Census) -> Matches:
     """No PodGroup of that name in the namespace of the pods; an error where groups are in the input."""
     for choice, row in SCHEDULERS.items():
         groups = census.kind(row.group, "PodGroup")
@@ -82,7 +81,7 @@ def find_group_missing(census: Census) -> Iterator[Match]:
 
 
 @rule("scheduler-link-unread")
-def find_link_unread(census: Census) -> Iterator[Match]:
+def find_link_unread(census: Census) -> Matches:
     """The key of the link on the object that makes the pods, or an annotation for a label: the group has no pods."""
     for choice, row in SCHEDULERS.items():
         names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
@@ -103,7 +102,7 @@ def find_link_unread(census: Census) -> Iterator[Match]:
 
 
 @rule("scheduler-left-out")
-def find_scheduler_left_out(census: Census) -> Iterator[Match]:
+def find_scheduler_left_out(census: Census) -> Matches:
     """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
     for choice, row in SCHEDULERS.items():
         names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
@@ -115,7 +114,7 @@ def find_scheduler_left_out(census: Census) -> Iterator[Match]:
 
 
 @rule("kai-queue-unread")
-def find_queue_unread(census: Census) -> Iterator[Match]:
+def find_queue_unread(census: Census) -> Matches:
     """The key of the label among the annotations of an object or of its pods, or that of old releases."""
     row = SCHEDULERS["KAI"]
     for template in census.templates:
@@ -131,7 +130,7 @@ def find_queue_unread(census: Census) -> Iterator[Match]:
 
 
 @rule("scheduler-label-old")
-def find_label_old(census: Census) -> Iterator[Match]:
+def find_label_old(census: Census) -> Matches:
     """A label of releases before 0.25, and not the one of today."""
     row = SCHEDULERS["SchedulerPlugins"]
     groups = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
@@ -145,7 +144,7 @@ def find_label_old(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-group-incomplete")
-def find_group_incomplete(census: Census) -> Iterator[Match]:
+def find_group_incomplete(census: Census) -> Matches:
     """The total count is missing, differs among the pods, or is more than the pods of the group."""
     for (_space, name), templates in group_marked(census, "labels", KUEUE_POD_GROUP).items():
         totals = [as_mapping(each.metadata, "annotations").get(_KUEUE_TOTAL) for each in templates]
@@ -159,14 +158,14 @@ def find_group_incomplete(census: Census) -> Iterator[Match]:
         else:
             continue
         item, path = templates[0].item, (*templates[0].path, "metadata", "annotations", _KUEUE_TOTAL)
-        about: dict[str, Any] = {"name": name, "totals": sorted(map(str, totals)), "wanted": wanted, "exist": exist}
+        about: Fields = {"name": name, "totals": sorted(map(str, totals)), "wanted": wanted, "exist": exist}
         way = f'Annotate every pod of the group {_KUEUE_TOTAL}: "{exist}", or add the other pods.'
         hint = way if exist else "Set it to the number of pods in the group."
         yield tell(item, path, case=case, templates=templates, hint=hint, **about)
 
 
 @rule("min-available-above-pods")
-def find_min_available_above_pods(census: Census) -> Iterator[Match]:
+def find_min_available_above_pods(census: Census) -> Matches:
     """The operators take minAvailable as the quorum of their group, whatever the replicas are."""
     path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
     for kind in list_names("kubeflow.org"):

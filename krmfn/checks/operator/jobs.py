@@ -4,15 +4,15 @@ parent's Workload (annotation scheduling.k8s.io/group-template-name), and those 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.values import as_mapping, as_text, dig
+from krmfn.model.values import Fields, as_mapping, as_text, dig
 from krmfn.releases.release import first_release
 from krmfn.survey.census import Census, Template
 from krmfn.survey.jobs import (
@@ -30,7 +30,7 @@ LONGEST_NAME: Final = 57
 
 
 @rule("job-scheduling-unused")
-def find_scheduling_unused(census: Census) -> Iterator[Match]:
+def find_scheduling_unused(census: Census) -> Matches:
     for job in census.kind("batch", "Job"):
         templates = census.templates_of(job)
         if "scheduling" in as_mapping(job.value, "spec") and templates and templates[0].link:
@@ -39,7 +39,7 @@ def find_scheduling_unused(census: Census) -> Iterator[Match]:
 
 
 @rule("job-scheduling-ignored")
-def find_scheduling_ignored(census: Census, settings: Settings) -> Iterator[Match]:
+def find_scheduling_ignored(census: Census, settings: Settings) -> Matches:
     for template in census.templates:
         jobs, item = find_jobs(template), template.item
         path = (*jobs.path, "scheduling") if jobs and item.kind in ("CronJob", "JobSet") else ()
@@ -49,7 +49,7 @@ def find_scheduling_ignored(census: Census, settings: Settings) -> Iterator[Matc
 
 
 @rule("job-gang-lost")
-def find_gang_lost(census: Census, settings: Settings) -> Iterator[Match]:
+def find_gang_lost(census: Census, settings: Settings) -> Matches:
     """A Job that a release with job-groups made a gang of by itself; one with job-scheduling does not."""
     if not settings.has("job-groups"):
         return
@@ -61,7 +61,7 @@ def find_gang_lost(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("job-name-too-long")
-def find_name_too_long(census: Census, settings: Settings) -> Iterator[Match]:
+def find_name_too_long(census: Census, settings: Settings) -> Matches:
     if not settings.has("job-groups"):
         return
     for job in _root_jobs(census):
@@ -74,7 +74,7 @@ def find_name_too_long(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("controller-unlinked")
-def find_controller_unlinked(census: Census, settings: Settings) -> Iterator[Match]:
+def find_controller_unlinked(census: Census, settings: Settings) -> Matches:
     workloads = {id(entry.item): entry for entry in census.workloads.values()}.values()
     kinds = {workload.controller[:2] for workload in workloads}
     items = {(item.space, *kind, item.name): item for kind in kinds for item in census.kind(*kind)}
@@ -107,7 +107,7 @@ def _root_jobs(census: Census) -> Iterator[Item]:
 
 
 @rule("delegated-template-unknown")
-def find_template_unknown(census: Census, settings: Settings) -> Iterator[Match]:
+def find_template_unknown(census: Census, settings: Settings) -> Matches:
     """No such template, more Jobs than it can have groups, or Jobs that are suspended at first: then a warning."""
     for template in (each for each in census.templates if not each.link):
         delegation = read_delegation(census, settings, template)
@@ -115,7 +115,7 @@ def find_template_unknown(census: Census, settings: Settings) -> Iterator[Match]
             continue
         item, path = template.item, (*delegation.place, TEMPLATE_ANNOTATION)
         name = as_text(delegation.annotations.get(TEMPLATE_ANNOTATION))
-        about: dict[str, Any] = {"name": name, "near": suggest(name, delegation.templates), "delegation": delegation}
+        about: Fields = {"name": name, "near": suggest(name, delegation.templates), "delegation": delegation}
         for case, more in _list_reasons(settings, delegation, template, name):
             yield tell(item, path, name, case=case, **about, **more)
         if is_suspended(item) or KUEUE_QUEUE in item.labels:
@@ -124,7 +124,7 @@ def find_template_unknown(census: Census, settings: Settings) -> Iterator[Match]
 
 def _list_reasons(
     settings: Settings, delegation: Delegation, template: Template, name: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, Fields]]:
     """What is wrong with a template that Jobs name: cases of the rule, each with what else there is to say."""
     is_named = settings.release.has("named-delegation")
     workload, top = delegation.workload, delegation.templates
@@ -143,7 +143,7 @@ def _list_reasons(
 
 
 @rule("own-scheduling-and-link")
-def find_own_scheduling_and_link(census: Census, settings: Settings) -> Iterator[Match]:
+def find_own_scheduling_and_link(census: Census, settings: Settings) -> Matches:
     for owner in (owner for key in KINDS for owner in census.kind(*key)):
         if path := find_own_scheduling(owner.ref.group, owner.kind, settings.release):
             links = [template.link for template in census.templates_of(owner) if template.link]

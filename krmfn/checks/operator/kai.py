@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from krmfn.capacity.requests import count_requests
 from krmfn.checks.operator.queues import group_marked, sum_least
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template
 
@@ -39,7 +39,7 @@ _OF_OWNER: Final = (
 
 
 @rule("kai-subgroups-refused")
-def find_subgroups_refused(census: Census, settings: Settings) -> Iterator[Match]:
+def find_subgroups_refused(census: Census, settings: Settings) -> Matches:
     """Names that repeat, parents that are missing or form a circle, and minima in the wrong place."""
     counts = counts_sub_groups(settings.operators)
     for item in census.kind(_ROW.group, "PodGroup"):
@@ -48,7 +48,7 @@ def find_subgroups_refused(census: Census, settings: Settings) -> Iterator[Match
 
 
 @rule("kai-minimum-above-groups")
-def find_minimum_above_groups(census: Census) -> Iterator[Match]:
+def find_minimum_above_groups(census: Census) -> Matches:
     """KAI only warns, and the pods wait."""
     for item in census.kind(_ROW.group, "PodGroup"):
         spec = as_mapping(item.value, "spec")
@@ -64,7 +64,7 @@ def find_minimum_above_groups(census: Census) -> Iterator[Match]:
 
 
 @rule("kai-subgroup-missing")
-def find_subgroup_missing(census: Census) -> Iterator[Match]:
+def find_subgroup_missing(census: Census) -> Matches:
     """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
     groups = {(item.space, item.name): _list_leaves(item) for item in census.kind(_ROW.group, "PodGroup")}
     for template in census.templates if groups else ():
@@ -86,7 +86,7 @@ _CHART_QUEUES: Final = frozenset(("default-parent-queue", "default-queue"))
 
 
 @rule("kai-queue-unusable")
-def find_queue_unusable(census: Census) -> Iterator[Match]:
+def find_queue_unusable(census: Census) -> Matches:
     """A queue that is not among those of the input or the facts, or is below one that is not; one that has children;
     and one that, or above which a queue, may not use as much as a pod, or a whole gang, requests."""
     queues = census.facts.by_name(_QUEUES, "Queue")
@@ -124,7 +124,7 @@ def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
     return f"the queue {name} is {first}, and the pods are {second} (label {NODE_POOL})"
 
 
-def _find_gangs_above_limit(census: Census, queues: Mapping[str, Mapping[str, Any]]) -> Iterator[Match]:
+def _find_gangs_above_limit(census: Census, queues: Mapping[str, Value]) -> Matches:
     """PodGroups whose minMember pods request together more than their queue, or one above it, may use."""
 
     groups = group_marked(census, *_ROW.link) if queues else {}
@@ -136,7 +136,7 @@ def _find_gangs_above_limit(census: Census, queues: Mapping[str, Mapping[str, An
             yield tell(item, ("spec", "queue"), name, case="gang", severity="error", why=why)
 
 
-def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str, Mapping[str, Any]]) -> str:
+def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str, Value]) -> str:
     """The limit of a queue, or of one above it, that is exceeded: thousandths of a CPU, megabytes, devices; -1 is
     none."""
     seen: set[str] = set()
@@ -153,7 +153,7 @@ def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str
 
 
 @rule("kai-topology-missing")
-def find_topology_missing(census: Census) -> Iterator[Match]:
+def find_topology_missing(census: Census) -> Matches:
     """Of PodGroups and their sub-groups, and of the annotations from which the pod grouper makes them; by the
     Topologies of the input and the facts, where there is one."""
     known = census.facts.by_name("kai.scheduler", "Topology")
@@ -174,7 +174,7 @@ def find_topology_missing(census: Census) -> Iterator[Match]:
             )
 
 
-def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Mapping[str, Any], tuple[str, ...]]]:
+def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Value, tuple[str, ...]]]:
     for item in census.kind(_ROW.group, "PodGroup"):
         spec = as_mapping(item.value, "spec")
         for path, part in [((), spec), *_list_parts(spec)]:
@@ -185,7 +185,7 @@ def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Mapping[str,
 
 
 @rule("kai-group-overwritten")
-def find_group_overwritten(census: Census) -> Iterator[Match]:
+def find_group_overwritten(census: Census) -> Matches:
     """Pods of a controller that name a group, and nothing that tells the grouper to leave them alone."""
     part, key = _ROW.link
     for template in census.marked(part, key):
@@ -197,7 +197,7 @@ def find_group_overwritten(census: Census) -> Iterator[Match]:
             yield tell(template.item, (*template.path, "metadata", part, key), name)
 
 
-def _list_faults(spec: Mapping[str, Any], counts: bool) -> Iterator[tuple[Path, str]]:
+def _list_faults(spec: Value, counts: bool) -> Iterator[tuple[Path, str]]:
     """What the webhook finds wrong with a spec, at which path of it; with minima only where KAI `counts` sub-groups."""
     if counts and spec.get(_PODS) is not None and spec.get(_GROUPS) is not None:
         yield (_GROUPS,), "minMember and minSubGroup cannot be combined"
@@ -240,7 +240,7 @@ def _find_circles(above: Mapping[str, str]) -> set[str]:
     return circles
 
 
-def _list_parts(spec: Mapping[str, Any]) -> list[tuple[Path, Mapping[str, Any]]]:
+def _list_parts(spec: Value) -> list[tuple[Path, Value]]:
     """The sub-groups with their paths below the spec."""
     return [(("subGroups", index), as_mapping(part)) for index, part in enumerate(as_list(spec, "subGroups"))]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from krmfn.checks.operator.queues import list_needs
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
@@ -19,7 +19,7 @@ from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.selectors import match_namespace, match_node, tolerates
 from krmfn.model.tree import Path
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template, once
 from krmfn.survey.facts import Facts, Resources
@@ -44,19 +44,19 @@ class _Waiting(NamedTuple):
     item: Item
     local: str
     name: str
-    queue: Mapping[str, Any]
+    queue: Value
 
 
 class _Queues(NamedTuple):
     """The LocalQueues by namespace and name, the ClusterQueues by name, and what waits in both."""
 
-    local: Mapping[tuple[str, str], Mapping[str, Any]]
-    whole: Mapping[str, Mapping[str, Any]]
+    local: Mapping[tuple[str, str], Value]
+    whole: Mapping[str, Value]
     waiting: Sequence[_Waiting]
 
 
 @rule("kueue-partial-admission")
-def find_partial_admission(census: Census) -> Iterator[Match]:
+def find_partial_admission(census: Census) -> Matches:
     for gang in census.gangs if census.has_text(KUEUE_MINIMUM) else ():
         for owner in gang.owners:
             if KUEUE_MINIMUM in owner.annotations and gang.group.quorum is not None:
@@ -67,7 +67,7 @@ def find_partial_admission(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-several-workloads")
-def find_several_workloads(census: Census) -> Iterator[Match]:
+def find_several_workloads(census: Census) -> Matches:
     for gang in census.gangs if census.has_text(KUEUE_QUEUE) else ():
         queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
         parts = [part for owner in queued if (part := _PARTS.get(owner.kind))]
@@ -81,7 +81,7 @@ def find_several_workloads(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-topology-differs")
-def find_two_topologies(census: Census) -> Iterator[Match]:
+def find_two_topologies(census: Census) -> Matches:
     for gang in census.gangs_with("schedulingConstraints"):
         key = gang.group.topology_key
         for template in gang.templates if key else ():
@@ -95,7 +95,7 @@ def find_two_topologies(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-queue-unread")
-def find_queue_unread(census: Census) -> Iterator[Match]:
+def find_queue_unread(census: Census) -> Matches:
     for item in census.objects if census.has_text(KUEUE_QUEUE) else ():
         templates = census.templates_of(item)
         if KUEUE_QUEUE in item.labels or not templates:
@@ -114,7 +114,7 @@ def find_queue_unread(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-minimum-refused")
-def find_minimum_refused(census: Census) -> Iterator[Match]:
+def find_minimum_refused(census: Census) -> Matches:
     for job in census.kind("batch", "Job") if census.has_text(KUEUE_MINIMUM) else ():
         templates, least = census.templates_of(job), job.annotations.get(KUEUE_MINIMUM)
         jobs = find_jobs(templates[0]) if templates else None
@@ -127,7 +127,7 @@ def find_minimum_refused(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-queue-missing")
-def find_kueue_queue_missing(census: Census) -> Iterator[Match]:
+def find_kueue_queue_missing(census: Census) -> Matches:
     """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
     known, whole = _find_queues(census)[:2]
     for item in _list_queued(census) if known or census.facts.lists_all("LocalQueue") else ():
@@ -150,7 +150,7 @@ def find_kueue_queue_missing(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-queue-stopped")
-def find_kueue_queue_stopped(census: Census) -> Iterator[Match]:
+def find_kueue_queue_stopped(census: Census) -> Matches:
     """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
     local, whole = _find_queues(census)[:2]
     for item in _list_queued(census) if local else ():
@@ -165,7 +165,7 @@ def find_kueue_queue_stopped(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-namespace-not-selected")
-def find_kueue_namespace_not_selected(census: Census) -> Iterator[Match]:
+def find_kueue_namespace_not_selected(census: Census) -> Matches:
     """No selector selects nothing. Labels that no file and no fact shows are not known."""
     spaces = census.facts.by_name("", "Namespace")
     complete = census.facts.lists_all("Namespace")
@@ -178,7 +178,7 @@ def find_kueue_namespace_not_selected(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-reference-missing")
-def find_kueue_reference_missing(census: Census) -> Iterator[Match]:
+def find_kueue_reference_missing(census: Census) -> Matches:
     """Flavors, checks and topologies, without which a ClusterQueue is not active, and priority classes. An error if the
     facts list the kind."""
     for item, local, name, queue in _find_queues(census).waiting:
@@ -203,9 +203,7 @@ def find_kueue_reference_missing(census: Census) -> Iterator[Match]:
             break
 
 
-def _list_references(
-    item: Item, owner: str, queue: Mapping[str, Any], census: Census
-) -> Iterator[tuple[str, str, str]]:
+def _list_references(item: Item, owner: str, queue: Value, census: Census) -> Iterator[tuple[str, str, str]]:
     """Who names an object, its kind and its name."""
     flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
     for flavor in (each for group in as_list(queue, "spec", "resourceGroups") for each in _list_flavors(group)):
@@ -219,7 +217,7 @@ def _list_references(
 
 
 @rule("kueue-flavor-unsuitable")
-def find_kueue_flavor_unsuitable(census: Census) -> Iterator[Match]:
+def find_kueue_flavor_unsuitable(census: Census) -> Matches:
     """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
     flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
     for item, local, name, queue in _find_queues(census).waiting if flavors else ():
@@ -256,7 +254,7 @@ class _PodSet(NamedTuple):
     requests: Resources
 
 
-def _reject_all(group: object, flavors: Mapping[str, Mapping[str, Any]], asked: _PodSet, facts: Facts) -> str:
+def _reject_all(group: object, flavors: Mapping[str, Value], asked: _PodSet, facts: Facts) -> str:
     """Why none of the flavors can be used; empty when one can, or is not known."""
     reasons = []
     nodes = facts.nodes
@@ -273,7 +271,7 @@ def _reject_all(group: object, flavors: Mapping[str, Mapping[str, Any]], asked: 
     return ", ".join(reasons)
 
 
-def _reject_topology(flavor: Mapping[str, Any], asked: _PodSet, facts: Facts) -> str:
+def _reject_topology(flavor: Value, asked: _PodSet, facts: Facts) -> str:
     """What keeps Kueue from placing the pods by the topology that they ask for: a flavor without one, a level that it
     has not, or a required domain that is nowhere large enough."""
     annotations = as_mapping(asked.template.metadata, "annotations")
@@ -297,7 +295,7 @@ def _reject_topology(flavor: Mapping[str, Any], asked: _PodSet, facts: Facts) ->
     return ""
 
 
-def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
+def _reject(flavor: Value, spec: Value) -> str:
     tolerations = [*as_list(spec, "tolerations"), *as_list(flavor, "spec", "tolerations")]
     for taint in map(as_mapping, as_list(flavor, "spec", "nodeTaints")):
         if taint.get("effect") in ("NoSchedule", "NoExecute") and not tolerates(tolerations, taint):
@@ -318,7 +316,7 @@ def _reject(flavor: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 
 
 @rule("kueue-resource-not-covered")
-def find_kueue_resource_not_covered(census: Census) -> Iterator[Match]:
+def find_kueue_resource_not_covered(census: Census) -> Matches:
     """Kueue may be set up to ignore such requests, or to count them as another resource, which no object shows. An info
     where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
     devices = census.facts.objects("resource.k8s.io", "DeviceClass")
@@ -338,7 +336,7 @@ def find_kueue_resource_not_covered(census: Census) -> Iterator[Match]:
 
 
 @rule("kueue-queue-too-small")
-def find_kueue_queue_too_small(census: Census) -> Iterator[Match]:
+def find_kueue_queue_too_small(census: Census) -> Matches:
     """What Kueue never admits: more than nominal quota and borrowing give. A Cohort that no fact shows may have quota
     of its own to lend: then a warning."""
     complete = census.facts.lists_all("ClusterQueue")
@@ -354,7 +352,7 @@ def find_kueue_queue_too_small(census: Census) -> Iterator[Match]:
                 borrowed = certain.get(resource) != (widest, total) and not census.facts.lists_all("Cohort")
                 severity: Severity | None = "warning" if borrowed else None
                 case = "borrowed" if borrowed else ""
-                about: dict[str, Any] = {
+                about: Fields = {
                     "name": name,
                     "resource": resource,
                     "need": sum(needs),
@@ -395,11 +393,11 @@ def _list_flavors(group: object) -> list[str]:
     return [as_text(flavor, "name") for flavor in as_list(group, "flavors")]
 
 
-def _cohort(queue: Mapping[str, Any]) -> str:
+def _cohort(queue: Value) -> str:
     return as_text(queue, "spec", "cohortName") or as_text(queue, "spec", "cohort")
 
 
-def _list_entries(queue: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _list_entries(queue: Value) -> Iterator[tuple[str, Any]]:
     """Each flavor with what it has of a resource."""
     for group in as_list(queue, "spec", "resourceGroups"):
         for flavor in as_list(group, "flavors"):
@@ -421,7 +419,7 @@ def _find_roots(census: Census) -> Mapping[str, str]:
     return roots
 
 
-def _list_loans(queue: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], int]]:
+def _list_loans(queue: Value) -> Iterator[tuple[tuple[str, str], int]]:
     """What a queue or a cohort lends at most, by flavor and resource."""
     for flavor, entry in _list_entries(queue):
         limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))
@@ -440,7 +438,7 @@ def _sum_loans(census: Census) -> Mapping[str, Mapping[tuple[str, str], int]]:
     return sums
 
 
-def _list_lent(queue: Mapping[str, Any], census: Census) -> dict[tuple[str, str], int]:
+def _list_lent(queue: Value, census: Census) -> dict[tuple[str, str], int]:
     """What the other queues below its highest cohort, and the cohorts there, lend to a queue at most."""
     lent = dict(_sum_loans(census).get(_find_roots(census)[_cohort(queue)], {}) if _cohort(queue) else {})
     for key, amount in _list_loans(queue) if lent else ():
@@ -448,7 +446,7 @@ def _list_lent(queue: Mapping[str, Any], census: Census) -> dict[tuple[str, str]
     return lent
 
 
-def _list_quota(queue: Mapping[str, Any], lent: Mapping[tuple[str, str], int] | None) -> dict[str, tuple[int, int]]:
+def _list_quota(queue: Value, lent: Mapping[tuple[str, str], int] | None) -> dict[str, tuple[int, int]]:
     """The most that a queue gives of each resource: in one flavor, and in all; with what its cohort has `lent`. What
     it may borrow without a limit is left out where that is not known."""
     found: dict[str, list[int | None]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.scheduler.trees import list_families
 from krmfn.krm.item import Item
 from krmfn.model.exclusive import Exclusive, find_exclusive
@@ -14,14 +14,14 @@ from krmfn.survey.jobs import count_first
 
 
 @rule("statefulset-ordered")
-def find_statefulset_ordered(census: Census) -> Iterator[Match]:
+def find_statefulset_ordered(census: Census) -> Matches:
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
         if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
             yield tell(item, ("spec", "podManagementPolicy"), "OrderedReady", gang=gang)
 
 
 @rule("jobset-ordered")
-def find_jobset_ordered(census: Census) -> Iterator[Match]:
+def find_jobset_ordered(census: Census) -> Matches:
     """One group over replicated jobs that start one after another; also one that was generated before they did."""
     for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
         jobs = as_list(item.value, "spec", "replicatedJobs")
@@ -41,7 +41,7 @@ def find_jobset_ordered(census: Census) -> Iterator[Match]:
 
 
 @rule("leader-ready-gang")
-def find_leader_ready(census: Census) -> Iterator[Match]:
+def find_leader_ready(census: Census) -> Matches:
     for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
         separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
         if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
@@ -52,7 +52,7 @@ def find_leader_ready(census: Census) -> Iterator[Match]:
 
 
 @rule("exclusive-placement-gang")
-def find_exclusive_placement(census: Census) -> Iterator[Match]:
+def find_exclusive_placement(census: Census) -> Matches:
     """A JobSet or LeaderWorkerSet whose first pods wait in a gang for those that follow them."""
     for gang in census.gangs:
         quorum, there = gang.group.quorum or 0, 0
@@ -88,7 +88,7 @@ def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
 
 
 @rule("mpi-launcher-waits")
-def find_launcher_waits(census: Census) -> Iterator[Match]:
+def find_launcher_waits(census: Census) -> Matches:
     for gang, item, templates in _owners(census, "kubeflow.org", "MPIJob"):
         roles = {template.path[2] for template in templates}
         if (
@@ -114,7 +114,7 @@ def find_launcher_waits(census: Census) -> Iterator[Match]:
 
 
 @rule("driver-in-gang")
-def find_driver_in_gang(census: Census) -> Iterator[Match]:
+def find_driver_in_gang(census: Census) -> Matches:
     for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
         driver = next((template for template in templates if template.path[1] == "driver"), None)
         if driver is not None and driver.link is not None and (gang.group.quorum or 0) > 1:
@@ -122,7 +122,7 @@ def find_driver_in_gang(census: Census) -> Iterator[Match]:
 
 
 @rule("initializers-in-gang")
-def find_initializers_in_gang(census: Census) -> Iterator[Match]:
+def find_initializers_in_gang(census: Census) -> Matches:
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):
             jobs = as_list(item.value, "spec", "template", "spec", "replicatedJobs")
@@ -141,7 +141,7 @@ def find_initializers_in_gang(census: Census) -> Iterator[Match]:
 
 
 @rule("pod-group-policies")
-def find_two_policies(census: Census) -> Iterator[Match]:
+def find_two_policies(census: Census) -> Matches:
     """Trainer makes a PodGroup for each of them, and gives the pods to one scheduler."""
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         for item in census.kind("trainer.kubeflow.org", kind):

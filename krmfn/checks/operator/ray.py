@@ -5,15 +5,15 @@ the KubeRay operator does by itself (`kuberay.manages`) against what stands in G
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_ray_cluster, list_names
 from krmfn.model.tree import Path
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang
 
 #: KubeRay's port for metrics, where the head does not name one.
@@ -21,7 +21,7 @@ _METRICS: Final = 8080
 
 
 @rule("ray-submitter-linked")
-def find_submitter_linked(census: Census, settings: Settings) -> Iterator[Match]:
+def find_submitter_linked(census: Census, settings: Settings) -> Matches:
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
         for item in census.kind("ray.io", kind):
             path: Path = (*base, "submitterPodTemplate", "spec", *settings.release.link)
@@ -32,7 +32,7 @@ def find_submitter_linked(census: Census, settings: Settings) -> Iterator[Match]
 
 
 @rule("ray-head-ports")
-def find_head_ports(census: Census) -> Iterator[Match]:
+def find_head_ports(census: Census) -> Matches:
     """The service gets the head's ports by name, and 8080 as `metrics` where no port has that name."""
     for item, cluster, base in list_clusters(census):
         place = ("headGroupSpec", "template", "spec", "containers", 0, "ports")
@@ -53,7 +53,7 @@ def find_head_ports(census: Census) -> Iterator[Match]:
 
 
 @rule("ray-cleanup-joins-gang")
-def find_cleanup_joins(census: Census) -> Iterator[Match]:
+def find_cleanup_joins(census: Census) -> Matches:
     """Redis fault tolerance: the clean-up pod is made from the head's template, link included."""
     for item, cluster, base in list_clusters(census):
         options = cluster.get("gcsFaultToleranceOptions")
@@ -66,7 +66,7 @@ def find_cleanup_joins(census: Census) -> Iterator[Match]:
 
 
 @rule("ray-autoscaler-below-gang")
-def find_autoscaler_below(census: Census) -> Iterator[Match]:
+def find_autoscaler_below(census: Census) -> Matches:
     for gang in census.gangs if census.has_text("enableInTreeAutoscaling") else ():
         lowest = _lowest(census, gang)
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
@@ -75,7 +75,7 @@ def find_autoscaler_below(census: Census) -> Iterator[Match]:
 
 
 @rule("ray-autoscaler-beyond-gang")
-def find_autoscaler_beyond(census: Census) -> Iterator[Match]:
+def find_autoscaler_beyond(census: Census) -> Matches:
     for item, cluster, base in list_clusters(census):
         linked = [template for template in census.templates_of(item) if template.link]
         if not linked or not autoscales(item):
@@ -88,7 +88,7 @@ def find_autoscaler_beyond(census: Census) -> Iterator[Match]:
 
 
 @rule("ray-retry-shares-group")
-def find_retry_shares_group(census: Census) -> Iterator[Match]:
+def find_retry_shares_group(census: Census) -> Matches:
     """RayJob retries and resumes make a new cluster while pods of the old one may still be terminating."""
     for gang, item in census.gangs_of("ray.io", "RayJob"):
         limit = as_int(item.value, "spec", "backoffLimit") or 0
@@ -96,7 +96,7 @@ def find_retry_shares_group(census: Census) -> Iterator[Match]:
             yield tell(item, ("spec", "backoffLimit"), limit, gang=gang)
 
 
-def list_clusters(census: Census) -> Iterator[tuple[Item, dict[str, Any], Path]]:
+def list_clusters(census: Census) -> Iterator[tuple[Item, Fields, Path]]:
     """Each Ray resource with its cluster, and where that is."""
     for kind in list_names("ray.io"):
         for item in census.kind("ray.io", kind):
@@ -134,7 +134,7 @@ _SCHEDULERS: Final = {
 
 
 @rule("operator-replaces-link")
-def find_link_replaced(census: Census, settings: Settings) -> Iterator[Match]:
+def find_link_replaced(census: Census, settings: Settings) -> Matches:
     """With KubernetesWAS of what it manages itself; with another batch scheduler of all Ray pods."""
     manages = settings.kuberay.manages
     seen: set[int] = set()
@@ -153,7 +153,7 @@ def find_link_replaced(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("operator-release")
-def find_operator_release(census: Census, settings: Settings) -> Iterator[Match]:
+def find_operator_release(census: Census, settings: Settings) -> Matches:
     """KubernetesWAS of KubeRay 1.7 runs with Kubernetes 1.36 only."""
     if settings.kuberay.manages != "KubernetesWAS":
         return
@@ -168,7 +168,7 @@ def find_operator_release(census: Census, settings: Settings) -> Iterator[Match]
 
 
 @rule("operator-skips-autoscaling")
-def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Iterator[Match]:
+def find_autoscaling_unmanaged(census: Census, settings: Settings) -> Matches:
     if settings.kuberay.manages != "KubernetesWAS":
         return
     for item, _cluster, base in list_clusters(census):

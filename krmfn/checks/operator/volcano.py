@@ -15,7 +15,7 @@ from krmfn.capacity.admission import counts, list_usage
 from krmfn.capacity.pods import read_kinds
 from krmfn.capacity.requests import count_requests
 from krmfn.checks.operator.queues import group_marked, list_needs, sum_least
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
@@ -23,7 +23,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, Template
 from krmfn.survey.facts import read_resources
 
@@ -37,7 +37,7 @@ _RAY_KINDS: Final = ("RayCluster", "RayJob")
 
 
 @rule("volcano-queue-missing")
-def find_queue_missing(census: Census) -> Iterator[Match]:
+def find_queue_missing(census: Census) -> Matches:
     queues = census.facts.queues
     of_ray = [(item, ("metadata", "labels", _QUEUE)) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
     for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *of_ray):
@@ -56,7 +56,7 @@ def find_queue_missing(census: Census) -> Iterator[Match]:
 
 
 @rule("volcano-queue-closed")
-def find_queue_closed(census: Census) -> Iterator[Match]:
+def find_queue_closed(census: Census) -> Matches:
     for item in _list_queued(census):
         name = as_text(item.value, "spec", "queue") or "default"
         state = as_text((census.facts.queues or {}).get(name), "status", "state")
@@ -80,7 +80,7 @@ class _Need(NamedTuple):
 
 
 @rule("volcano-resources-above-queue")
-def find_resources_above_queue(census: Census) -> Iterator[Match]:
+def find_resources_above_queue(census: Census) -> Matches:
     found: set[int] = set()
     for need in _list_needs(census) if census.facts.queues else ():
         for resource, (limit, says) in _find_limits(census, need.queue).items():
@@ -92,7 +92,7 @@ def find_resources_above_queue(census: Census) -> Iterator[Match]:
 
 
 @rule("volcano-resources-above-cluster")
-def find_resources_above_cluster(census: Census) -> Iterator[Match]:
+def find_resources_above_cluster(census: Census) -> Matches:
     """With Volcano's overcommit factor, by which it judges a PodGroup; the pods of a Job have to have their nodes."""
     total: dict[str, int] = {}
     for node in census.facts.nodes or ():
@@ -146,7 +146,7 @@ def _list_needs(census: Census) -> Iterator[_Need]:
 
 
 @rule("volcano-queue-refused")
-def find_queue_refused(census: Census) -> Iterator[Match]:
+def find_queue_refused(census: Census) -> Matches:
     """The guarantee is at most what is deserved, and that at most the capability; one that is empty is not compared."""
     for item in census.kind(_GROUP, "Queue"):
         paths = ("spec", "guarantee", "resource"), ("spec", "deserved"), ("spec", "capability")
@@ -161,7 +161,7 @@ def find_queue_refused(census: Census) -> Iterator[Match]:
 
 
 @rule("volcano-queue-has-children")
-def find_queue_has_children(census: Census) -> Iterator[Match]:
+def find_queue_has_children(census: Census) -> Matches:
     queues = census.facts.queues or {}
     children: dict[str, str] = {}
     for name, queue in queues.items():
@@ -173,7 +173,7 @@ def find_queue_has_children(census: Census) -> Iterator[Match]:
 
 
 @rule("volcano-job-linked")
-def find_native_link(census: Census) -> Iterator[Match]:
+def find_native_link(census: Census) -> Matches:
     for item in census.kind(_JOBS, "Job"):
         template = next((one for one in census.templates_of(item) if one.link), None)
         if template is not None and template.link is not None:
@@ -181,7 +181,7 @@ def find_native_link(census: Census) -> Iterator[Match]:
 
 
 @rule("volcano-job-never-whole")
-def find_volcano_job_never_whole(census: Census) -> Iterator[Match]:
+def find_volcano_job_never_whole(census: Census) -> Matches:
     """minAvailable above all replicas, or above those of tasks that wait for no other."""
     for item in census.kind(_JOBS, "Job"):
         tasks = as_list(item.value, "spec", "tasks")
@@ -222,7 +222,7 @@ def find_volcano_job_never_whole(census: Census) -> Iterator[Match]:
 
 
 @rule("volcano-job-above-quota")
-def find_job_above_quota(census: Census) -> Iterator[Match]:
+def find_job_above_quota(census: Census) -> Matches:
     """All pods of tasks that wait for no other are created together, not only the quorum."""
     facts = census.facts
     for item in census.kind(_JOBS, "Job") if facts.quotas else ():
@@ -238,7 +238,7 @@ def find_job_above_quota(census: Census) -> Iterator[Match]:
 
 
 @rule("volcano-task-never-whole")
-def find_task_never_whole(census: Census) -> Iterator[Match]:
+def find_task_never_whole(census: Census) -> Matches:
     """minTaskMember of a task is more than the pods that name the task. Volcano only looks at it where minMember is not
     less than all of them together."""
     for item, templates in _list_members(census):
@@ -258,7 +258,7 @@ def find_task_never_whole(census: Census) -> Iterator[Match]:
                 yield tell(item, ("spec", "minTaskMember", task), wanted, task=task, exist=exist)
 
 
-def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Iterator[Match]:
+def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Matches:
     """Policies that wait for more sub-groups than there are pods for. A pod is in one of the first policy whose
     selector it matches, with the others that have the same values of matchLabelKeys; in none where it lacks one of
     these, which a controller may add to the pods of a template."""
@@ -327,9 +327,7 @@ def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
     return limits
 
 
-def _keep_guaranteed(
-    limits: dict[str, tuple[int, str]], others: Iterable[str], queues: Mapping[str, Mapping[str, Any]]
-) -> None:
+def _keep_guaranteed(limits: dict[str, tuple[int, str]], others: Iterable[str], queues: Mapping[str, Value]) -> None:
     """Takes from the limits what other queues are guaranteed."""
     kept: dict[str, int] = {}
     for each in others:

@@ -8,16 +8,16 @@ say what else they refuse; a coordinator of a JobSet and its claims are not look
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import read_digits
 from krmfn.model.rollouts import share
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.server.formats import check_dns_1035, check_short_name
 from krmfn.survey.census import Census
 
@@ -32,7 +32,7 @@ _FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-d
 
 
 @rule("webhook-refuses")
-def find_refused(census: Census) -> Iterator[Match]:
+def find_refused(census: Census) -> Matches:
     for (group, kind), (name, find) in _WEBHOOKS.items():
         for item in census.kind(group, kind):
             for path, why, hint in find(item, as_mapping(item.value, "spec")):
@@ -45,7 +45,7 @@ def find_refused(census: Census) -> Iterator[Match]:
                 yield tell(template.item, path, case="share", why=why)
 
 
-def _find_job_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
+def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
     jobs = {as_text(job, "name"): as_mapping(job) for job in as_list(spec, "replicatedJobs")}
     before: list[str] = []
     for index, (name, job) in enumerate(jobs.items()):
@@ -78,12 +78,12 @@ def _find_job_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
                 yield (*path, "targetReplicatedJobs", index), why, "Use the name of a replicated job."
 
 
-def _count_jobs(job: Mapping[str, Any]) -> int:
+def _count_jobs(job: Value) -> int:
     replicas = as_int(job, "replicas")
     return 1 if replicas is None else replicas
 
 
-def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
+def _find_worker_set_refused(item: Item, spec: Value) -> _Faults:
     if item.name and check_dns_1035(item.name):
         why = f"{item.name} is not a valid name for a Service: only lower case letters, digits and - are allowed"
         yield ("metadata", "name"), why, f"Use at most {_LONGEST} characters, beginning with a letter."
@@ -108,7 +108,7 @@ def _find_worker_set_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         yield (*path, "maxUnavailable"), why, "Set one of them to 1."
 
 
-def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
+def _find_volcano_job_refused(item: Item, spec: Value) -> _Faults:
     names: list[str] = []
     if len(item.name) > _LONGEST:
         why = f"the name has {len(item.name)} characters, but {_LONGEST} are allowed"
@@ -126,7 +126,7 @@ def _find_volcano_job_refused(item: Item, spec: Mapping[str, Any]) -> _Faults:
         names.append(name)
 
 
-def _find_share_refused(annotations: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _find_share_refused(annotations: Value, spec: Value) -> Iterator[tuple[str, str]]:
     """A part of a GPU: the annotation, and what is wrong with it."""
     boxes = [*as_list(spec, "containers"), *as_list(spec, "initContainers")]
     whole = any("nvidia.com/gpu" in as_mapping(box, "resources", "limits") for box in boxes)
@@ -152,7 +152,7 @@ def _read_number(text: object) -> float:
         return 0.0
 
 
-_WEBHOOKS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Item, Mapping[str, Any]], _Faults]]]] = {
+_WEBHOOKS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Item, Value], _Faults]]]] = {
     ("jobset.x-k8s.io", "JobSet"): ("JobSet", _find_job_set_refused),
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): ("LeaderWorkerSet", _find_worker_set_refused),
     ("batch.volcano.sh", "Job"): ("Volcano", _find_volcano_job_refused),

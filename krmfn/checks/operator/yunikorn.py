@@ -6,13 +6,13 @@ first pod of an application gives its task groups; a placeholder for each member
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from krmfn.capacity.requests import count_requests
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import suggest, sum_up
-from krmfn.model.values import as_int, as_mapping, as_text
+from krmfn.model.values import Value, as_int, as_mapping, as_text
 from krmfn.survey.census import Census, Template, count_pods
 from krmfn.survey.facts import Resources, read_resources
 
@@ -28,7 +28,7 @@ _APPLICATION: Final = (
 
 
 @rule("yunikorn-task-groups")
-def find_task_groups(census: Census) -> Iterator[Match]:
+def find_task_groups(census: Census) -> Matches:
     """Annotations that are no task groups, names that are not among them, and more members than pods."""
     for templates in _group_by_application(census):
         yield from _find_misspelt(templates)
@@ -57,7 +57,7 @@ def find_task_groups(census: Census) -> Iterator[Match]:
 
 
 @rule("yunikorn-placeholder-too-small")
-def find_placeholder_too_small(census: Census) -> Iterator[Match]:
+def find_placeholder_too_small(census: Census) -> Matches:
     """YuniKorn gives up the placeholders of such a group, and with them the room."""
 
     for templates in _group_by_application(census):
@@ -80,7 +80,7 @@ def find_placeholder_too_small(census: Census) -> Iterator[Match]:
                 )
 
 
-def _find_misspelt(templates: list[Template]) -> Iterator[Match]:
+def _find_misspelt(templates: list[Template]) -> Matches:
     """Annotations that differ from those of task groups in hyphens, capitals and a plural."""
     meant = {key.replace("-", "").rstrip("s"): key for key in (_NAME, _GROUPS)}
     for template in templates:
@@ -97,7 +97,7 @@ def _find_misspelt(templates: list[Template]) -> Iterator[Match]:
                 )
 
 
-def _find_strangers(templates: list[Template], groups: Mapping[str, Any]) -> Iterator[Match]:
+def _find_strangers(templates: list[Template], groups: Value) -> Matches:
     for template in templates:
         name = _annotation(template, _NAME)
         if name and name not in groups:

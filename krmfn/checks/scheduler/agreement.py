@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from krmfn.checks.rule import Match, is_obeyed, rule, tell
+from krmfn.checks.rule import Matches, is_obeyed, rule, tell
 from krmfn.checks.scheduler.trees import list_groups
 from krmfn.checks.wording import suggest
 from krmfn.config import Settings
@@ -21,7 +21,7 @@ DEFAULT_POLICY = "PreemptLowerPriority"
 
 
 @rule("scheduler-differs")
-def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Match]:
+def find_scheduler_differs(census: Census, settings: Settings) -> Matches:
     for gang in _list_gangs(census, settings, "schedulerName"):
         first = gang.templates[0] if gang.templates else None
         for template in gang.templates[1:]:
@@ -33,7 +33,7 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Iterator[Match
 
 
 @rule("scheduler-foreign")
-def find_scheduler_foreign(census: Census) -> Iterator[Match]:
+def find_scheduler_foreign(census: Census) -> Matches:
     gangs = census.gangs_with("schedulerName")
     needed = {id(template) for gang in gangs for template in gang.list_needed()}
     needed |= {id(template) for template in census.dangling}
@@ -48,7 +48,7 @@ def find_scheduler_foreign(census: Census) -> Iterator[Match]:
 
 
 @rule("priority-differs")
-def find_priority_differs(census: Census, settings: Settings) -> Iterator[Match]:
+def find_priority_differs(census: Census, settings: Settings) -> Matches:
     for gang in _list_gangs(census, settings, "priorityClassName"):
         whole = [each for each in gang.templates if each.is_whole]
         for first, template in zip(whole[:1] * len(whole), whole[1:], strict=False):
@@ -67,7 +67,7 @@ def find_priority_differs(census: Census, settings: Settings) -> Iterator[Match]
 
 
 @rule("priority-not-groups")
-def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Match]:
+def find_priority_not_groups(census: Census, settings: Settings) -> Matches:
     if not settings.has("group-priority"):
         return
     refused = settings.has("priority-of-root")
@@ -90,7 +90,7 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Iterator[Mat
 
 
 @rule("preemption-policy-differs")
-def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterator[Match]:
+def find_preemption_policy_differs(census: Census, settings: Settings) -> Matches:
     compare = settings.has("group-preemption-policy")
     for gang in _list_gangs(census, settings, "preemptionPolicy", "priorityClassName"):
         policies = [(template, _policy(census, template)) for template in gang.templates]
@@ -107,7 +107,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Iterat
 
 
 @rule("priority-by-hand")
-def find_priority_by_hand(census: Census, settings: Settings) -> Iterator[Match]:
+def find_priority_by_hand(census: Census, settings: Settings) -> Matches:
     groups = [gang.group for gang in census.gangs_with("priority")] + list(census.composites.values())
     places = [(group.item, group.path, group.spec, group.priority_class) for group in groups]
     for workload in census.workloads.values():
@@ -158,7 +158,7 @@ def _policy(census: Census, template: Template) -> str:
 
 
 @rule("priority-class-missing")
-def find_class_missing(census: Census) -> Iterator[Match]:
+def find_class_missing(census: Census) -> Matches:
     if not census.facts.complete_classes:
         return
     known = census.facts.priority_classes
@@ -177,7 +177,7 @@ def find_class_missing(census: Census) -> Iterator[Match]:
 
 
 @rule("preemption-policy-without-class")
-def find_policy_without_class(census: Census) -> Iterator[Match]:
+def find_policy_without_class(census: Census) -> Matches:
     """Admission takes the policy from the class; where the classes are known, `pod-refused` decides."""
     facts = census.facts
     if facts.complete_classes or any(entry.default for entry in facts.priority_classes.values()):
@@ -191,7 +191,7 @@ def find_policy_without_class(census: Census) -> Iterator[Match]:
 
 
 @rule("tree-priorities-differ")
-def find_tree_priorities_differ(census: Census, settings: Settings) -> Iterator[Match]:
+def find_tree_priorities_differ(census: Census, settings: Settings) -> Matches:
     refused = is_obeyed(census, settings, "uniform-trees")
     for group in list_groups(census):
         above, end = census.chain(group)
@@ -214,7 +214,7 @@ def find_tree_priorities_differ(census: Census, settings: Settings) -> Iterator[
 
 
 @rule("tree-preemption-policies-differ")
-def find_tree_policies_differ(census: Census, settings: Settings) -> Iterator[Match]:
+def find_tree_policies_differ(census: Census, settings: Settings) -> Matches:
     """A child group with another preemption policy than its root; without the gate no group has one."""
     if not settings.has("group-preemption-policy"):
         return

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.scheduler.trees import list_families, list_groups
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
@@ -18,7 +18,7 @@ from krmfn.survey.groups import Group, disruption_mode
 
 
 @rule("children-start-apart")
-def find_children_start_apart(census: Census) -> Iterator[Match]:
+def find_children_start_apart(census: Census) -> Matches:
     for composite, children in list_families(census):
         if len(children) < 2:
             continue
@@ -43,7 +43,7 @@ def _are_alike(children: Sequence[Group]) -> bool:
 
 
 @rule("groups-without-root")
-def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Match]:
+def find_groups_without_root(census: Census, settings: Settings) -> Matches:
     by_item: dict[int, tuple[Item, dict[int, Group]]] = {}
     for gang in census.gangs:
         for owner in gang.owners:
@@ -67,7 +67,7 @@ def find_groups_without_root(census: Census, settings: Settings) -> Iterator[Mat
 
 
 @rule("tree-workloads-differ")
-def find_tree_workloads_differ(census: Census) -> Iterator[Match]:
+def find_tree_workloads_differ(census: Census) -> Matches:
     for group in list_groups(census):
         above, end = census.chain(group)
         if above and not end and group.workload and above[0].workload and group.workload != above[0].workload:
@@ -75,7 +75,7 @@ def find_tree_workloads_differ(census: Census) -> Iterator[Match]:
 
 
 @rule("disruption-mode-overruled")
-def find_disruption_mode_overruled(census: Census) -> Iterator[Match]:
+def find_disruption_mode_overruled(census: Census) -> Matches:
     for group in list_groups(census):
         if disruption_mode(group.spec) != "single":
             continue
@@ -86,14 +86,14 @@ def find_disruption_mode_overruled(census: Census) -> Iterator[Match]:
 
 
 @rule("basic-disruption-all")
-def find_basic_disruption_all(census: Census) -> Iterator[Match]:
+def find_basic_disruption_all(census: Census) -> Matches:
     for gang in census.gangs_with("disruptionMode"):
         if gang.group.policy == "basic" and disruption_mode(gang.group.spec) == "all":
             yield tell(gang.group.item, (*gang.group.path, "disruptionMode"))
 
 
 @rule("basic-child")
-def find_basic_child(census: Census) -> Iterator[Match]:
+def find_basic_child(census: Census) -> Matches:
     """A basic child with several pods under a gang: the tree waits for one of them."""
     for gang in census.gangs_with("parentCompositePodGroupName"):
         above, end = census.chain(gang.group)
@@ -102,7 +102,7 @@ def find_basic_child(census: Census) -> Iterator[Match]:
 
 
 @rule("children-differ")
-def find_children_differ(census: Census) -> Iterator[Match]:
+def find_children_differ(census: Census) -> Matches:
     for composite, children in list_families(census):
         keys = {child.topology_key for child in children}
         if composite.policy == "gang" and len(keys - {""}) > 1:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import suggest
 from krmfn.model.tree import Path
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, Template
 
 #: Where a source of the kind names it: in a volume, beside others in a projected volume, in env and in envFrom.
@@ -28,7 +28,7 @@ class _Use(NamedTuple):
 
 
 @rule("configuration-missing")
-def find_configuration_missing(census: Census) -> Iterator[Match]:
+def find_configuration_missing(census: Census) -> Matches:
     """Only where the facts list the kind, and no object of another kind in the input has the name: it may make it."""
     known = {kind: _list_keys(census, kind) for kind, *_ in _FIELDS if census.facts.lists_all(kind)}
     if not known:
@@ -64,7 +64,7 @@ def _list_keys(census: Census, kind: str) -> dict[tuple[str, str], Collection[st
     return found
 
 
-def list_uses(spec: Mapping[str, Any]) -> Iterator[_Use]:
+def list_uses(spec: Value) -> Iterator[_Use]:
     """The ConfigMaps and Secrets that a pod cannot start without."""
     for kind, volume, field, key_of, all_of in _FIELDS:
         for index, each in enumerate(as_list(spec, "volumes")):

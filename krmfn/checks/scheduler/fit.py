@@ -6,7 +6,7 @@ An error here is a proof: not even in the empty cluster does the gang start.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from krmfn.capacity import Obeyed, prove
 from krmfn.checks.rule import Check, Match, is_obeyed, rule
@@ -15,6 +15,7 @@ from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.quantity import format_quantity
 from krmfn.model.tree import Path
+from krmfn.model.values import Value
 from krmfn.releases import schemastore
 from krmfn.survey.census import Census, once
 
@@ -131,7 +132,7 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
     return Finding(template.item, path, message, hint=hint[0].upper() + hint[1:], rule=id)
 
 
-def _place(reason: str, spec: Mapping[str, Any]) -> Path:
+def _place(reason: str, spec: Value) -> Path:
     """The field of a pod's spec that a reason is about, where it is written."""
     if not reason or reason.startswith("Insufficient ") or reason == "Too many pods":
         return ("containers",)

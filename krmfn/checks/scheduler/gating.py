@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from krmfn.checks.rule import Match, rule, spell, tell
+from krmfn.checks.rule import Match, Matches, rule, spell, tell
 from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.gates import note_gates
 from krmfn.model.marks import is_generated
 from krmfn.model.rules import RULES
-from krmfn.model.values import as_mapping
+from krmfn.model.values import Value, as_mapping
 from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
 from krmfn.survey.census import Census, once
@@ -29,7 +28,7 @@ def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding | 
 
 
 @rule("cluster-gate-off")
-def find_gate_off(census: Census, settings: Settings) -> Iterator[Match]:
+def find_gate_off(census: Census, settings: Settings) -> Matches:
     """Once for each gate, at the first group."""
     yield from _find_off(_list_groups(census), census, settings)
 
@@ -40,7 +39,7 @@ def list_gates_off(census: Census, settings: Settings) -> list[Finding]:
     return [spell(RULES["cluster-gate-off"], told, settings) for told in found]
 
 
-def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterator[Match]:
+def _find_off(groups: list[Group], census: Census, settings: Settings) -> Matches:
     places = (settings.feature_gates, *census.facts.gates.values())
     is_any_off = any(on is False for gates in places for on in gates.values())
     for gate in list_needed(settings.release, _values(groups)) if groups and is_any_off else ():
@@ -74,7 +73,7 @@ def _blame(component: str, gate: str, facts: Facts) -> str:
 
 
 @rule("gate-dependency")
-def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Match]:
+def find_gate_dependency(census: Census, settings: Settings) -> Matches:
     groups = _list_groups(census)
     places = {"the configuration": settings.feature_gates, **census.facts.gates}
     for place, gates in places.items() if groups else ():
@@ -85,7 +84,7 @@ def find_gate_dependency(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("gate-gone")
-def find_gate_gone(census: Census, settings: Settings) -> Iterator[Match]:
+def find_gate_gone(census: Census, settings: Settings) -> Matches:
     groups = _list_groups(census)
     places = {"the configuration": settings.feature_gates, **census.facts.gates}
     for place, gates in places.items() if groups else ():
@@ -107,7 +106,7 @@ def find_gate_gone(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("facts-missing")
-def find_facts_missing(census: Census) -> Iterator[Match]:
+def find_facts_missing(census: Census) -> Matches:
     groups = _list_groups(census)
     if not groups:
         return
@@ -128,7 +127,7 @@ def find_facts_missing(census: Census) -> Iterator[Match]:
 
 
 @rule("constraint-without-preemption")
-def find_constraint_without_preemption(census: Census, settings: Settings) -> Iterator[Match]:
+def find_constraint_without_preemption(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs_with("schedulingConstraints"):
         if gang.group.topology_key:
             yield tell(gang.group.item, (*gang.group.path, "schedulingConstraints"), gang=gang)
@@ -140,7 +139,7 @@ def _list_groups(census: Census) -> list[Group]:
     return list({id(group.item): group for group in groups}.values())
 
 
-def _values(groups: list[Group]) -> Iterator[Mapping[str, Any]]:
+def _values(groups: list[Group]) -> Iterator[Value]:
     for group in groups:
         spec = as_mapping(group.item.value, *group.path)  # gates have the names of the release
         yield {"apiVersion": group.item.api_version, "kind": group.item.kind, "spec": spec}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
-from krmfn.checks.rule import Match, is_obeyed, rule, tell
+from krmfn.checks.rule import Matches, is_obeyed, rule, tell
 from krmfn.checks.scheduler.trees import list_families
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -13,19 +13,19 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
-from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.jobs import SUSPENDED, is_suspended
 
 
 @rule("gated-member")
-def find_gated_member(census: Census) -> Iterator[Match]:
+def find_gated_member(census: Census) -> Matches:
     yield from _find_gates(census)
     yield from _find_suspended(census)
 
 
-def _find_gates(census: Census) -> Iterator[Match]:
+def _find_gates(census: Census) -> Matches:
     for gang in census.gangs_with("schedulingGates"):
         gated = [template for template in gang.templates if as_list(template.spec, "schedulingGates")]
         all_gated = len(gated) == len(gang.templates)
@@ -36,7 +36,7 @@ def _find_gates(census: Census) -> Iterator[Match]:
             yield tell(template.item, path, severity="info" if all_gated else None, case=case, names=names, gang=gang)
 
 
-def _find_suspended(census: Census) -> Iterator[Match]:
+def _find_suspended(census: Census) -> Matches:
     roots: dict[int, dict[int, Item]] = {}
     if not census.has_text("suspend"):
         return
@@ -62,7 +62,7 @@ def _needs(census: Census, gang: LinkedGang) -> bool:
 
 
 @rule("node-name")
-def find_node_name(census: Census) -> Iterator[Match]:
+def find_node_name(census: Census) -> Matches:
     for gang in census.gangs_with("nodeName"):
         for template in gang.templates:
             name = as_text(template.spec, "nodeName")
@@ -71,7 +71,7 @@ def find_node_name(census: Census) -> Iterator[Match]:
 
 
 @rule("second-gang-system")
-def find_second_gang_system(census: Census, settings: Settings) -> Iterator[Match]:
+def find_second_gang_system(census: Census, settings: Settings) -> Matches:
     rivals = [each for each in _RIVALS if census.marked(*each[:2])]
     for gang in census.gangs:
         for template in gang.templates if rivals else ():
@@ -94,7 +94,7 @@ def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
 
 
 @rule("claim-not-in-pods")
-def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Match]:
+def find_claim_not_groups(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs_with("resourceClaims"):
         for index, claim in enumerate(as_list(gang.group.spec, "resourceClaims")):
             wanted = _claim(claim)
@@ -109,7 +109,7 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Iterator[Match]
 
 
 @rule("deadline-counts-waiting")
-def find_deadline_counts_waiting(census: Census) -> Iterator[Match]:
+def find_deadline_counts_waiting(census: Census) -> Matches:
     seen: set[int] = set()
     for gang in census.gangs if any(map(census.has_text, _DEADLINES)) else ():
         for template in gang.templates:
@@ -122,7 +122,7 @@ def find_deadline_counts_waiting(census: Census) -> Iterator[Match]:
 
 
 @rule("requests-missing")
-def find_requests_missing(census: Census) -> Iterator[Match]:
+def find_requests_missing(census: Census) -> Matches:
     """Containers without CPU or memory requests; one finding for an object."""
     seen: set[int] = set()
     for gang in census.gangs:
@@ -134,7 +134,7 @@ def find_requests_missing(census: Census) -> Iterator[Match]:
 
 
 @rule("volume-shared")
-def find_volume_shared(census: Census, settings: Settings) -> Iterator[Match]:
+def find_volume_shared(census: Census, settings: Settings) -> Matches:
     claims = census.facts.by_place("", "PersistentVolumeClaim")
     for gang in census.gangs_with("volumes") if claims else ():
         used: dict[str, int] = {}
@@ -193,7 +193,7 @@ def _deadlines(template: Template) -> Iterator[tuple[str | int, ...]]:
         yield ("spec", "jobTemplate", "spec", field)
 
 
-def _missing_requests(spec: Mapping[str, Any]) -> set[str]:
+def _missing_requests(spec: Value) -> set[str]:
     """What no container of a pod asks for. An accelerator limits the nodes more than any number of CPUs does."""
     missing: set[str] = set()
     for container in as_list(spec, "containers"):

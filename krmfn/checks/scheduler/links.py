@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import group_names, suggest
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -20,7 +20,7 @@ _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 
 
 @rule("group-missing")
-def find_group_missing(census: Census) -> Iterator[Match]:
+def find_group_missing(census: Census) -> Matches:
     names = group_names(census.groups if census.lost else ())
     listed = any(map(census.facts.lists_all, ("PodGroup", "Workload")))
     for template, elsewhere in _lost(census):
@@ -46,7 +46,7 @@ def _offer(item: Item) -> str:
 
 
 @rule("group-other-namespace")
-def find_group_other_namespace(census: Census) -> Iterator[Match]:
+def find_group_other_namespace(census: Census) -> Matches:
     for template, elsewhere in _lost(census):
         link = template.link
         if not elsewhere or link is None:
@@ -58,7 +58,7 @@ def find_group_other_namespace(census: Census) -> Iterator[Match]:
 
 
 @rule("template-missing")
-def find_template_missing(census: Census, settings: Settings) -> Iterator[Match]:
+def find_template_missing(census: Census, settings: Settings) -> Matches:
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     names = group_names(census.workloads)
     old = settings.release.has("workload-must-exist")
@@ -93,7 +93,7 @@ def find_template_missing(census: Census, settings: Settings) -> Iterator[Match]
 
 
 @rule("template-differs")
-def find_template_differs(census: Census, settings: Settings) -> Iterator[Match]:
+def find_template_differs(census: Census, settings: Settings) -> Matches:
     groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     for group in (*groups, *census.composites.values()):
         workload = census.workloads.get((group.namespace, group.workload))
@@ -127,7 +127,7 @@ def _lost(census: Census) -> Iterator[tuple[Template, tuple[str, ...]]]:
 
 
 @rule("partly-linked")
-def find_partly_linked(census: Census) -> Iterator[Match]:
+def find_partly_linked(census: Census) -> Matches:
     for every in census.by_item.values():
         templates = [template for template in every if template.pods != 0]
         linked = [template for template in templates if template.link]
@@ -145,7 +145,7 @@ def find_partly_linked(census: Census) -> Iterator[Match]:
 
 
 @rule("group-shared")
-def find_group_shared(census: Census) -> Iterator[Match]:
+def find_group_shared(census: Census) -> Matches:
     for gang in census.gangs:
         owners = [owner for owner in gang.owners if owner.kind != "Pod"]
         if len(owners) < 2:
@@ -158,7 +158,7 @@ def find_group_shared(census: Census) -> Iterator[Match]:
 
 
 @rule("gang-group-split")
-def find_gang_group_split(census: Census) -> Iterator[Match]:
+def find_gang_group_split(census: Census) -> Matches:
     declared: dict[tuple[str, str], list[Template]] = {}
     for template in census.templates if census.has_text("krmfn.dev/gang-group") else ():
         name = template.item.annotations.get("krmfn.dev/gang-group")

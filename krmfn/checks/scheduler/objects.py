@@ -7,17 +7,16 @@ jobset_controller.go (the Service, then Jobs), LeaderWorkerSet 0.8.0 and Trainer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from krmfn.checks.rule import Match, tell
+from krmfn.checks.rule import Matches, tell
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_ray_cluster
-from krmfn.model.values import as_int, as_list, as_text, dig, group_by
+from krmfn.model.values import Value, as_int, as_list, as_text, dig, group_by
 from krmfn.survey.census import Census, count_pods, once
 from krmfn.survey.facts import Quota
 
 
-def find_too_many_objects(census: Census) -> Iterator[Match]:
+def find_too_many_objects(census: Census) -> Matches:
     """Objects of the input beyond a quota are refused, whichever come last; without what controllers make for it, an
     object never has pods."""
     for quota in census.facts.quotas:
@@ -113,13 +112,13 @@ def _list_made(item: Item) -> Mapping[str, int]:
     return {}
 
 
-def _has_submitter(value: Mapping[str, Any]) -> bool:
+def _has_submitter(value: Value) -> bool:
     """Whether KubeRay makes a Job that submits the entrypoint of a RayJob."""
     mode = as_text(value, "spec", "submissionMode")
     return as_text(value, "kind") == "RayJob" and mode in ("", "K8sJobMode")
 
 
-def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Iterator[Match]:
+def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Matches:
     """A quota that lets the cluster of a RayJob start, and not the pod that gives it something to do."""
     for item in _list_gangs(census, quota) if not quota.scope else ():
         pods = count_pods(each for each in census.templates_of(item) if each.link)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import name_min_count
 from krmfn.config import Settings, options_for
 from krmfn.krm.item import Item
@@ -17,7 +17,7 @@ MIN_COUNT_ANNOTATION = "krmfn.dev/min-count"
 
 
 @rule("min-count-above-pods")
-def find_min_count_above_pods(census: Census, settings: Settings) -> Iterator[Match]:
+def find_min_count_above_pods(census: Census, settings: Settings) -> Matches:
     """minCount is greater than the sum of all linked templates' pods; of a Job that makes its group, than its own."""
     for gang in (*census.gangs, *list_own_gangs(census, settings)):
         group, pods = gang.group, gang.pods
@@ -30,7 +30,7 @@ def find_min_count_above_pods(census: Census, settings: Settings) -> Iterator[Ma
 
 
 @rule("min-count-below-pods")
-def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Match]:
+def find_min_count_below_pods(census: Census, settings: Settings) -> Matches:
     """1 < minCount < pods, and nobody asked for it."""
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
@@ -50,7 +50,7 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Iterator[Ma
 
 
 @rule("min-count-one")
-def find_min_count_one(census: Census, settings: Settings) -> Iterator[Match]:
+def find_min_count_one(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
@@ -65,7 +65,7 @@ def find_min_count_one(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("gang-without-head")
-def find_gang_without_head(census: Census) -> Iterator[Match]:
+def find_gang_without_head(census: Census) -> Matches:
     for gang in census.gangs:
         head = next((each for each in gang.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
         quorum = gang.group.quorum or 0
@@ -78,7 +78,7 @@ def find_gang_without_head(census: Census) -> Iterator[Match]:
 
 
 @rule("min-count-above-scaler")
-def find_min_count_above_scaler(census: Census) -> Iterator[Match]:
+def find_min_count_above_scaler(census: Census) -> Matches:
     floors = dict(_scaler_floors(census))
     for gang in census.gangs if floors else ():
         group = gang.group
@@ -98,7 +98,7 @@ def find_min_count_above_scaler(census: Census) -> Iterator[Match]:
 
 
 @rule("group-unused")
-def find_group_unused(census: Census, settings: Settings) -> Iterator[Match]:
+def find_group_unused(census: Census, settings: Settings) -> Matches:
     named = {template.link.group for template in census.dangling if template.link}
     for gang in census.gangs:
         group = gang.group

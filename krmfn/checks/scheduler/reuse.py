@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import name_min_count
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
@@ -34,7 +34,7 @@ _SUCCESSIONS: Final = {
 
 
 @rule("retry-starves")
-def find_retry_starves(census: Census, settings: Settings) -> Iterator[Match]:
+def find_retry_starves(census: Census, settings: Settings) -> Matches:
     for gang, template, jobs in _complete_jobs(census, settings):
         spec = as_mapping(template.item.value, *jobs.path)
         limit, counted = as_int(spec, "backoffLimitPerIndex"), f"{gang.group.counted} {gang.group.quorum}"
@@ -61,7 +61,7 @@ def find_retry_starves(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("resume-starves")
-def find_resume_starves(census: Census, settings: Settings) -> Iterator[Match]:
+def find_resume_starves(census: Census, settings: Settings) -> Matches:
     """A Job that a queue suspends and resumes: what has succeeded is missing after it."""
     for gang, template, jobs in _complete_jobs(census, settings) if census.has_text(KUEUE_QUEUE) else ():
         if template.item.kind == "AppWrapper":  # it deletes what it wraps, and creates it again
@@ -77,7 +77,7 @@ def find_resume_starves(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("tail-starves")
-def find_tail_starves(census: Census, settings: Settings) -> Iterator[Match]:
+def find_tail_starves(census: Census, settings: Settings) -> Matches:
     """A Job that runs its completions in waves, the last of which is smaller than the others."""
     for gang, template, jobs in _list_jobs(census, settings):
         tail = jobs.completions % jobs.parallel
@@ -103,7 +103,7 @@ def find_tail_starves(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("rollout-shares-group")
-def find_rollout_shares_group(census: Census, settings: Settings) -> Iterator[Match]:
+def find_rollout_shares_group(census: Census, settings: Settings) -> Matches:
     """Runs of a CronJob or RayCronJob, revisions of a Deployment, clusters of a RayService."""
     for (group, kind), row in _SUCCESSIONS.items():
         for gang, owner in census.gangs_of(group, kind):

@@ -6,14 +6,14 @@ Where the facts list the nodes, errors are what is proved about them; without fa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from krmfn.checks.rule import Match, is_obeyed, rule, tell
+from krmfn.checks.rule import Match, Matches, is_obeyed, rule, tell
 from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.config import Settings
 from krmfn.model.exclusive import find_exclusive
 from krmfn.model.findings import Finding
-from krmfn.model.values import as_list, dig
+from krmfn.model.values import Fields, as_list, dig
 from krmfn.survey.census import Census, LinkedGang, once
 from krmfn.survey.facts import HOSTNAME, Facts
 from krmfn.survey.jobs import count_first
@@ -47,7 +47,7 @@ def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding |
             if key and _selects_itself(term, kind, census.facts):
                 case = "" if term.key == key else "unsure"
                 path = (*kind.template.spec_path, *_ANTI, term.place)
-                about: dict[str, Any] = {"gang": gang, "key": key, "needed": needed}
+                about: Fields = {"gang": gang, "key": key, "needed": needed}
                 yield tell(kind.template.item, path, term.key, severity="warning" if case else None, case=case, **about)
 
 
@@ -82,7 +82,7 @@ def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[F
 
 
 @rule("topology-selectors-apart")
-def find_selectors_apart(census: Census) -> Iterator[Match]:
+def find_selectors_apart(census: Census) -> Matches:
     pinned: dict[tuple[int, str], dict[str, PodKind]] = {}
     for gang, kind, needed in _list_needed(census):
         for key in _list_keys(census, gang) if needed > 0 else ():
@@ -96,7 +96,7 @@ def find_selectors_apart(census: Census) -> Iterator[Match]:
 
 
 @rule("topology-child-key")
-def find_child_key(census: Census) -> Iterator[Match]:
+def find_child_key(census: Census) -> Matches:
     groups = [gang.group for gang in _gangs(census)] + list(census.composites.values())
     for group in {id(entry.item): entry for entry in groups if entry.topology_key}.values():
         above, _end = census.chain(group)
@@ -110,7 +110,7 @@ def find_child_key(census: Census) -> Iterator[Match]:
 
 
 @rule("exclusive-topology")
-def find_exclusive_topology(census: Census) -> Iterator[Match]:
+def find_exclusive_topology(census: Census) -> Matches:
     for gang in _gangs(census):
         for template in gang.templates:
             exclusive = find_exclusive(template.item.value, template.path)

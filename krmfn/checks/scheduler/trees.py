@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.wording import group_names, suggest
 from krmfn.config import Settings
 from krmfn.krm.results import ABSENT
+from krmfn.model.values import Fields
 from krmfn.model.wording import join
 from krmfn.releases.groups import read_limits
 from krmfn.survey.census import Census, once
@@ -19,7 +19,7 @@ _PARENT = "parentCompositePodGroupName"
 
 
 @rule("parent-missing")
-def find_parent_missing(census: Census) -> Iterator[Match]:
+def find_parent_missing(census: Census) -> Matches:
     names = group_names(census.composites)
     for group in list_groups(census):
         if group.parent and (group.namespace, group.parent) not in census.composites:
@@ -31,7 +31,7 @@ def find_parent_missing(census: Census) -> Iterator[Match]:
 
 
 @rule("parent-cycle")
-def find_parent_cycle(census: Census) -> Iterator[Match]:
+def find_parent_cycle(census: Census) -> Matches:
     for composite in list_composites(census):
         above, end = census.chain(composite)
         if end == "cycle" and any(entry.parent == composite.name for entry in (composite, *above)):
@@ -40,7 +40,7 @@ def find_parent_cycle(census: Census) -> Iterator[Match]:
 
 
 @rule("tree-too-deep")
-def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Match]:
+def find_tree_too_deep(census: Census, settings: Settings) -> Matches:
     """More composite levels above a PodGroup than the scheduler follows; one less below a topology key."""
     gangs = census.gangs_with(_PARENT)
     if not gangs:
@@ -55,7 +55,7 @@ def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Match]:
             more = f"more than {len(above)}" if end else str(len(above))
             case = "keyed" if keyed and len(above) <= followed else ""
             path = (*gang.group.path, _PARENT)
-            about: dict[str, Any] = {
+            about: Fields = {
                 "more": more,
                 "levels": levels,
                 "keyed": keyed,
@@ -66,7 +66,7 @@ def find_tree_too_deep(census: Census, settings: Settings) -> Iterator[Match]:
 
 
 @rule("min-group-count-above-children")
-def find_min_group_count_above_children(census: Census) -> Iterator[Match]:
+def find_min_group_count_above_children(census: Census) -> Matches:
     for composite, children in list_families(census):
         if composite.quorum is not None and composite.quorum > len(children):
             names = f" ({join([child.name for child in children])})" if children else ""
@@ -84,7 +84,7 @@ def find_min_group_count_above_children(census: Census) -> Iterator[Match]:
 
 
 @rule("min-group-count-above-ready")
-def find_min_group_count_above_ready(census: Census) -> Iterator[Match]:
+def find_min_group_count_above_ready(census: Census) -> Matches:
     """Enough children exist, but too few of them can reach their own quorum because they have no pods."""
     families = {id(composite.item): children for composite, children in list_families(census)}
     empty = {id(gang.group.item) for gang in census.gangs if gang.pods == 0 and not gang.group.composite}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from krmfn.checks.rule import Match, rule, tell
+from krmfn.checks.rule import Match, Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
@@ -138,7 +138,7 @@ def find_rollout_starves(census: Census, settings: Settings) -> Iterator[Finding
     yield from _find_surges(census)
 
 
-def _find_surges(census: Census) -> Iterator[Match]:
+def _find_surges(census: Census) -> Matches:
     """A LeaderWorkerSet with a group per replica, whose rolling update creates more replicas for a while."""
     seen: set[int] = set()
     for template in census.templates:

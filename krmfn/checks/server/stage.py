@@ -4,7 +4,7 @@ notes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.server.serving import (
@@ -26,6 +26,7 @@ from krmfn.model.identity import identify
 from krmfn.model.marks import FLUX_APPLY, PREFIX
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
+from krmfn.model.values import Value
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
@@ -290,7 +291,7 @@ class Judge:
         if self._definitions is None:
             from krmfn.server.custom import Given
 
-            known: Iterable[Mapping[str, Any]] = ()
+            known: Iterable[Value] = ()
             if self.settings.cluster:
                 known = read_facts(self.settings.cluster, {}).schemas.values()
             own = [item for item in self.items if item.kind == DEFINITION]
