@@ -10,25 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from krmfn.capacity.obeyed import Obeyed
 from krmfn.survey.census import Census
 from krmfn.survey.facts import Facts
 
 if TYPE_CHECKING:
     from krmfn.capacity.proof import Obstacle
-
-
-class Obeyed(NamedTuple):
-    """What the cluster's scheduler does: whether it knows composite groups and topology constraints, and whether a
-    pod of a gang meets those that the same attempt placed before it in every respect. 1.36 forgets their claims and
-    their anti-affinity. `claims`: a group can have claims, which its pods share."""
-
-    trees: bool
-    keys: bool
-    remembers: bool
-    claims: bool = True
-
-
-__all__ = ["Obeyed", "Obstacle", "may_refuse", "prove"]
 
 
 def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:

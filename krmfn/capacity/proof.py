@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from krmfn.capacity import Obeyed
 from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
+from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.packing import Demand, GroupDemand, can_pack, find_short_resource
 from krmfn.capacity.pods import PodKind, list_group_claims, read_kinds
 from krmfn.capacity.volumes import Volumes, count_attachments, read_limits

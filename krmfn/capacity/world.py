@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from krmfn.capacity import Obeyed
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
 from krmfn.capacity.devices import Devices, delegate
+from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, Spread, Term, list_ports, selects
 from krmfn.capacity.requests import count_requests
 from krmfn.capacity.volumes import PREFIX, Volumes, limit_attachments, read_limits
