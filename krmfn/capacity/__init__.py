@@ -8,7 +8,7 @@ order, which only the scheduler itself can tell. Knows no rule, no release's num
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.survey.census import Census
@@ -16,6 +16,8 @@ from krmfn.survey.facts import Facts
 
 if TYPE_CHECKING:
     from krmfn.capacity.proof import Obstacle
+
+__all__ = ["Obeyed", "Obstacle", "may_refuse", "prove"]
 
 
 def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:
