@@ -1,9 +1,9 @@
-"""The command line: one module per command, with a `run` that returns the exit code. Its summary, arguments, options
-and examples are its row in schemas/commands.json.
+"""The command line: a function per command, mostly in a module of its own, which returns the exit code. Its summary,
+arguments, options and examples are its row in schemas/commands.json.
 
 `app` turns the rows into click commands (help, completion, suggestions); `options.parse` reads an ordinary command
 line by the same rows without click, because click alone costs three times the start of the interpreter. To add a
-command: a module with run(), perhaps list_words() (the arguments that a shell offers), and its row.
+command: a module with run(), and its row.
 """
 
 from krmfn.releases import schemastore

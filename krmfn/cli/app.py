@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import indent
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,7 +44,7 @@ class Commands(click.Group):
         """The command of a module in this package, or None."""
         if cmd_name not in COMMANDS:
             return None
-        return build(importlib.import_module(f"krmfn.cli.{cmd_name}"), cmd_name)
+        return build(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -97,10 +96,10 @@ class Command(click.Command):
                 formatter.write(indent(self.epilog, "  "))
 
 
-def build(module: ModuleType, name: str) -> click.Command:
-    """The click command of a module with run(), and perhaps list_words()."""
+def build(name: str) -> click.Command:
+    """The click command of that name."""
     said = read_command(name)
-    arguments = said.argument
+    arguments, run = said.argument, _find(said.run)
 
     def call(**values: Any) -> int:
         given = values.pop("words", ())  # one text where the command takes exactly one
@@ -115,7 +114,7 @@ def build(module: ModuleType, name: str) -> click.Command:
         if [*words, *values.values(), *several].count("-") > 1:
             raise click.UsageError("Stdin can be read only once, but - is given twice.")
         try:
-            code = begin(module.run, words, values)
+            code = begin(run, words, values)
         except KeyboardInterrupt:  # click would print an empty line
             raise Interrupted from None
         return code
@@ -124,7 +123,7 @@ def build(module: ModuleType, name: str) -> click.Command:
     if arguments.most != 0:
         count = arguments.most if arguments.most == arguments.least else -1
         kind = click.Path() if "PATH" in arguments.metavar or "DIR" in arguments.metavar else click.STRING
-        offers: dict[str, Any] = {"shell_complete": _offer(module.list_words)} if hasattr(module, "list_words") else {}
+        offers: dict[str, Any] = {"shell_complete": _offer(_find(said.words))} if said.words else {}
         parameters.append(
             click.Argument(["words"], nargs=count or -1, required=False, metavar=arguments.metavar, type=kind, **offers)
         )
@@ -132,6 +131,13 @@ def build(module: ModuleType, name: str) -> click.Command:
     text = f"{said.summary}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else said.summary
     short = said.summary.split(". ")[0].rstrip(".")
     return Command(name, callback=call, params=parameters, help=text, short_help=short, epilog=said.examples)
+
+
+def _find(name: str) -> Callable[..., Any]:
+    """The function of a module of this package."""
+    module, _, function = name.partition(".")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"krmfn.cli.{module}"), function)
+    return found
 
 
 def _offer(list_words: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:

@@ -44,12 +44,16 @@ class UsageError(Exception):
 
 
 class CommandRow(NamedTuple):
-    """What can be said to a command, without what it does: the row of schemas/commands.json."""
+    """What can be said to a command, without what it does: the row of schemas/commands.json. `run` is the module here,
+    and the function in it, that carries it out; `words`, if not empty, the one with the arguments that a shell offers.
+    """
 
     summary: str
     argument: Argument
     options: tuple[Option, ...]
     examples: str
+    run: str
+    words: str
 
 
 @cache
@@ -61,7 +65,8 @@ def read_command(name: str) -> CommandRow:
     given = (table["options"][each] if isinstance(each, str) else each for each in row.get("options", ()))
     examples = "".join(f"{line}\n" for line in row.get("examples", ())).replace("{newest}", str(newest_release()))
     made = Argument(**(table["paths"] if argument == "paths" else argument))
-    return CommandRow(row["summary"], made, tuple(map(_read_option, given)), examples)
+    called = row.get("run", f"{name}.run"), row.get("words", "")
+    return CommandRow(row["summary"], made, tuple(map(_read_option, given)), examples, *called)
 
 
 def _read_option(row: Mapping[str, Any]) -> Option:

@@ -13,7 +13,6 @@ _PARTS = (
     ("year", "2006", 0, 9999, ""), ("month", "01", 1, 12, "-"), ("day", "02", 0, 99, "-"),
     ("hour", "15", 0, 23, "T"), ("minute", "04", 0, 59, ":"), ("second", "05", 0, 59, ":"),
 )  # fmt: skip
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SHORT = {
     '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"
 }  # fmt: skip
@@ -152,12 +151,18 @@ def read_time(text: str, micro: bool = False) -> str:
             end += 1
         rest = rest[end:]
     offset, rest = _zone(text, rest)
-    year, month, day, hour, minute, second = parts
     if rest:
         raise BadTime(f"parsing time {quote_ascii(text)}: extra text: {quote_ascii(rest)}")
-    if not 1 <= day <= _count_days(year, month):
-        raise _out_of_range(text, "day")
-    return _shift(year, month, day, hour, minute, second, offset) + f"{fraction}Z"
+    year, month, day, hour, minute, second = parts
+    from datetime import datetime, timedelta  # numbers and texts are wanted at every start, times are not
+
+    cycles = year // 400 - 5  # the calendar repeats itself, and Python knows no year 0
+    try:
+        moment = datetime(year - 400 * cycles, month, day, hour, minute) - timedelta(minutes=offset)
+    except ValueError:
+        raise _out_of_range(text, "day") from None
+    year = moment.year + 400 * cycles
+    return f"{'-' * (year < 0)}{abs(year):04d}-{moment:%m-%dT%H:%M}:{second:02d}{fraction}Z"
 
 
 def read_microtime(text: str) -> str:
@@ -193,28 +198,6 @@ def _zone(text: str, rest: str) -> tuple[int, str]:
     if rest[0] not in "+-" or not all(map(_digit, minutes)):
         raise _cannot(text, rest, "Z07:00")
     return (int(hours) * 60 + int(minutes)) * (-1 if rest[0] == "-" else 1), rest[6:]
-
-
-def _shift(year: int, month: int, day: int, hour: int, minute: int, second: int, offset: int) -> str:
-    total = hour * 60 + minute - offset
-    days, total = divmod(total, 1440)
-    for _ in range(abs(days)):
-        day += 1 if days > 0 else -1
-        if day > _count_days(year, month):
-            day, month = 1, month + 1
-            if month > 12:
-                month, year = 1, year + 1
-        elif day < 1:
-            month -= 1
-            if month < 1:
-                month, year = 12, year - 1
-            day = _count_days(year, month)
-    return f"{'-' * (year < 0)}{abs(year):04d}-{month:02d}-{day:02d}T{total // 60:02d}:{total % 60:02d}:{second:02d}"
-
-
-def _count_days(year: int, month: int) -> int:
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return _DAYS[month - 1] + (leap and month == 2)
 
 
 def _digit(character: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import krmfn
+from krmfn.cli.about import print_rules as run
 from krmfn.cli.options import UsageError
-from krmfn.cli.rules import run
 from krmfn.config import ConfigError
 from krmfn.model.rules import RULES, tell_retired
 from krmfn.releases import schemastore

@@ -70,7 +70,7 @@ def test_every_command_has_help(command: str, krmfn: Call) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_folds_its_notes_can_show_them(command: str) -> None:
     """Of many notes alike only the first is shown, with the option that shows the others."""
-    module = importlib.import_module(f"krmfn.cli.{command}")
+    module = importlib.import_module(f"krmfn.cli.{read_command(command).run.partition('.')[0]}")
     folds = {"report", "report_aside"} & vars(module).keys()
     assert not folds or "verbose" in {option.key for option in read_command(command).options}
 
