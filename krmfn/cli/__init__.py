@@ -1,4 +1,4 @@
-"""The command line: a function per command, mostly in a module of its own, which returns the exit code. Its summary,
+"""The command line: a function per command, mostly in a separate module, which returns the exit code. Its summary,
 arguments, options and examples are its row in schemas/commands.json.
 
 `app` turns the rows into click commands (help, completion, suggestions); `options.parse` reads an ordinary command

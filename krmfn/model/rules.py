@@ -1,7 +1,7 @@
 """The catalogue: every rule is a row of `schemas/rules.json`, in the part that finds it.
 
 Those of the API server stand for keywords and hand-written checks; their messages are the server's own. The texts of
-what sources, targets and the others note are where they are found.
+what targets and the others note are where they are found.
 """
 
 from __future__ import annotations

@@ -74,19 +74,14 @@ def read_tree(
     manifest = Manifest(value, ref, options, settings, find)
     metadata = value.get("metadata")
     if not ref.name and isinstance(metadata, dict) and metadata.get("generateName"):
-        message = (
-            f"the API server generates the name of this {ref.kind} (generateName): no group in Git can belong to it"
-        )
-        manifest.note("generated-name", ("metadata", "generateName"), message, "Give it a metadata.name.")
+        manifest.tell("generated-name", ("metadata", "generateName"))
         return SourceReading(None, tuple(manifest.notes))
     if is_name_placeholder(ref.name):
         manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
         return SourceReading(None, tuple(manifest.notes))
     owns = find_own_scheduling(ref.group, ref.kind, settings.release)
     if owns and manifest.get(owns) is not None:
-        message = f"the controller of this {ref.kind} creates its groups itself: nothing is generated"
-        hint = f"Remove {'.'.join(owns)} to let krmfn generate them instead."
-        manifest.note("own-scheduling", owns, message, hint)
+        manifest.tell("own-scheduling", owns, field=".".join(owns))
         return SourceReading(None, tuple(manifest.notes))
     return _read(manifest)
 
@@ -163,13 +158,10 @@ def _check_bridge(manifest: Manifest, group: Group) -> None:
     if not apart and not any(template.bridged for leaf in every for template in leaf.templates):
         return
     path = ("metadata", "annotations", "krmfn.dev/slices" if options.slices else "krmfn.dev/granularity")
+    part = "slice" if options.slices else "replica"
     if settings.scheduler != "Kubernetes":
-        message = f"{settings.scheduler} has no groups per {'slice' if options.slices else 'replica'}"
-        manifest.note("bridge-not-possible", path, message, "Use granularity Cluster or Group.")
+        manifest.tell("bridge-not-possible", path, "scheduler", scheduler=settings.scheduler, part=part)
     elif not settings.release.has("pod-groups"):
-        message = f"Kubernetes {settings.release} has no PodGroups that a pod could be linked to when it is created"
-        manifest.note("bridge-not-possible", path, message, "Use link: Template with granularity Cluster or Group.")
+        manifest.tell("bridge-not-possible", path, "release", release=settings.release)
     elif apart and settings.link == "Template":
-        what = "slices" if options.slices else "replicas"
-        message = f"the {what} share one pod template, so its link cannot name a separate group for each of them"
-        manifest.note("bridge-not-possible", path, message, "Set link: Auto, and apply the output of krmfn bridge.")
+        manifest.tell("bridge-not-possible", path, "link", part=part)

@@ -22,12 +22,9 @@ def read_deployment(manifest: Manifest) -> Group | None:
         return None
     strategy = manifest.text(_STRATEGY, "RollingUpdate")
     if strategy != "Recreate" and manifest.options.naming == "Stable":
-        message = "the old pods of a rolling update already meet the quorum of the gang: the new pods start one by one"
-        hint = "Set strategy.type: Recreate and naming: Revisioned, so that every revision is a separate gang."
-        manifest.note("rollout-shares-gang", _STRATEGY, message, hint)
+        manifest.tell("rollout-shares-gang", _STRATEGY, "rolling")
     elif manifest.options.naming == "Stable":
-        message = "old pods count while they terminate: the new pods may start incomplete"
-        manifest.note("rollout-shares-gang", _STRATEGY, message, "Set naming: Revisioned.")
+        manifest.tell("rollout-shares-gang", _STRATEGY, "terminating")
     note_steps(manifest, leaf.min_count, _STRATEGY, "Set strategy.type: Recreate, or maxSurge: 100%.")
     return leaf
 
@@ -37,14 +34,9 @@ def read_statefulset(manifest: Manifest) -> Group | None:
     leaf = read_roles(manifest)
     if not isinstance(leaf, Leaf):
         return None
-    if leaf.pods > 1 and manifest.text(_POLICY, "OrderedReady") == "OrderedReady":
-        message = (
-            f"the {leaf.pods} pods are created one after the other (OrderedReady), so the gang is never complete "
-            "and no pod is ever scheduled"
-        )
-        hint = "Set podManagementPolicy: Parallel."
-        if manifest.decline("ordered-start-deadlock", _POLICY, message, hint, "Parallel"):
-            return None
+    ordered = leaf.pods > 1 and manifest.text(_POLICY, "OrderedReady") == "OrderedReady"
+    if ordered and manifest.decline("ordered-start-deadlock", _POLICY, "pods", proposed="Parallel", pods=leaf.pods):
+        return None
     hint = "Set updateStrategy.type: OnDelete and delete all pods after a change, or naming: Stable."
     note_steps(manifest, leaf.min_count, ("spec", "updateStrategy"), hint)
     return leaf._replace(number="") if manifest.count(("spec", "ordinals", "start"), 0) else leaf
@@ -56,8 +48,4 @@ def note_steps(manifest: Manifest, needed: int | None, path: Path, hint: str) ->
         return
     at_once = ROLLOUTS[manifest.ref.group, manifest.ref.kind](manifest.value)
     if at_once is not None and at_once < (needed or 1):
-        message = (
-            f"every revision is a separate gang of {needed} pods, but a rolling update creates {at_once} of them at a "
-            "time: the update never ends"
-        )
-        manifest.note("revision-in-steps", path, message, hint)
+        manifest.tell("revision-in-steps", path, needed=needed, at_once=at_once, hint=hint)

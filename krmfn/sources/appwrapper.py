@@ -19,12 +19,9 @@ def read_appwrapper(manifest: Manifest) -> Group | None:
     groups = [group for path in manifest.list_paths(_COMPONENTS) if (group := _read_component(manifest, path))]
     if len(groups) < 2:
         return groups[0] if groups else None
-    if any(isinstance(group, Composite) and group.min_group_count is None for group in groups):
-        message = (
-            "one of the wrapped objects starts its groups one after the other: a gang of all of them is never scheduled"
-        )
-        if manifest.decline("ordered-start-deadlock", _COMPONENTS, message, "Put it into a separate AppWrapper."):
-            return None
+    ordered = any(isinstance(group, Composite) and group.min_group_count is None for group in groups)
+    if ordered and manifest.decline("ordered-start-deadlock", _COMPONENTS, "wrapped"):
+        return None
     return Composite("appwrapper", tuple(groups), len(groups))
 
 

@@ -32,11 +32,6 @@ def _follows(manifest: Manifest, every: tuple[Leaf, ...]) -> bool:
         exclusive = find_exclusive(manifest.value, leaf.templates[0].path) if leaf.pods > leaf.replicas else None
         if exclusive is None or not exclusive.waits:
             continue
-        message = (
-            "exclusive placement creates the other pods of a job only after its first pod has a node, but in a gang "
-            "the first pod waits for them"
-        )
-        hint = "Remove the annotation, and set a topology key for the gang (krmfn.dev/topology-key)."
         rule = "ordered-start-deadlock" if manifest.options.requested else "ordered-start"
-        return manifest.decline(rule, exclusive.path, message, hint)
+        return manifest.decline(rule, exclusive.path, "exclusive")
     return False

@@ -25,22 +25,16 @@ def check_name(manifest: Manifest, limit: int) -> None:
         return
     path: Path = ("metadata", "name")
     if len(name) > limit:
-        message = f"the name has {len(name)} characters: KubeRay refuses a {manifest.ref.kind} with more than {limit}"
-        manifest.note("ray-name", path, message, f"Shorten it to {limit} characters.")
+        manifest.tell("ray-name", path, "long", length=len(name), limit=limit)
     elif not (name[0].isalpha() and name[-1].isalnum() and name.replace("-", "").isalnum() and name == name.lower()):
-        message = f'"{name}" is not a DNS-1035 label: KubeRay refuses the {manifest.ref.kind}'
-        manifest.note("ray-name", path, message, "Use lower case letters, digits and -; start with a letter.")
+        manifest.tell("ray-name", path, name=name)
 
 
 def check_owned_cluster(manifest: Manifest, spec: Path) -> None:
     """A cluster that a RayJob or a RayService owns is replaced by its owner, so it has no upgrade strategy."""
     path = (*spec, "upgradeStrategy", "type")
     if manifest.get(path) is not None:
-        message = (
-            "only a RayCluster without an owner can have an upgrade strategy: KubeRay refuses the cluster of this "
-            f"{manifest.ref.kind}"
-        )
-        manifest.note("ray-cluster-refused", path, message, "Remove it.")
+        manifest.tell("ray-cluster-refused", path)
 
 
 def check_pruned_link(manifest: Manifest, template: Path) -> None:
@@ -55,13 +49,10 @@ def check_pruned_link(manifest: Manifest, template: Path) -> None:
     field = settings.release.link[0]
     if not kuberay_keeps(settings.kuberay.version, field):
         version = ".".join(map(str, settings.kuberay.version))
-        message = (
-            f"the CRDs of KubeRay {version} drop spec.{field} from pod templates: the pods are scheduled one by one"
-        )
         keepers = "1.6" if field == "workloadRef" else "1.7 or later"
         bridge = "; or set link: Auto" if settings.release.has("pod-groups") else ""
-        hint = f"Install the CRDs of KubeRay {keepers}, and set kuberay.version{bridge}."
-        manifest.note("link-pruned", (*template, "spec"), message, hint)
+        about = {"version": version, "field": field, "keepers": keepers, "bridge": bridge}
+        manifest.tell("link-pruned", (*template, "spec"), "KubeRay", **about)
 
 
 _MODE: Final = ("spec", "submissionMode")

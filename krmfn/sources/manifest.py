@@ -73,8 +73,7 @@ class Manifest:
         for path in dict.fromkeys((*((tuple(field.split("/")),) if field else ()), *inner)):
             owner = self.text(path)
             if owner not in ("", self.kind.manager):
-                message = f"{owner} manages this {self.ref.kind}: no pods are created in this cluster"
-                self.note("managed-elsewhere", path, message)
+                self.tell("managed-elsewhere", path, owner=owner)
                 return True
         return False
 
@@ -100,9 +99,6 @@ class Manifest:
     @property
     def refused(self) -> bool:
         """Whether a note of severity error was left: then there is no tree."""
-        if not self.notes:
-            return False
-
         return any(RULES[note.rule].severity == "error" or note.rule == "value-unknown" for note in self.notes)
 
     def note(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> None:
@@ -118,10 +114,19 @@ class Manifest:
             )
         self.notes.append(Note(rule, path, message, current, proposed, hint))
 
-    def decline(self, rule: str, path: Path, message: str, hint: str = "", proposed: Any = ABSENT) -> bool:
+    def tell(self, rule: str, path: Path, case: str = "", proposed: Any = ABSENT, **about: Any) -> None:
+        """Leave a note in the words of the rule's row, or of one of its cases, which name the {kind} and what it is
+        about."""
+        row = RULES[rule]
+        texts = row.cases[case] if case else {}
+        message, hint = texts.get("message", row.message), texts.get("hint", row.hint)
+        about["kind"] = self.ref.kind
+        self.note(rule, path, message.format(**about), hint.format(**about), proposed)
+
+    def decline(self, rule: str, path: Path, case: str = "", proposed: Any = ABSENT, **about: Any) -> bool:
         """Say why there will be no gang although there are pods. False, and no note, when pods are only counted."""
         if not self.counting:
-            self.note(rule, path, message, hint, proposed)
+            self.tell(rule, path, case, proposed, **about)
         return not self.counting
 
     def pass_over(self, reason: str, hint: str = "") -> None:
@@ -255,30 +260,14 @@ class Manifest:
             return
         if known is False:
             version = ".".join(map(str, settings.operators[self.kind.project]))
-            message = (
-                f"the CRD of {keeper.rpartition(' ')[0]} {version} drops spec.{field} from pod templates: the pods are "
-                "scheduled one by one"
-            )
-            self.note("link-pruned", place, message, f"Set link: Auto or Bridge, or install {keeper}.")
-            return
-        if field != "schedulingGroup" and early == "":
-            message = (
-                f"no CRD of {self.ref.kind} keeps spec.{field} of pod templates: the pods are scheduled one by one"
-            )
-            hint = f"Upgrade to Kubernetes {first_release('pod-groups')} or later and {keeper}."
-            self.note("link-pruned", place, message, hint)
-            return
-        loss = "the pods would be scheduled one by one"
-        if keeper and field == "schedulingGroup":
-            message = f"CRDs older than {keeper} drop spec.{field} from pod templates: {loss}"
-            hint = f"Check that {keeper} or later is installed, or set link: Bridge."
-        elif early:
-            message = f"only the CRD of {early} keeps spec.{field} in pod templates; with any other, {loss}"
-            hint = f"Check that {early} is installed."
+            project = f"{keeper.rpartition(' ')[0]} {version}"
+            self.tell("link-pruned", place, "installed", project=project, field=field, keeper=keeper)
+        elif field != "schedulingGroup" and early == "":
+            release = first_release("pod-groups")
+            self.tell("link-pruned", place, "every", field=field, release=release, keeper=keeper)
         else:
-            message = f"the CRD of {self.ref.kind} may drop spec.{field} from pod templates: {loss}"
-            hint = f"After an apply, check that the pods have spec.{field}."
-        self.note("link-needs-version", place, message, hint)
+            case = "older" if keeper and field == "schedulingGroup" else "early" if early else "unknown"
+            self.tell("link-needs-version", place, case, field=field, keeper=keeper, early=early)
 
     def leaf(self, name: str, template: PodTemplate, minimum: int) -> Leaf:
         """The leaf of one template. `minimum` is the lower bound of its pods, the quorum where that is asked for."""

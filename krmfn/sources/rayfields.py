@@ -58,8 +58,7 @@ def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
             deep = "properties" in field or "items" in field or "$ref" in field
             kept[key] = _prune(manifest, child, field, (*path, key)) if deep else child
         elif child is not None and _is_read(field):
-            message = f"the API server drops {key}: {manifest.ref.api_version} does not have this field"
-            manifest.note("field-pruned", (*path, key), message, "Use apiVersion: ray.io/v1.")
+            manifest.tell("field-pruned", (*path, key), key=key, version=manifest.ref.api_version)
     return kept
 
 
@@ -67,8 +66,7 @@ def _note_unknown(manifest: Manifest, key: str, fields: Mapping[str, Schema], pa
     """Say so when `key` was probably meant to be a field that is read. Other unknown fields are no matter of ours."""
     meant = find_nearest(key, (name for name, field in fields.items() if _is_read(field)), _LIKENESS)
     if meant and meant not in (manifest.get(path) or ()):
-        message = f"the API server drops {key}: {format_path(path)} does not have this field"
-        manifest.note("field-unknown", (*path, key), message, f"Did you mean {meant}?")
+        manifest.tell("field-unknown", (*path, key), key=key, place=format_path(path), meant=meant)
 
 
 def _is_read(field: Schema) -> bool:

@@ -79,15 +79,9 @@ def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> 
         if value < 0:
             manifest.note("count-negative", (*group.path, key), f"{key} is {value}", "Use 0 or more.")
     if group.minimum > group.maximum:
-        message = (
-            f"minReplicas {group.minimum} is greater than maxReplicas {group.maximum}: KubeRay refuses the cluster"
-        )
-        hint = f"Lower minReplicas to {group.maximum} or raise maxReplicas to {group.minimum}."
-        manifest.note("min-above-max", (*group.path, "minReplicas"), message, hint)
+        manifest.tell("min-above-max", (*group.path, "minReplicas"), group=group)
     if group.suspended and autoscaling:
-        message = f"worker group {group.name} is suspended although the cluster autoscales: KubeRay refuses the cluster"
-        hint = "Use replicas, minReplicas and maxReplicas 0, or turn enableInTreeAutoscaling off."
-        manifest.note("suspend-with-autoscaling", (*group.path, "suspend"), message, hint)
+        manifest.tell("suspend-with-autoscaling", (*group.path, "suspend"), group=group)
 
 
 def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
@@ -98,20 +92,12 @@ def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
             if not manifest.refused:
                 manifest.note("field-missing", path, "a worker group needs a groupName")
         elif group.name == HEAD_GROUP:
-            message = f"a worker group must not be called {HEAD_GROUP}: KubeRay counts the head as its first worker"
-            manifest.note("group-name-reserved", path, message, "Choose another groupName.")
+            manifest.tell("group-name-reserved", path, group=group)
         elif group.name in first:
-            other = first[group.name]
-            message = (
-                f"groupName {group.name} is already used by worker group {other}: only one of the two gets its "
-                "pods, and the gang is never scheduled"
-            )
-            manifest.note("group-name-duplicate", path, message, "Give every worker group its own groupName.")
+            manifest.tell("group-name-duplicate", path, group=group, other=first[group.name])
         elif not is_label_value(group.name, 57 if group.hosts > 1 else 63):
-            message = f'groupName "{group.name}" is not a valid label value: the API server refuses the pods'
             limit = "57 (numOfHosts is above 1)" if group.hosts > 1 else "63"
-            hint = f"Use at most {limit} letters, digits, - _ and . with a letter or digit at both ends."
-            manifest.note("group-name-invalid", path, message, hint)
+            manifest.tell("group-name-invalid", path, group=group, limit=limit)
         first.setdefault(group.name, index)
 
 

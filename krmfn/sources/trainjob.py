@@ -65,9 +65,8 @@ def _find_runtime(manifest: Manifest) -> Manifest | None:
     space = (manifest.ref.namespace or DEFAULT_NAMESPACE) if kind == "TrainingRuntime" else ""
     found = manifest.find(_GROUP, kind, space, name)
     if found is None:
-        message = f"the pods of a TrainJob are described in its runtime, and no {kind} {name} is in the files checked"
-        hint = f"Add the {kind} to the files, or the output of kubectl get {kind.lower()}s -o yaml with --cluster."
-        manifest.decline("training-runtime-missing", (*_RUNTIME, "name"), message, hint)
+        resource = f"{kind.lower()}s"
+        manifest.decline("training-runtime-missing", (*_RUNTIME, "name"), runtime=kind, name=name, resource=resource)
         return None
     return Manifest(found, ResourceRef(f"{_GROUP}/v1alpha1", kind, name, space), None, manifest.settings)
 
@@ -76,12 +75,7 @@ def _can_patch(manifest: Manifest, runtime: Manifest) -> bool:
     """Whether a group of ours can be linked to the pods: nobody else makes one, and the patch reaches them."""
     for policy in ("coscheduling", "volcano"):
         if runtime.get(("spec", "podGroupPolicy", policy)) is not None:
-            message = (
-                f"the runtime {runtime.ref.name} has podGroupPolicy {policy}, so Trainer creates the group: nothing is "
-                "generated"
-            )
-            hint = "Remove podGroupPolicy from the runtime to let krmfn generate the group instead."
-            manifest.note("own-scheduling", _RUNTIME, message, hint)
+            manifest.tell("own-scheduling", _RUNTIME, "runtime", name=runtime.ref.name, policy=policy)
             return False
     if not manifest.bridged:
         hint = "Set link: Auto and apply the output of krmfn bridge, or use podGroupPolicy of the runtime."
@@ -94,12 +88,7 @@ def _can_patch(manifest: Manifest, runtime: Manifest) -> bool:
         manifest.pass_over(f"Kubeflow Trainer {found} has no runtimePatches, which annotate its pods", hint)
         return False
     if version is None:
-        message = (
-            "CRDs older than Kubeflow Trainer v2.2.0 drop spec.runtimePatches: the pods would be scheduled one by one"
-        )
-        manifest.note(
-            "link-needs-version", _PATCHES, message, "Check that Kubeflow Trainer v2.2.0 or later is installed."
-        )
+        manifest.tell("link-needs-version", _PATCHES, "TrainJob")
     return True
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
 
 import krmfn.sources
 from krmfn.model.kinds import KINDS
-from krmfn.model.rules import PARTS
+from krmfn.model.rules import PARTS, RULES
 from krmfn.releases import schemastore
 from krmfn.server.shipped import Shipped, find_shipped
 from krmfn.sources import READERS
@@ -67,7 +68,7 @@ def test_the_definitions_of_the_projects_say_who_keeps_the_link(group: str, kind
     assert row.keeper.rpartition(" v")[2].startswith(f"{late[0]}.")
 
 
-_NOTING = ("note", "decline")
+_NOTING = ("note", "tell", "decline")
 
 
 def _noted_rules() -> set[str]:
@@ -83,6 +84,25 @@ def _noted_rules() -> set[str]:
     found |= {row["rule"] for rows in managers if isinstance(rows, list) for row in rows}
     decided_elsewhere = {"kind-not-supported", "kind-passed-over", "scheduler-elsewhere"}
     return found | decided_elsewhere  # at run time, and in krmfn.survey.gangs
+
+
+def test_texts_of_rows_name_what_they_are_told() -> None:
+    """Of calls that write their rule and case out; each case of a row is told somewhere."""
+    told = set()
+    for path in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            told |= {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            names = [each.arg for each in node.keywords]
+            written = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            if node.func.attr in ("tell", "decline") and len(written) + 1 == len(node.args) and None not in names:
+                row = RULES[str(written[0])]
+                texts = row.cases[str(written[1])] if len(written) > 1 else {}
+                for text in (texts.get("message", row.message), texts.get("hint", row.hint)):
+                    fields = {str(name).partition(".")[0] for _, name, _, _ in Formatter().parse(text) if name}
+                    assert fields <= {"kind", *names}, (row.id, text)
+    assert {case for rule in PARTS["sources"].values() for case in rule.cases} <= told
 
 
 def test_rules_are_those_that_are_noted() -> None:
