@@ -14,8 +14,7 @@ import click
 
 from krmfn import __version__
 from krmfn.cli import COMMANDS, streams
-from krmfn.cli.options import Option, read_command
-from krmfn.cli.starting import begin
+from krmfn.cli.options import Option, begin, read_command
 from krmfn.config.problems import ask_about
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import list_releases

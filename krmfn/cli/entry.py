@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from krmfn.cli import streams
-from krmfn.cli.options import UsageError, parse, read_command
-from krmfn.cli.starting import begin
+from krmfn.cli.options import UsageError, begin, parse, read_command
 from krmfn.config.problems import ConfigError, ask_about
 from krmfn.krm import Unreadable
 from krmfn.krm.running import FRAMELESS

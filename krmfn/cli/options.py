@@ -1,10 +1,12 @@
-"""What can be said to commands, which is data (schemas/commands.json). Imports neither click nor what options do."""
+"""What can be said to commands, which is data (schemas/commands.json), and how one begins. Imports no click, and
+nothing that options do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release, find_release, newest_release
@@ -126,3 +128,17 @@ def parse(command: CommandRow, words: Sequence[str]) -> tuple[list[str], dict[st
 def _is_choice(option: Option, value: str) -> bool:
     words = value.split(",") if option.joined else [value]
     return not option.choices or all(word in option.choices for word in words)
+
+
+VARIABLE: Final = "KRMFN_CACHE"
+
+
+def begin(
+    command: Callable[[Sequence[str], Mapping[str, Any]], int], words: Sequence[str], options: Mapping[str, Any]
+) -> int:
+    """The exit code of a command with its words and options; where it has a cache, it says again what it said."""
+    if "cache" in options and (folder := options["cache"] or os.environ.get(VARIABLE)):
+        from krmfn.cli.caching import repeat
+
+        return repeat(command, words, {**options, "cache": folder})
+    return command(words, options)

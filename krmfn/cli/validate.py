@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.cli import streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.judged import Judged, tell_unused
+from krmfn.cli.judged import Judged, tell_unused, tell_world
 from krmfn.cli.options import (
     UsageError,
 )
@@ -22,7 +22,6 @@ from krmfn.cli.reading import (
     say_if_unasked,
     share,
 )
-from krmfn.cli.telling import tell
 from krmfn.config import Settings
 from krmfn.judging import leave_out_present
 from krmfn.krm.item import Item
@@ -97,7 +96,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = pairs.get(id(world))
-        told = tell(world, settings, before.items if before else None, stages, options["update"], edits)
+        told = tell_world(world, settings, before.items if before else None, stages, options["update"], edits)
         found.append((world, judged.judge_findings(world, settings, told)))
         unasked |= {id(world.sources.get(id(item), item)) for item in list_unasked(world.items, settings)}
         scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))

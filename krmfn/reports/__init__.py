@@ -1,6 +1,6 @@
 """Reports: results as text, JSON, YAML, SARIF, JUnit XML, GitHub annotations or a GitLab code quality report.
 
-One function per format, one file each. A report knows results and rule rows; it does not know where they come from,
+One function per format. A report knows results and rule rows; it does not know where they come from,
 it reads no file, and it decides neither colours nor exit codes.
 
 Recipe for a new format: a module here with a function `render(report: Report) -> str`, one row in `_WRITERS`,
@@ -24,7 +24,8 @@ _WRITERS = {
     "text": ("text", "render"),
     "json": ("document", "render_json"),
     "yaml": ("document", "render_yaml"),
-    **{name: (name, "render") for name in ("sarif", "junit", "github", "gitlab")},
+    "sarif": ("sarif", "render"),
+    **{name: ("services", f"render_{name}") for name in ("junit", "github", "gitlab")},
 }
 FORMATS = tuple(_WRITERS)
 

@@ -3,21 +3,25 @@
 The submitter of a RayJob is never in the gang: its pod is made when the cluster is ready, or it is a container of the
 head. A RayService has two clusters during an upgrade. All runs of a RayCronJob share one gang; `spec.jobTemplate` is a
 RayJobSpec itself, so no label reaches a run and no operator makes a gang for it.
-The arithmetic is in `raygroups`. Source: kuberay v1.7.0 `apis/ray/v1`, `controllers/ray/utils/validation.go`,
-`controllers/ray/rayservice_controller.go`.
+
+CRDs prune silently, and the version that was sent decides what is known: ray.io/v1alpha1 has no numOfHosts. The fields
+are in schemas/kuberay. Source: kuberay v1.7.0 `apis/ray/v1`, `controllers/ray/utils` (`util.go`, `validation.go`),
+`controllers/ray/rayservice_controller.go`, `controllers/ray/batchscheduler`.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from krmfn.krm.paths import Path
+from krmfn.config.selection import KUBERAY_LABEL
+from krmfn.krm.paths import Path, format_path
+from krmfn.model.kinds import kuberay_keeps
 from krmfn.model.podnumber import add_labels
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.sources.kuberay import check_name, check_owned_cluster, check_pruned_link, is_operator_job
+from krmfn.model.wording import find_nearest
+from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
-from krmfn.sources.rayfields import prune
-from krmfn.sources.raygroups import WorkerGroup, read_worker_groups
 
 #: The number of a replica of several hosts (utils/constant.go, feature gate RayMultiHostIndexing, on since v1.6.0).
 _INDEX = "ray.io/worker-group-replica-index"
@@ -174,3 +178,229 @@ def read_raycronjob(manifest: Manifest) -> Group | None:
         manifest.tell("runs-share-gang", ("spec", "schedule"), "requested")
         return group
     return None if manifest.decline("runs-share-gang", ("spec", "schedule"), "unasked") else group
+
+
+def check_name(manifest: Manifest, limit: int) -> None:
+    """KubeRay accepts DNS-1035 labels of at most `limit` characters; below them it builds names of its own."""
+    name = manifest.ref.name
+    if not name:
+        return
+    path: Path = ("metadata", "name")
+    if len(name) > limit:
+        manifest.tell("ray-name", path, "long", length=len(name), limit=limit)
+    elif not (name[0].isalpha() and name[-1].isalnum() and name.replace("-", "").isalnum() and name == name.lower()):
+        manifest.tell("ray-name", path, name=name)
+
+
+def check_owned_cluster(manifest: Manifest, spec: Path) -> None:
+    """A cluster that a RayJob or a RayService owns is replaced by its owner, so it has no upgrade strategy."""
+    path = (*spec, "upgradeStrategy", "type")
+    if manifest.get(path) is not None:
+        manifest.tell("ray-cluster-refused", path)
+
+
+def check_pruned_link(manifest: Manifest, template: Path) -> None:
+    """Leave a note when the installed CRDs drop the field that links a pod template to its group."""
+    settings = manifest.settings
+    if settings.scheduler != "Kubernetes":
+        return  # Volcano's link is an annotation, which every version keeps
+    if manifest.bridged:
+        return
+    if "customResourceDefinitions" in settings.cluster:
+        return  # the checks look into the CRDs themselves
+    field = settings.release.link[0]
+    if not kuberay_keeps(settings.kuberay.version, field):
+        version = ".".join(map(str, settings.kuberay.version))
+        keepers = "1.6" if field == "workloadRef" else "1.7 or later"
+        bridge = "; or set link: Auto" if settings.release.has("pod-groups") else ""
+        about = {"version": version, "field": field, "keepers": keepers, "bridge": bridge}
+        manifest.tell("link-pruned", (*template, "spec"), "KubeRay", **about)
+
+
+_MODE: Final = ("spec", "submissionMode")
+
+
+def is_operator_job(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
+    """Whether the operator creates the gang of this resource itself, or sends its pods to another scheduler.
+
+    Then a note predicts what it will create (schemas/kuberay/managers.json), and nothing is generated.
+    """
+    kind, label, manages = manifest.ref.kind, manifest.label(KUBERAY_LABEL), manifest.settings.kuberay.manages
+    apart = autoscaling or kind == "RayCronJob" or (label or "").lower() != "true"
+    if manifest.counting or (manages == "KubernetesWAS" and apart):
+        return False
+    for row in schemastore.load("kuberay/managers.json").get(manages, ()):
+        if row.get("kind", kind) != kind or ("bare" in row and label is not None):
+            continue
+        if "mode" in row and manifest.text(_MODE, "K8sJobMode") != row["mode"]:
+            continue
+        name = manifest.ref.name
+        cluster = name if kind == "RayCluster" else f"{name}-<random>"  # five random characters
+        desired = 1 + sum(group.pods for group in groups)
+        numbers = {
+            "desired": desired,
+            "least": 1 + sum(group.min_pods for group in groups) if autoscaling else desired,
+            "wanted": 1 + sum((group.minimum or group.replicas) * group.hosts for group in groups),
+            "parts": "".join(f", {group.name} {group.minimum * group.hosts}" for group in groups),
+        }
+        message = row["message"].format(name=cluster, owner=name if kind == "RayJob" else cluster, **numbers)
+        path = tuple(row.get("place", spec))
+        manifest.note(row["rule"], path, message, row.get("hint", ""))
+        return True
+    return False
+
+
+#: KubeRay's own value of the label ray.io/group on head pods.
+HEAD_GROUP = "headgroup"
+
+
+class WorkerGroup(NamedTuple):
+    """One entry of workerGroupSpecs. A replica is `hosts` pods."""
+
+    path: Path
+    name: str
+    replicas: int
+    minimum: int
+    maximum: int
+    hosts: int
+    suspended: bool
+
+    @property
+    def pods(self) -> int:
+        """How many pods the operator creates (GetWorkerGroupDesiredReplicas; the lower clamp is tested first)."""
+        if self.suspended:
+            return 0
+        if self.replicas < self.minimum:
+            return self.minimum * self.hosts
+        return min(self.replicas, self.maximum) * self.hosts
+
+    @property
+    def min_pods(self) -> int:
+        """How many pods the lower bound guarantees (the group's part of CalculateMinReplicas)."""
+        return 0 if self.suspended else self.minimum * self.hosts
+
+
+def read_worker_groups(manifest: Manifest, spec: Path, autoscaling: bool) -> list[WorkerGroup]:
+    """The worker groups of the RayClusterSpec at `spec`, with a note on everything that KubeRay refuses."""
+    defaults = find_defaults()
+    groups = [_read_group(manifest, path, defaults) for path in manifest.list_paths((*spec, "workerGroupSpecs"))]
+    for group in groups:
+        _check_bounds(manifest, group, autoscaling)
+    _check_names(manifest, groups)
+    total = 0
+    for group in groups:
+        total += group.pods
+        if manifest.fits(group.pods, _count_path(group)) and not manifest.fits(total + 1, _count_path(group)):
+            break
+    return groups
+
+
+def _count_path(group: WorkerGroup) -> Path:
+    return (*group.path, "replicas")
+
+
+def _read_group(manifest: Manifest, path: Path, defaults: Mapping[str, int]) -> WorkerGroup:
+    return WorkerGroup(
+        path=path,
+        name=manifest.text((*path, "groupName")),
+        replicas=manifest.count((*path, "replicas"), defaults["replicas"]),
+        minimum=manifest.count((*path, "minReplicas"), defaults["minReplicas"]),
+        maximum=manifest.count((*path, "maxReplicas"), defaults["maxReplicas"]),
+        hosts=manifest.count((*path, "numOfHosts"), defaults["numOfHosts"]),
+        suspended=manifest.flag((*path, "suspend")),
+    )
+
+
+def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> None:
+    for key, value in (("minReplicas", group.minimum), ("maxReplicas", group.maximum), ("numOfHosts", group.hosts)):
+        if value < 0:
+            manifest.note("count-negative", (*group.path, key), f"{key} is {value}", "Use 0 or more.")
+    if group.minimum > group.maximum:
+        manifest.tell("min-above-max", (*group.path, "minReplicas"), group=group)
+    if group.suspended and autoscaling:
+        manifest.tell("suspend-with-autoscaling", (*group.path, "suspend"), group=group)
+
+
+def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
+    first: dict[str, int] = {}
+    for index, group in enumerate(groups):
+        path = (*group.path, "groupName")
+        if not group.name:
+            if not manifest.refused:
+                manifest.note("field-missing", path, "a worker group needs a groupName")
+        elif group.name == HEAD_GROUP:
+            manifest.tell("group-name-reserved", path, group=group)
+        elif group.name in first:
+            manifest.tell("group-name-duplicate", path, group=group, other=first[group.name])
+        elif not is_label_value(group.name, 57 if group.hosts > 1 else 63):
+            limit = "57 (numOfHosts is above 1)" if group.hosts > 1 else "63"
+            manifest.tell("group-name-invalid", path, group=group, limit=limit)
+        first.setdefault(group.name, index)
+
+
+def is_label_value(text: str, limit: int = 63) -> bool:
+    """Whether `text` can be the value of a label, at most `limit` characters long (and is not empty)."""
+    if not text.isascii() or not 0 < len(text) <= limit:
+        return False
+    inner = text.replace("-", "").replace("_", "").replace(".", "")
+    return text[0].isalnum() and text[-1].isalnum() and inner.isalnum()
+
+
+Schema: TypeAlias = "Mapping[str, Any]"
+
+#: A key is a slip of the pen when it is at least this like a known one (1 is equal).
+_LIKENESS = 0.8
+
+
+def prune(manifest: Manifest) -> None:
+    """Make the manifest's `spec` the one that is stored, and leave a note on every field that gets lost and is read."""
+    spec = manifest.get(("spec",))
+    if not isinstance(spec, dict):
+        return
+    schema = _load(f"{manifest.ref.kind.lower()}.json")
+    manifest.value = {**manifest.value, "spec": _prune(manifest, spec, schema, ("spec",))}
+
+
+def find_defaults() -> dict[str, int]:
+    """What the API server writes into a worker group that lacks a field, whichever version was sent."""
+    fields = _load("raycluster.json")["properties"]["workerGroupSpecs"]["items"]["properties"]
+    return {key: field["default"] for key, field in fields.items() if "default" in field}
+
+
+def _load(name: str) -> Schema:
+    return schemastore.load(f"kuberay/{name}")
+
+
+def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
+    """`value` without what the version does not have. Levels that the schema does not describe stay as they are."""
+    if "$ref" in schema:
+        schema = _load(schema["$ref"])
+    if isinstance(value, list) and "items" in schema:
+        return [_prune(manifest, element, schema["items"], (*path, index)) for index, element in enumerate(value)]
+    fields: Mapping[str, Schema] = schema.get("properties", {})
+    if not fields or not isinstance(value, dict):
+        return value
+    version = "v1alpha1" if manifest.ref.api_version == "ray.io/v1alpha1" else "v1"
+    kept = {}
+    for key, child in value.items():
+        field = fields.get(key)
+        if field is None:
+            _note_unknown(manifest, str(key), fields, path)
+        elif version in field.get("x-krmfn-versions", (version,)):
+            deep = "properties" in field or "items" in field or "$ref" in field
+            kept[key] = _prune(manifest, child, field, (*path, key)) if deep else child
+        elif child is not None and _is_read(field):
+            manifest.tell("field-pruned", (*path, key), key=key, version=manifest.ref.api_version)
+    return kept
+
+
+def _note_unknown(manifest: Manifest, key: str, fields: Mapping[str, Schema], path: Path) -> None:
+    """Say so when `key` was probably meant to be a field that is read. Other unknown fields are no matter of ours."""
+    meant = find_nearest(key, (name for name, field in fields.items() if _is_read(field)), _LIKENESS)
+    if meant and meant not in (manifest.get(path) or ()):
+        manifest.tell("field-unknown", (*path, key), key=key, place=format_path(path), meant=meant)
+
+
+def _is_read(field: Schema) -> bool:
+    """Whether krmfn reads the field: the schemas say more about it than that it exists."""
+    return "type" in field or "$ref" in field

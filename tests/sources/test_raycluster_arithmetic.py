@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from krmfn.sources.raygroups import WorkerGroup
+from krmfn.sources.ray import WorkerGroup
 from tests.sources.manifests import pods_of, quorums_of, raycluster, read, rules_of, workers
 
 MAX32 = 2**31 - 1

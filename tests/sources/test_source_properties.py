@@ -14,7 +14,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS
 from krmfn.model.tree import Composite, Group, leaves
 from krmfn.sources import count_pods
-from krmfn.sources.raygroups import WorkerGroup
+from krmfn.sources.ray import WorkerGroup
 from krmfn.survey.shape import shape
 from tests.sources.manifests import (
     TEMPLATE,

@@ -1,0 +1,114 @@
+"""Results for services that read them: GitHub workflow commands, a GitLab code quality report, JUnit XML.
+
+Sources: GitHub documentation, "Workflow commands for GitHub Actions" (the escapes are those of `@actions/core`); GitLab
+documentation, "Code Quality", section "Code Quality report format"; the schema of Jenkins' xUnit plugin
+(`junit-10.xsd`), since JUnit XML has no standard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from krmfn.krm.results import Result, has_errors
+from krmfn.reports import channels
+from krmfn.reports.report import Report, describe, fingerprint, rule_id
+
+_COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def render_github(report: Report) -> str:
+    """Annotations of a pull request, one a line: `::error file=a.yaml,line=3,col=5,title=krmfn minimum::message`."""
+    return "".join(_write_command(result) for result in report.results)
+
+
+def _write_command(result: Result) -> str:
+    rule, hint = rule_id(result), result.tags.get("hint", "")
+    properties: dict[str, str] = {}
+    if result.file and result.file.path:
+        properties["file"] = result.file.path
+        if result.file.line:
+            properties["line"] = str(result.file.line)
+        if result.file.line and result.file.column:
+            properties["col"] = str(result.file.column)
+    properties["title"] = f"krmfn {rule}" if rule else "krmfn"
+    message = describe(result) + (f"\n{hint}" if hint else "")
+    listed = ",".join(f"{key}={channels.github_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[result.severity]} {listed}::{channels.github(message)}\n"
+
+
+_OF_GITLAB = {"error": "major", "warning": "minor", "info": "info"}
+
+
+def render_gitlab(report: Report) -> str:
+    """A JSON array, which merge requests show. A place is required there: a finding without one is at line 1 of the
+    path `.`."""
+    prints = fingerprint(report.results)
+    issues = [_write_issue(result, print_) for result, print_ in zip(report.results, prints, strict=True)]
+    return channels.json(issues)
+
+
+def _write_issue(result: Result, print_: str) -> dict[str, Any]:
+    rule, hint = rule_id(result), result.tags.get("hint", "")
+    path, line = (result.file.path, result.file.line) if result.file else ("", 0)
+    return {
+        "description": channels.line(describe(result) + (f" ({hint})" if hint else "")),
+        "check_name": f"krmfn/{rule}" if rule else "krmfn",
+        "fingerprint": print_,
+        "severity": _OF_GITLAB[result.severity],
+        "location": {"path": path.removeprefix("./") or ".", "lines": {"begin": line or 1}},
+    }
+
+
+Case = tuple[str, str]  # file, object
+
+
+def render_junit(report: Report) -> str:
+    """A `testsuites` document: a suite per file, a case per object that was checked, one `failure` per case, because
+    readers show the first one only. Findings below the report's threshold are kept as the output of their case."""
+    cases: dict[Case, list[Result]] = {}
+    for ref, file in report.checked:
+        cases.setdefault((file.path if file else "", str(ref)), [])
+    for result in report.results:
+        file_path = result.file.path if result.file else ""
+        cases.setdefault((file_path, str(result.ref) if result.ref else "manifests"), []).append(result)
+    suites: dict[str, list[tuple[str, list[Result]]]] = {}
+    for (file_path, name), found in cases.items():
+        suites.setdefault(file_path or "krmfn", []).append((name, found))
+    failures = sum(has_errors(found, report.fail_on) for found in cases.values())
+    lines = [f'<testsuites name="krmfn" tests="{len(cases)}" failures="{failures}" errors="0">']
+    for suite, members in sorted(suites.items()):
+        lines += _render_suite(suite, members, report)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join([*lines, "</testsuites>"]) + "\n"
+
+
+def _render_suite(suite: str, members: Sequence[tuple[str, list[Result]]], report: Report) -> list[str]:
+    failures = sum(has_errors(found, report.fail_on) for _, found in members)
+    name = _attribute(suite)
+    lines = [f'  <testsuite name={name} tests="{len(members)}" failures="{failures}" errors="0" skipped="0">']
+    for case, found in members:
+        opening = f"    <testcase name={_attribute(case)} classname={name}"
+        if not found:
+            lines.append(opening + "/>")
+            continue
+        lines.append(opening + ">")
+        failing = [result for result in found if has_errors([result], report.fail_on)]
+        passing = [result for result in found if result not in failing]
+        if failing:
+            more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
+            message, kind = _attribute(describe(failing[0]) + more), _attribute(rule_id(failing[0]) or "finding")
+            lines.append(f"      <failure message={message} type={kind}>{_list(failing)}</failure>")
+        if passing:
+            lines.append(f"      <system-out>{_list(passing)}</system-out>")
+        lines.append("    </testcase>")
+    return [*lines, "  </testsuite>"]
+
+
+def _list(results: Sequence[Result]) -> str:
+    from krmfn.reports import text
+
+    return channels.xml(text.render(Report(tuple(results))).rstrip("\n"))
+
+
+def _attribute(value: str) -> str:
+    return f'"{channels.markup(value)}"'
