@@ -21,6 +21,7 @@ from krmfn.server.plain.values import check_choice, check_kept, check_least, spe
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.schema import Kind, Type, find_function
 from krmfn.server.spell import Key, read_written, write_json
+from krmfn.server.strategy import copy_value
 from krmfn.server.verdict import (
     Cause,
     duplicate,
@@ -206,6 +207,28 @@ def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: O
     if rule:
         note_rule(out, before, rule)
     return [] if keeps else out
+
+
+def fill_part(kind: Any, name: str, holder: dict[str, Any]) -> None:
+    """Fill in what the rows of `schemas/kubernetes/defaults.json` say of a part, in their order."""
+    for when, place, row in _read_defaults(name):
+        if when is not None and not when(kind, holder, None):
+            continue
+        if "each" in row:
+            for item in dig(holder, *place, default=()):
+                fill_part(kind, row["each"], item)
+            continue
+        *above, field = place
+        inner = holder
+        for step in above:
+            inner = inner.setdefault(str(step), {})
+        inner.setdefault(str(field), copy_value(row["default"]))
+
+
+@cache
+def _read_defaults(name: str) -> list[tuple[Condition | None, Path, Mapping[str, Any]]]:
+    rows = schemastore.load("kubernetes/defaults.json")[name]
+    return [(read_conditions(row), _read_place(row["at"]), row) for row in rows]
 
 
 def check_each(kind: Any, name: str, parts: Iterable[Any], at: Path, rule: str = "") -> list[Cause]:

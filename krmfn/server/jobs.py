@@ -13,7 +13,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 from krmfn.model.selectors import match_labels
-from krmfn.server.cases import check_part
+from krmfn.server.cases import check_part, fill_part
 from krmfn.server.formats import check_short_name, count_bytes
 from krmfn.server.plain.values import check_kept, check_least
 from krmfn.server.pods.changes import list_template_causes
@@ -45,14 +45,7 @@ _DELEGATION = ("scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-templ
 def fill_job(kind: Kind, new: dict[str, Any]) -> None:
     """The defaults that depend on other fields. Static ones are in the schema."""
     spec = new.setdefault("spec", {})
-    if "parallelism" not in spec:
-        spec["parallelism"] = 1
-        spec.setdefault("completions", 1)
-    spec.setdefault("completionMode", "NonIndexed")
-    spec.setdefault("suspend", False)
-    spec.setdefault("manualSelector", False)
-    spec.setdefault("backoffLimit", 2**31 - 1 if "backoffLimitPerIndex" in spec else 6)
-    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    fill_part(kind, "job", new)
     fill_template(spec.setdefault("template", {}))
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     meta = new.setdefault("metadata", {})

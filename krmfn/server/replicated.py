@@ -11,7 +11,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
-from krmfn.server.cases import check_part
+from krmfn.server.cases import check_part, fill_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
 from krmfn.server.plain.values import check_kept, count_share
 from krmfn.server.pods.changes import list_template_causes
@@ -24,48 +24,23 @@ from krmfn.server.verdict import Cause, forbidden, invalid_text, refuse_text, re
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"
-_ROLLING = "RollingUpdate"
 _SPEC: Path = ("spec",)
 
 
 def fill_deployment(kind: Kind, new: dict[str, Any]) -> None:
     """Defaults that depend on others, of a Deployment."""
-    spec = new["spec"]
-    fill_template(spec.setdefault("template", {}))
-    _fill_strategy(spec.setdefault("strategy", {}), "25%", "25%")
+    fill_replica_set(kind, new)
+    fill_part(kind, "deployment", new)
 
 
 def fill_daemon_set(kind: Kind, new: dict[str, Any]) -> None:
-    spec = new["spec"]
-    fill_template(spec.setdefault("template", {}))
-    _fill_strategy(spec.setdefault("updateStrategy", {}), 1, 0)
-
-
-def _fill_strategy(strategy: dict[str, Any], least: int | str, most: int | str) -> None:
-    if strategy.setdefault("type", _ROLLING) == _ROLLING:
-        update = strategy.setdefault("rollingUpdate", {})
-        update.setdefault("maxUnavailable", least)
-        update.setdefault("maxSurge", most)
+    fill_replica_set(kind, new)
+    fill_part(kind, "daemonSet", new)
 
 
 def fill_stateful_set(kind: Kind, new: dict[str, Any]) -> None:
-    spec = new["spec"]
-    fill_template(spec.setdefault("template", {}))
-    strategy = spec.setdefault("updateStrategy", {})
-    if "type" not in strategy:
-        strategy["type"] = _ROLLING
-        strategy.setdefault("rollingUpdate", {})
-    if strategy["type"] == _ROLLING and "rollingUpdate" in strategy:
-        strategy["rollingUpdate"].setdefault("partition", 0)
-        if kind.is_on("MaxUnavailableStatefulSet"):
-            strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
-    retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
-    retention.setdefault("whenDeleted", "Retain")
-    retention.setdefault("whenScaled", "Retain")
-    for claim in spec.get("volumeClaimTemplates", ()):
-        claim.setdefault("apiVersion", "v1")
-        claim.setdefault("kind", "PersistentVolumeClaim")
-        claim.setdefault("status", {}).setdefault("phase", "Pending")
+    fill_replica_set(kind, new)
+    fill_part(kind, "statefulSet", new)
 
 
 def fill_replica_set(kind: Kind, new: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates:
     denial = _admit(kind, "mutating", facts, new, None, meta.get("name") or meta.get("generateName") or "Unknown")
     if denial:
         return denial._replace(warnings=warnings)
-    if kind.status:
+    if kind.status_subresource:
         new.pop("status", None)
     generated = generate_name(meta)
     for prepare in kind.prepare:
@@ -110,7 +110,7 @@ def update(
     if denial:
         return denial._replace(warnings=warnings)
     _take_over(meta, before)
-    if kind.status:
+    if kind.status_subresource:
         _put(new, "status", stored.get("status"))
     for prepare in kind.prepare_update:
         prepare(kind, new, stored)
@@ -189,6 +189,10 @@ def _take_over(meta: dict[str, Any], before: Mapping[str, Any]) -> None:
 
 def _fill(kind: Kind, new: dict[str, Any]) -> None:
     fill_defaults(kind.root, new)
+    if kind.defaults:
+        from krmfn.server.cases import fill_part  # what groups do not need
+
+        fill_part(kind, kind.defaults, new)
     for fill in kind.default_functions:
         fill(kind, new)
 
@@ -216,7 +220,7 @@ def _drop(kind: Kind, new: dict[str, Any], stored: dict[str, Any] | None) -> tup
         spec, before = new, stored or {}
         for name in kind.pod_spec:
             spec, before = spec.get(name, {}), before.get(name, {})
-        dropped.extend(drop_gated_fields(kind.pod_type, spec, before, kind.pod_spec))
+        dropped.extend(drop_gated_fields(kind.pod_type, spec, before, tuple(kind.pod_spec)))
     return tuple(dropped)
 
 

@@ -7,8 +7,9 @@ and neither reads nor checks a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from krmfn.releases import schemastore
@@ -16,6 +17,7 @@ from krmfn.releases import schemastore
 #: The kind that defines others. Its rules stand in a module of their own (definitions).
 DEFINITION = "CustomResourceDefinition"
 
+Functions: TypeAlias = "tuple[Callable[..., Any], ...]"
 Calls: TypeAlias = "Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]"
 
 #: Go's word for the type of a scalar, by (`type`, `format`) of the schema.
@@ -37,8 +39,49 @@ _SPECIAL = {
 }
 
 
+#: What a field takes from its schema as it is, by attribute.
+_OF_FIELD = {
+    "pointer": "x-kubernetes-pointer",
+    "always_written": "x-kubernetes-always-written",
+    "embedded": "x-kubernetes-embedded",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "immutable": "x-kubernetes-immutable",
+    "forbidden": "x-kubernetes-forbidden",
+    "update": "x-kubernetes-update",
+    "list_type": "x-kubernetes-list-type",
+    "map_type": "x-kubernetes-map-type",
+    "patch": "x-kubernetes-patch-strategy",
+    "patch_key": "x-kubernetes-patch-merge-key",
+    "opaque": "x-kubernetes-opaque",
+    "drop_by": "x-kubernetes-drop-correlation",
+    "row": "row",
+}
+
+
 class Field:
     """A field of a struct with its declarative rules. Gated rules are resolved: only those in force are here."""
+
+    pointer: bool = False
+    always_written: bool = False
+    #: The struct that Go embeds in the field's own, as its decoder names it.
+    embedded: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    immutable: bool = False
+    forbidden: bool = False
+    update: Collection[str] = ()
+    list_type: str = ""
+    map_type: str = ""
+    #: How a strategic merge patch treats it: "merge" (by `patch_key`), "retainKeys", both, or "".
+    patch: str = ""
+    patch_key: str = ""
+    #: Whether the declarative walk ends here: the field's own rules count, those below do not.
+    opaque: bool = False
+    #: How items are matched with stored ones when gated fields are dropped: "index" or "name".
+    drop_by: str = "index"
+    #: What a hand-written rule says of the field by itself (see krmfn.server.cases).
+    row: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
         self, name: str, of: Type, schema: Mapping[str, Any], required: bool, gates: Mapping[str, bool]
@@ -52,14 +95,11 @@ class Field:
         self.name = name
         self.type = of
         self.required = required
-        self.pointer: bool = get("x-kubernetes-pointer", False)
-        self.always_written: bool = get("x-kubernetes-always-written", False)
+        for attribute, keyword in _OF_FIELD.items():
+            if keyword in rules:
+                setattr(self, attribute, rules[keyword])
         self.go_name: str = get("x-kubernetes-go-name") or name[:1].upper() + name[1:]
-        #: The struct that Go embeds in the field's own, as its decoder names it.
-        self.embedded: str = get("x-kubernetes-embedded", "")
         self.format: str | None = get("format") if of.kind == "string" else None
-        self.minimum: int | None = get("minimum")
-        self.maximum: int | None = get("maximum")
         #: Of a list or a map.
         self.max_items: int | None = get("maxItems", get("maxProperties"))
         #: Of a text: characters and bytes, as a server names them, and how many.
@@ -68,28 +108,12 @@ class Field:
             for unit, limit in (("characters", get("maxLength")), ("bytes", get("x-kubernetes-max-bytes")))
             if limit is not None and of.kind == "string"
         )
-        self.immutable: bool = get("x-kubernetes-immutable", False)
-        self.forbidden: bool = get("x-kubernetes-forbidden", False)
-        self.update: tuple[str, ...] = tuple(get("x-kubernetes-update", ()))
-        self.list_type: str = get("x-kubernetes-list-type", "")
-        self.map_type: str = get("x-kubernetes-map-type", "")
         self.list_keys: tuple[str, ...] = tuple(get("x-kubernetes-list-map-keys", ()))
         self.unique = get("x-kubernetes-declarative-list-type") == "map"
-        #: How a strategic merge patch treats it: "merge" (by `patch_key`), "retainKeys", both, or "".
-        self.patch: str = get("x-kubernetes-patch-strategy", "")
-        self.patch_key: str = get("x-kubernetes-patch-merge-key", "")
-        gate = get("x-kubernetes-feature-gate")
-        #: Whether the declarative walk ends here: the field's own rules count, those below do not.
-        self.opaque: bool = get("x-kubernetes-opaque", False)
-        #: How items are matched with stored ones when gated fields are dropped: "index" or "name".
-        self.drop_by: str = get("x-kubernetes-drop-correlation", "index")
+        gate, needs = get("x-kubernetes-feature-gate"), get("x-kubernetes-default-gate")
         #: The gate that is off and makes the server drop the field; empty while it is on.
         self.gate: str = gate if gate and not gates.get(gate, False) else ""
-        default = get("default")
-        needs = get("x-kubernetes-default-gate")
-        self.default: Any = default if needs is None or gates.get(needs, False) else None
-        #: What a hand-written rule says of the field by itself (see krmfn.server.cases).
-        self.row: Mapping[str, Any] = get("row", {})
+        self.default: Any = get("default") if needs is None or gates.get(needs, False) else None
 
 
 class Type:
@@ -227,7 +251,38 @@ def find_function(name: str) -> Callable[..., Any]:
 
 
 class Kind:
-    """One kind of one release under one set of gates. Shared: do not change."""
+    """One kind of one release under one set of gates. Shared: do not change.
+
+    What is declared here is what the keyword of its name says, behind `x-kubernetes-` and with dashes.
+    """
+
+    resource: str
+    unconditional_update: bool = True
+    #: Whether the status is written on its own.
+    status_subresource: bool = False
+    #: Whether an update checks the names in metadata as a create does.
+    names_on_update: bool = False
+    #: Whether objects have no namespace.
+    cluster: bool = False
+    #: Whether finalizers without a domain may have any name.
+    any_finalizer: bool = False
+    #: Whether metadata is looked at when nothing else is wrong.
+    late_metadata: bool = False
+    #: Whether generateName may be anything.
+    plain_prefix: bool = False
+    declarative: bool = False
+    #: The part of the defaults that depend on other fields; functions for the rest of them.
+    defaults: str = ""
+    default_functions: Functions = ()
+    #: What a create adds; what an update takes over; what a server fills in when it stores an object.
+    prepare: Functions = ()
+    prepare_update: Functions = ()
+    settle: Functions = ()
+    #: What is refused before metadata and all else are looked at.
+    first: Functions = ()
+    #: Where expressions stand; whether they compile is not known here.
+    expressions: Sequence[str] = ()
+    pod_spec: Sequence[str] = ()
 
     def __init__(self, root: Type, keywords: Mapping[str, Any], schemas: Schemas) -> None:
         self.root = root
@@ -236,30 +291,20 @@ class Kind:
         self.meta: Type = self.root.fields["metadata"].type
         self.name: str = keywords["x-kubernetes-kind"]
         self.group: str = keywords["x-kubernetes-group"]
-        self.resource: str = keywords["x-kubernetes-resource"]
+        for attribute, form in Kind.__annotations__.items():
+            value = keywords.get(f"x-kubernetes-{attribute.replace('_', '-')}")
+            if value is not None:
+                setattr(self, attribute, tuple(map(find_function, value)) if form == "Functions" else value)
         served: Mapping[str, Any] = keywords["x-kubernetes-versions"]
         #: The versions that are served, the server's first one first.
         self.versions = tuple(
             version for version, gates in served.items() if all(self.gates.get(gate, False) for gate in gates)
         )
-        self.unconditional_update: bool = keywords.get("x-kubernetes-unconditional-update", True)
-        self.status: bool = keywords.get("x-kubernetes-status-subresource", False)
-        #: Whether an update checks the names in metadata as a create does.
-        self.names_on_update: bool = keywords.get("x-kubernetes-names-on-update", False)
-        #: Whether objects have no namespace.
-        self.cluster: bool = keywords.get("x-kubernetes-cluster", False)
         #: What the names of objects are.
         names = keywords.get("x-kubernetes-names", "formats.check_long_name")
         for gate, check in keywords.get("x-kubernetes-names-if-enabled", {}).items():
             names = check if self.gates.get(gate, False) else names
         self.check_name = find_function(names)
-        #: Whether finalizers without a domain may have any name.
-        self.any_finalizer: bool = keywords.get("x-kubernetes-any-finalizer", False)
-        #: Whether metadata is looked at when nothing else is wrong.
-        self.late_metadata: bool = keywords.get("x-kubernetes-late-metadata", False)
-        #: Whether generateName may be anything.
-        self.plain_prefix: bool = keywords.get("x-kubernetes-plain-prefix", False)
-        self.declarative: bool = keywords.get("x-kubernetes-declarative", False)
         #: By operation: (rule, argument) in the order in which the server runs them.
         self.handwritten: Calls = {
             operation: tuple((find_function(name), argument) for name, argument in rows)
@@ -270,17 +315,6 @@ class Kind:
             phase: tuple((find_function(name), argument) for name, argument in plugins.items())
             for phase, plugins in keywords.get("x-kubernetes-admission", {}).items()
         }
-        #: Defaults that depend on other fields, and what a create adds.
-        self.default_functions = tuple(map(find_function, keywords.get("x-kubernetes-default-functions", ())))
-        self.prepare = tuple(map(find_function, keywords.get("x-kubernetes-prepare", ())))
-        #: Where expressions stand; whether they compile is not known here.
-        self.expressions: tuple[str, ...] = tuple(keywords.get("x-kubernetes-expressions", ()))
-        #: What is refused before metadata and all else are looked at.
-        self.first = tuple(map(find_function, keywords.get("x-kubernetes-first", ())))
-        #: What an update takes over, and what a server fills in when it stores an object.
-        self.prepare_update = tuple(map(find_function, keywords.get("x-kubernetes-prepare-update", ())))
-        self.settle = tuple(map(find_function, keywords.get("x-kubernetes-settle", ())))
-        self.pod_spec: tuple[str, ...] = tuple(keywords.get("x-kubernetes-pod-spec", ()))
         self.pod_type = root
         for name in self.pod_spec:
             self.pod_type = self.pod_type.fields[name].type

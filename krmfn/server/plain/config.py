@@ -127,19 +127,10 @@ def check_namespace(kind: Kind, new: Object, old: Object | None) -> Iterator[Cau
             yield invalid(path, name, detail)
 
 
-_GROUP = "rbac.authorization.k8s.io"
-
-
 def check_role_selector(kind: Kind, selector: Object, path: Path) -> Iterator[Cause]:
     yield from check_label_selector(kind, selector, path)
     if is_wrong_selector(selector):
         yield invalid_text(path, "null", "invalid label selector.")
-
-
-def fill_binding(kind: Kind, new: dict[str, Any]) -> None:
-    for subject in new.get("subjects", ()):
-        if subject.get("kind") in ("User", "Group"):
-            subject.setdefault("apiGroup", _GROUP)
 
 
 def check_api_service(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
@@ -111,12 +110,6 @@ def _has_relaxed_name(spec: Object) -> bool:
         backends += (path.get("backend", {}) for path in rule.get("http", {}).get("paths", ()))
     names = [backend["service"].get("name", "") for backend in backends if "service" in backend]
     return any(not check_short_name(name) and check_dns_1035(name) for name in names)
-
-
-def fill_network_policy(kind: Kind, new: dict[str, Any]) -> None:
-    spec = new.setdefault("spec", {})
-    if not spec.get("policyTypes"):
-        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
 def check_network_policy(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.server.amounts import BILLION, is_integer
-from krmfn.server.cases import check_each
+from krmfn.server.cases import check_each, fill_part
 from krmfn.server.formats import check_label_key
 from krmfn.server.plain.values import check_least
 from krmfn.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
@@ -164,28 +164,11 @@ def _check_scope_selector(spec: Object, hard: Object) -> Iterator[Cause]:
         yield invalid_text(path, "{…}" if spec.get("scopes") else "null", "conflicting scopes")
 
 
-_FIFTEEN = {"periodSeconds": 15}
-_RULES: dict[str, dict[str, Any]] = {
-    "scaleUp": {
-        "stabilizationWindowSeconds": 0,
-        "selectPolicy": "Max",
-        "policies": [{"type": "Pods", "value": 4, **_FIFTEEN}, {"type": "Percent", "value": 100, **_FIFTEEN}],
-    },
-    "scaleDown": {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, **_FIFTEEN}]},
-}
-
-
 def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
-    spec = new.setdefault("spec", {})
-    if not spec.get("metrics"):
-        target = {"type": "Utilization", "averageUtilization": 80}
-        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
-    if "behavior" in spec:
-        behavior = spec["behavior"]
-        for way, rules in _RULES.items():
-            behavior[way] = {**rules, **behavior.get(way, {})}
-            if read_written(new, "spec", "behavior", way, "policies") == []:
-                behavior[way]["policies"] = []  # an empty list is not filled in
+    fill_part(kind, "autoscaler", new)
+    for way in ("scaleUp", "scaleDown"):
+        if read_written(new, "spec", "behavior", way, "policies") == []:
+            new["spec"]["behavior"][way]["policies"] = []  # an empty list is not filled in
 
 
 def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:

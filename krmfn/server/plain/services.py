@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
-from krmfn.server.cases import check_part
+from krmfn.server.cases import check_part, fill_part
 from krmfn.server.formats import check_long_name
 from krmfn.server.plain.values import (
     check_address,
@@ -57,20 +57,12 @@ def _is_headless(spec: Object) -> bool:
 
 def fill_service(kind: Kind, new: dict[str, Any]) -> None:
     spec = new.setdefault("spec", {})
-    affinity = spec["sessionAffinity"]
-    if affinity == "None":
+    if spec["sessionAffinity"] == "None":
         spec.pop("sessionAffinityConfig", None)
-    elif affinity == "ClientIP" and "timeoutSeconds" not in spec.get("sessionAffinityConfig", {}).get("clientIP", {}):
-        spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": 10800}}
+    fill_part(kind, "service", new)
     for port in spec.get("ports", ()):
         if port.get("targetPort", 0) in (0, ""):
             port["targetPort"] = port.get("port", 0)
-    if _is_external(spec):
-        spec.setdefault("externalTrafficPolicy", "Cluster")
-    if spec["type"] in ("ClusterIP", "NodePort", "LoadBalancer"):
-        spec.setdefault("internalTrafficPolicy", "Cluster")
-    if spec["type"] == "LoadBalancer":
-        spec.setdefault("allocateLoadBalancerNodePorts", True)
 
 
 def _pair_addresses(spec: dict[str, Any], before: Object | None) -> None:

@@ -46,12 +46,6 @@ _SOURCES = (
 _OWN = {"csi": "csi of volume", "local": "local of volume"}
 
 
-def fill_claim(kind: Kind, new: dict[str, Any]) -> None:
-    spec = new.setdefault("spec", {})
-    spec.setdefault("volumeMode", "Filesystem")
-    new.setdefault("status", {}).setdefault("phase", "Pending")
-
-
 def prepare_claim(kind: Kind, new: dict[str, Any]) -> None:
     new["status"] = {"phase": "Pending"}
     _pair_sources(new["spec"], {})
