@@ -87,15 +87,15 @@ def _check_names(meta: Mapping[str, Any], check: Form, kind: Kind | None, change
     name = meta.get("name")
     if not name:
         yield required(("metadata", "name"), "name or generateName is required", "metadata-name")
-    elif wrong := check(name):
-        yield from refuse_text(("metadata", "name"), name, wrong, "metadata-name")
+    else:
+        yield from refuse_text(("metadata", "name"), name, check(name), "metadata-name")
     namespace = meta.get("namespace")
     if kind is not None and kind.cluster:
         return
     if not namespace:
         yield required(("metadata", "namespace"), rule="metadata-namespace")
-    elif wrong := check_short_name(namespace):
-        yield from refuse_text(("metadata", "namespace"), namespace, wrong, "metadata-namespace")
+    else:
+        yield from refuse_text(("metadata", "namespace"), namespace, check_short_name(namespace), "metadata-namespace")
 
 
 def _mask_dash(prefix: str) -> str:
@@ -124,10 +124,8 @@ def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cau
     """The labels and annotations at a path: those of an object, or of a template."""
     labels, annotations, size = (*path, "labels"), (*path, "annotations"), 0
     for key, value in meta.get("labels", _NOTHING).items():
-        if wrong := check_label_key(key):
-            yield from refuse_text(labels, key, wrong, "metadata-label")
-        if wrong := check_label_value(value):
-            yield from refuse_text(labels, value, wrong, "metadata-label")
+        yield from refuse_text(labels, key, check_label_key(key), "metadata-label")
+        yield from refuse_text(labels, value, check_label_value(value), "metadata-label")
     for key, value in meta.get("annotations", _NOTHING).items():
         yield from refuse_text(annotations, key, check_label_key(key.lower()), "metadata-annotation")
         size += count_bytes(key) + count_bytes(value)

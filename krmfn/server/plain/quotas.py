@@ -79,19 +79,17 @@ def _check_limit(limit: Object, kind: str, at: Path) -> Iterator[Cause]:
 def _compare(limit: Object, name: str, at: Path, of_pod: bool) -> Iterator[Cause]:
     most, least, ratio = (limit.get(field, {}).get(name) for field in ("max", "min", "maxLimitRequestRatio"))
     default, request = (None if of_pod else limit.get(field, {}).get(name) for field in ("default", "defaultRequest"))
-    words = {"max": "max", "min": "min", "default": "default", "defaultRequest": "default request"}
-
-    def exceeds(low: Any, high: Any, lower: str, higher: str, field: str, shown: Any) -> Iterator[Cause]:
+    for low, high, field, shown, words in (
+        (least, most, "min", least, ("min", "max")),
+        (least, request, "defaultRequest", request, ("min", "default request")),
+        (request, most, "defaultRequest", request, ("default request", "max")),
+        (request, default, "defaultRequest", request, ("default request", "default limit")),
+        (least, default, "default", least, ("min", "default")),
+        (default, most, "default", most, ("default", "max")),
+    ):
         if low is not None and high is not None and low > high:
-            detail = f"{lower} value {low} is greater than {higher} value {high}"
+            detail = f"{words[0]} value {low} is greater than {words[1]} value {high}"
             yield invalid((*at, field, Key(name)), shown, detail)
-
-    yield from exceeds(least, most, "min", "max", "min", least)
-    yield from exceeds(least, request, "min", words["defaultRequest"], "defaultRequest", request)
-    yield from exceeds(request, most, words["defaultRequest"], "max", "defaultRequest", request)
-    yield from exceeds(request, default, words["defaultRequest"], "default limit", "defaultRequest", request)
-    yield from exceeds(least, default, "min", "default", "default", least)
-    yield from exceeds(default, most, "default", "max", "default", most)
     if ratio is not None:
         path = (*at, "maxLimitRequestRatio", Key(name))
         if ratio < BILLION:

@@ -238,15 +238,11 @@ def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:
 
 def _check_kept(were: list[str], now: list[str], spec: Object) -> Iterator[Cause]:
     path = (*_SPEC, "clusterIPs")
-    if len(were) == len(now):
-        for index, text in enumerate(were):
-            if text != now[index]:
-                yield invalid_text((*path, index), "{…}", _ONCE, "immutable")
-        return
-    if not now:
+    if were and not now:
         yield invalid_text((*path, 0), "null", "primary clusterIP can not be unset", "immutable")
-    elif were and now[0] != were[0]:
-        yield invalid_text((*path, 0), "{…}", _ONCE, "immutable")
+    for index, (was, text) in enumerate(zip(were, now, strict=False)):
+        if was != text and (index == 0 or len(were) == len(now)):
+            yield invalid_text((*path, index), "{…}", _ONCE, "immutable")
     if len(were) > len(now) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
         detail = "must be set to 'SingleStack' when releasing the secondary clusterIP"
         yield invalid_text((*_SPEC, "ipFamilyPolicy"), write_json(spec.get("ipFamilyPolicy")), detail)

@@ -6,16 +6,18 @@ pkg/api/pod/util.go (GetValidationOptionsFromPodSpecAndMeta); rule P6 of the ref
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Object, Setting, of_rule, visit_containers
 from krmfn.server.pods.spec import MIRROR, check_new_pod, check_pod, check_template, is_cost
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key
+from krmfn.server.spell import Key, spell_path
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text
 
 _RULE = "pod-immutable"
@@ -32,36 +34,14 @@ _OF_GATED = (
 )
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
-#: What a stored spec may keep, by a part of the text that a new one would be refused with.
-_KEPT = {
-    "is not positive integer multiple of": "indivisible-huge-pages",
-    "when `hostUsers` is false": "user-namespace-devices",
-    "CAP_SYS_ADMIN": "sys-admin",
-    "may not be specified when 'host": "host-sysctls",
-    "exists in both matchLabelKeys": "spread-keys",
-    "must not be specified when labelSelector is not set": "spread-keys",
-    "must not be set to 'RestartContainer' for non-sidecar": "restart-of-init-container",
-    'supported values: "Restart"': "RestartAllContainersOnContainerExits",
-    'supported values: "Equal", "Exists", "Lt", "Gt"': "TaintTolerationComparisonOperators",
-}
-
 
 def list_allowed(meta: Object, spec: Object, gates: Mapping[str, bool]) -> frozenset[str]:
     """What is wrong or out of order in a stored spec, and may therefore stay. Almost always nothing."""
     wrong: list[Cause] = []
     check_template({"spec": spec}, (), gates, wrong)
-    found: set[str] = set()
-    for cause in wrong:
-        names = [part for part in cause.path if isinstance(part, str)]
-        found.update(name for text, name in _KEPT.items() if text in cause.message)
-        if names[-1:] == ["values"] and "a valid label" in cause.message:
-            found.add("node-affinity-values" if "nodeAffinity" in names else "affinity-values")
-        if "topologySpreadConstraints" in names and "labelSelector" in names:
-            found.add("spread-selector")
-        if names[-2:] == ["projected", "path"]:
-            found.add("projected-token-path")
-        if names[-2:] == ["image", "reference"]:
-            found.add("empty-image-reference")
+    texts = [f"{spell_path(cause.path)}: {cause.message}" for cause in wrong]
+    rows = schemastore.load("kubernetes/kept.json")["pod"] if texts else ()
+    found = {name for pattern, name in rows if any(re.search(pattern, text) for text in texts)}
     for container, _ in visit_containers(spec, ()):
         if any("fileKeyRef" in variable.get("valueFrom", {}) for variable in container.get("env", ())):
             found.add("EnvFiles")
