@@ -15,7 +15,7 @@ the modules here know keywords:
 | `cases`, `plain` | rows of fields and parts; what they cannot say of built-in kinds without pods |
 | `others` | other built-in kinds by their shapes |
 | `shipped`, `custom`, `structure`, `patterns`, `cel` | custom resources by definitions, also shipped ones |
-| `definitions`, `structural` | the definitions themselves |
+| `definitions` | the definitions themselves |
 | `typed` | what a change of a live custom resource leads to |
 | `spell`, `formats`, `verdict` | texts and answers |
 
