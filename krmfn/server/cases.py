@@ -48,12 +48,19 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 Condition: TypeAlias = "Callable[[Any, Object, Object | None], bool]"
 
 
-def read_conditions(row: Mapping[str, Any]) -> Condition | None:
-    """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing."""
+def read_conditions(row: Mapping[str, Any], chosen: bool = False) -> Condition | None:
+    """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing.
+    `chosen`: rows are chosen by the fields that there are."""
     found: Condition | None = None
     for names, wanted in reversed(row.get("when", {}).items()):
-        found = _join(_make_condition(names, wanted), found)
+        if not (chosen and _is_about_presence(names, wanted)):
+            found = _join(_make_condition(names, wanted), found)
     return found
+
+
+def _is_about_presence(names: str, wanted: Any) -> bool:
+    """Whether the names of the fields that a struct has answer the condition."""
+    return wanted in ("present", "absent") and names.replace("-", "").isalnum()
 
 
 def _join(one: Condition, others: Condition | None) -> Condition:
@@ -138,7 +145,7 @@ class Case:
     """What is said of a field, or of a place below it, while other fields of the same struct are as `when` says."""
 
     def __init__(self, row: Mapping[str, Any], name: str = "", unset: Any = None) -> None:
-        self.when = read_conditions(row)
+        self.when = read_conditions(row, chosen=True)
         self.place: Path = (*_read_place(name), *_read_place(row.get("at", "")))
         named: str | None = row.get("path")
         #: The place that the server names, behind so many steps of the struct's own.
@@ -156,7 +163,9 @@ class Case:
             needed += map(str, self.place[:1])
         #: The fields without which nothing is said, and those with which.
         self.needs = frozenset(needed)
-        self.bars = frozenset(names for names, wanted in when.items() if wanted == "absent" and names.isalnum())
+        self.bars = frozenset(
+            names for names, wanted in when.items() if wanted == "absent" and _is_about_presence(names, wanted)
+        )
 
     def check(self, kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
         """What is said, where `when` holds."""
@@ -174,7 +183,7 @@ class Case:
         for check in self.checks if value is not None else ():
             if causes := check(kind, value, at):
                 out.extend(causes)
-        if self.rule:
+        if self.rule and len(out) > before:
             note_rule(out, before, self.rule)
 
 
@@ -204,7 +213,7 @@ def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: O
     out: list[Cause] = kind.out if keeps else []
     before = len(out)
     _read_part(name).check(kind, part, at, out, old)
-    if rule:
+    if rule and len(out) > before:
         note_rule(out, before, rule)
     return [] if keeps else out
 

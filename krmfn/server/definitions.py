@@ -84,7 +84,8 @@ def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
 
 
 def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iterator[Cause]:
-    yield from check_part(None, "definedVersion", version, at)
+    written = {name: value for name, value in version.items() if value is not None}
+    yield from check_part(None, "definedVersion", written, at)
     schema = _drop_nulls(dig(version, "schema", "openAPIV3Schema"))
     path: Path = (*at, "schema", "openAPIV3Schema")
     unread = find_wrong_keywords(schema) if isinstance(schema, dict) else []
