@@ -35,11 +35,15 @@ _LINE = re.compile(rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?![^ ]) *+)?({_VALUE})? 
 _WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=*-]*"""
 #: A step through a flow collection: a key, a bracket that opens or a scalar, brackets that close, a comma.
 _STEP = rf"(?:({_NAME})(: ++))?([{{[]|{_WORD})([]}} ]*+)(, *+)?"
+#: A flow mapping of plain words without anything inside, as most are.
+_ENTRY = rf"{_NAME}: (?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=*-]*"
+_FLAT = re.compile(rf"\{{{_ENTRY}(?:, {_ENTRY})*\}}")
+#: A plain scalar that nobody could take for anything else.
+_SIMPLE = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./-]*(?::[A-Za-z0-9_./-]+)*")
 #: What this reader leaves to others is all else: line breaks other than LF, tabs, controls.
 _KNOWN = bytes([10, *range(0x20, 0x7F)])
-MAX_DEPTH = 150
-#: How many levels a flow collection may have.
-_DEEPEST = 40
+#: How many levels a text may have, and a flow collection in it.
+MAX_DEPTH, _DEEPEST = 150, 40
 
 #: What may follow a key or a dash: nothing (a collection, or null), a scalar, a flow collection, a literal block or a
 #: text in quotes that ends on a further line.
@@ -75,6 +79,8 @@ _ESCAPES = {"n": "\n", "t": "\t"}
 _SAYS_NOTHING: _Known = ("", None, None)
 #: Lines that were seen before: objects of one kind have most of them in common.
 _SEEN: dict[str, _Known] = {}
+#: What lines have in common that differ in what is behind their key: its form, and the line but for its end.
+_HEADS: dict[str, tuple[str, tuple[Any, ...]]] = {}
 #: Outlines by the forms of all lines: generated objects of one kind have them in common.
 _OUTLINES: dict[tuple[str, ...], _Outline] = {}
 #: How many of them are remembered, and of how many lines a text is that may be like others.
@@ -111,28 +117,41 @@ def read_lines(text: str) -> Lines | None:
 
 def _take_apart(raw: str) -> _Known:
     """The parts of a line without its line break."""
-    line = _LINE.fullmatch(raw)
-    if line is None:
+    head, _, value = raw.partition(": ")
+    is_flat = value[:1] == "{"
+    head += "{" if is_flat else ""
+    is_usual = (_FLAT if is_flat else _SIMPLE).fullmatch(value)
+    if is_usual and head in _HEADS:
+        form, place = _HEADS[head]
+        known = form, _read_flat(value) if is_flat else resolve_plain(value), _Line._make((*place, len(raw)))
+    else:
+        known = _take_any_apart(raw)
+        if is_usual and known[2] and known[2].sort in (_SCALAR, _FLOWING) and len(_HEADS) < _MOST_LINES:
+            _HEADS[head] = known[0], known[2][:-1]
+    if not known[2] or known[2].sort != _FLOWING:  # such a value belongs to one document
+        if len(_SEEN) >= _MOST_LINES:
+            _SEEN.clear()
+        _SEEN[raw] = known
+    return known
+
+
+def _take_any_apart(raw: str) -> _Known:
+    if (line := _LINE.fullmatch(raw)) is None:
         raise _Unusual
     indent, marks, name, text = line.groups("")
     first = text[:1]
     if not name and bool(marks) != bool(text):
         raise _Unusual  # a dash without a value, or a value without a dash
-    known = _SAYS_NOTHING
-    if name or text:
-        is_open = first == "|" or (first == "'" and text.count("'") % 2 == 1)
-        sort = _NOTHING if not text else _LITERAL if is_open else _FLOWING if first in "{[" else _SCALAR
-        value = text if sort == _LITERAL else _read_value(text) if text else None
-        column, content = len(indent), len(indent) + len(marks)
-        dashes = tuple(offset for offset in range(column, content) if raw[offset] == "-") if marks else ()
-        start, end = line.span(4)
-        place = _Line(column, dashes, content, spell_key(name) if name else None, sort, content + len(name), start, end)
-        known = (f"{indent}{marks}{name}:{'?' if is_open else sort}", value, place)
-    if len(_SEEN) >= _MOST_LINES:
-        _SEEN.clear()
-    if not (first and first in "{["):  # its value belongs to one document
-        _SEEN[raw] = known
-    return known
+    if not (name or text):
+        return _SAYS_NOTHING
+    is_open = first == "|" or (first == "'" and text.count("'") % 2 == 1)
+    sort = _NOTHING if not text else _LITERAL if is_open else _FLOWING if first in "{[" else _SCALAR
+    value = text if sort == _LITERAL else _read_value(text) if text else None
+    column, content = len(indent), len(indent) + len(marks)
+    dashes = tuple(offset for offset in range(column, content) if raw[offset] == "-") if marks else ()
+    key = spell_key(name) if name else None
+    place = _Line(column, dashes, content, key, sort, content + len(name), *line.span(4))
+    return f"{indent}{marks}{name}:{'?' if is_open else sort}", value, place
 
 
 def _read_value(text: str) -> Any:
@@ -172,6 +191,14 @@ def _split_flow(text: str) -> Iterator[tuple[str | None, str | None, str, str, s
         yield key, colon, head, closed, comma
     if rest or awaited:
         raise _Unusual
+
+
+def _read_flat(text: str) -> dict[str, Any]:
+    entries = text[1:-1].split(", ")
+    found = {spell_key(key): resolve_plain(word) for key, _, word in (each.partition(": ") for each in entries)}
+    if len(found) < len(entries):
+        raise _Unusual
+    return found
 
 
 def _read_flow(text: str) -> Any:

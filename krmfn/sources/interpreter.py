@@ -140,8 +140,10 @@ def _read_role(manifest: Manifest, role: TemplatePath) -> list[Leaf]:
 
 
 def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> Leaf | None:
-    factors = tuple(_choose(manifest, role.factors or (), entry))
-    role = role._replace(factors=factors, minimum=tuple(_choose(manifest, role.minimum, entry)))
+    factors = role.factors or ()
+    if any(factor.names for factor in (*factors, *role.minimum)):
+        factors = tuple(_choose(manifest, factors, entry))
+        role = role._replace(factors=factors, minimum=tuple(_choose(manifest, role.minimum, entry)))
     pods = multiply(manifest, factors, entry.stars)
     count_path = place(role.counted, entry.stars) or entry.path[:-1] or ("spec",)
     if manifest.refused:
