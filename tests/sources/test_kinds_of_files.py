@@ -15,8 +15,10 @@ import pytest
 import yaml
 
 from conformance.definitions import list_projects, read_definitions
+from krmfn.krm import Item
 from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.tree import Composite, leaves
+from krmfn.pipeline import complete, find_all
 from krmfn.survey.shape import shape
 from tests.sources.manifests import TEMPLATE, make_settings, manifest, paths_of, pods_of, read, rules_of
 
@@ -279,6 +281,17 @@ def test_each_replica_of_a_set_of_cliques_is_a_gang_whose_scaling_groups_are_gro
     single = read(value, BRIDGE, granularity="Group").group
     assert single is not None
     assert all(leaf.by == "" for leaf in leaves(shape(single, BRIDGE.gang).group)), "one replica is one gang"
+
+
+def test_nothing_is_wrong_with_gangs_of_replicas() -> None:
+    scaled = {"name": "model", "cliqueNames": ["prefill", "decode"], "replicas": 4, "minAvailable": 2}
+    value = cliques(("router", 1), ("prefill", 3), ("decode", 2), replicas=3, podCliqueScalingGroups=[scaled])
+    value["metadata"]["annotations"] = {"krmfn.dev/gang": "true"}
+    made, told = complete([Item.new(value)], BRIDGE)
+    assert [result.severity for result in told if result.severity != "info"] == []
+    found = find_all(made, BRIDGE, None, ("scheduler", "operator"), "apply")
+    assert "groups-without-root" not in {finding.rule for finding in found}
+    assert len(made) == 1 + 1 + 3 * (1 + 1 + 4) + 3 * (1 + 4 * 2), "Workload, composites and groups"
 
 
 def test_annotations_and_their_keys_are_conditions() -> None:

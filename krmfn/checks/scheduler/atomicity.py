@@ -53,7 +53,7 @@ def find_groups_without_root(census: Census, settings: Settings) -> Matches:
             continue
         roots = {id(census.root(group).item): census.root(group) for group in groups.values()}
         broken = any(census.chain(group)[1] for group in groups.values())
-        if len(roots) < 2 or broken or _is_staged(owner):
+        if len(roots) < 2 or broken or _is_staged(owner) or _are_replicas(owner, [*roots.values()]):
             continue
         if not settings.release.has("composite-groups") and is_selected(owner, settings):
             continue
@@ -107,6 +107,12 @@ def find_children_differ(census: Census) -> Matches:
         keys = {child.topology_key for child in children}
         if composite.policy == "gang" and len(keys - {""}) > 1:
             yield tell(composite.item, composite.path, names=sorted(keys - {""}))
+
+
+def _are_replicas(item: Item, roots: Sequence[Group]) -> bool:
+    """Whether each is that of a replica of all roles, which starts by itself."""
+    kind = find_kind(item.ref.group, item.kind)
+    return kind is not None and bool(kind.whole) and _are_alike(roots)
 
 
 def _is_staged(item: Item) -> bool:
