@@ -1,11 +1,16 @@
-"""Trees of groups as text, a picture, Mermaid, DOT or JSON. Knows the branches, not where they come from."""
+"""Trees of groups as text, a picture, Mermaid, DOT or JSON. Knows the branches, not where they come from.
+
+The picture (SVG, or in an HTML page of its own) has a card for each group and a dot for each pod, no scripts, fonts or
+anything from elsewhere, for light and dark pages. What it shows is in its description, too. Measures are pixels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from krmfn.reports import channels
+from krmfn.reports.channels import markup, open_page, read_asset
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
 from krmfn.survey.forest import Branch
 
@@ -29,10 +34,8 @@ def render_forests(forests: Sequence[Forest], form: str, *, color: bool = False)
         case "dot":
             return _render_dot(trees)
         case "svg" | "html":
-            from krmfn.reports import tree_svg
-
             worlds = [(forest.world if len(forests) > 1 else "", forest.trees, forest.loose) for forest in forests]
-            return tree_svg.render(worlds) if form == "svg" else tree_svg.render_page(worlds)
+            return _render_picture(worlds) if form == "svg" else _render_page(worlds)
         case "json":
             document = {
                 "trees": [_to_json(tree) | _name(forest) for forest in forests for tree in forest.trees],
@@ -111,3 +114,83 @@ def _to_json(branch: Branch) -> dict[str, Any]:
     if branch.children:
         document["below"] = [_to_json(child) for child in branch.children]
     return document
+
+
+_WIDTH: Final = 960
+_EDGE, _STEP, _CARD, _GAP = 20, 30, 46, 10
+#: The width of a letter in the widest usual font, and as many pods of a card as are drawn.
+_LETTER: Final = 8
+_MOST_PODS: Final = 24
+
+
+def _render_picture(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str:
+    """The picture. Of each world its name (empty for an only one), its trees, and what is in no group."""
+    parts: list[str] = []
+    told: list[str] = []
+    top = _EDGE
+    for name, trees, loose in worlds:
+        if name:
+            parts.append(_write(_EDGE, top + 14, name, "b"))
+            top += 30
+        for tree in trees:
+            for row, level, above in _list_rows(tree):
+                parts += _draw_card(row, level, top, above)
+                told.append(f"{row.name}: {row.words}." if row.words else f"{row.name}.")
+                top += _CARD + _GAP
+        for each in ["without a group, scheduled pod by pod:", *loose] if loose else ():
+            parts.append(_write(_EDGE, top + 14, each, "loose"))
+            told.append(each)
+            top += 24
+        top += _GAP
+    size = f'width="{_WIDTH}" height="{top}" viewBox="0 0 {_WIDTH} {top}"'
+    style = read_asset("trees-picture.css")
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"'
+    return "\n".join(
+        [
+            f'{head} aria-labelledby="title told"><title id="title">Trees of groups</title>',
+            f'<desc id="told">{markup(" ".join(told))}</desc><style>{style}</style>',
+            f'<rect class="bg" width="{_WIDTH}" height="{top}"/>',
+            *parts,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _render_page(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str:
+    """The picture as a page, which loads nothing."""
+    return f"{open_page('Trees of groups', 'trees.css')}\n{_render_picture(worlds)}</body></html>\n"
+
+
+def _list_rows(tree: Branch) -> Iterator[tuple[Branch, int, int]]:
+    """Every branch from the top, with its level and how many rows are between it and its parent."""
+    waiting: list[tuple[Branch, int, int]] = [(tree, 0, -1)]
+    number = 0
+    while waiting:
+        branch, level, parent = waiting.pop()
+        yield branch, level, number - parent - 1 if parent >= 0 else -1
+        waiting += [(child, level + 1, number) for child in reversed(branch.children)]
+        number += 1
+
+
+def _draw_card(branch: Branch, level: int, top: int, above: int) -> Iterator[str]:
+    """A card, with the way from its parent, so many rows above."""
+    left = _EDGE + level * _STEP
+    if above >= 0:
+        start = top - above * (_CARD + _GAP) - _GAP
+        yield f'<path class="way" d="M{left - _STEP + 14} {start}V{top + _CARD // 2}H{left}"/>'
+    color = "never" if branch.facts.get("neverStarts") else branch.shape
+    yield f'<rect class="card" x="{left}" y="{top}" width="{_WIDTH - _EDGE - left}" height="{_CARD}" rx="7"/>'
+    yield f'<rect class="{color}" x="{left}" y="{top}" width="5" height="{_CARD}" rx="2"/>'
+    yield _write(left + 16, top + 19, branch.name, "b")
+    pods = branch.facts.get("pods")
+    drawn = min(pods, _MOST_PODS) if branch.shape == "pods" and isinstance(pods, int) else 0
+    yield from (f'<circle class="pods" cx="{left + 22 + 14 * each}" cy="{top + 34}" r="5"/>' for each in range(drawn))
+    yield _write(left + 16 + 14 * drawn + 6 * bool(drawn), top + 38, branch.words, "d")
+
+
+def _write(left: int, top: int, words: str, kind: str) -> str:
+    """A line of text, cut at the edge; all of it is its tooltip."""
+    room = max((_WIDTH - _EDGE - left) // _LETTER, 8)
+    shown = words if len(words) <= room else words[: room - 1] + "…"
+    return f'<text class="{kind}" x="{left}" y="{top}">{markup(shown)}<title>{markup(words)}</title></text>'
