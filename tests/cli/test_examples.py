@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 
@@ -10,7 +9,9 @@ import pytest
 import yaml
 
 from krmfn.cli import COMMANDS
+from krmfn.cli.options import read_command
 from tests.cli.conftest import Call
+from tests.cli.test_explain import DEFINITION
 from tests.cli.test_fit import make_job, make_node
 from tests.e2e.tools import FUNCTION, PATH, require, require_kustomize, run
 from tests.workspace.repositories import commit
@@ -30,6 +31,8 @@ def repository(tmp_path: Path) -> Path:
     (folder / "overlays/prod/kustomization.yaml").write_text("resources: [job.yaml]\nnamePrefix: prod-\n")
     for path in ("job.yaml", "old.yaml", "new.yaml", "overlays/prod/job.yaml"):
         (folder / path).write_text(json.dumps(job))
+    (folder / "config/crd").mkdir(parents=True)
+    (folder / "config/crd/swarms.yaml").write_text(DEFINITION)
     (folder / "krmfn.yaml").write_text(yaml.safe_dump({**FUNCTION, "spec": {"kubernetes": {"version": "1.36"}}}))
     (folder / "repositories.yml").write_text("repositories: [{folder: overlays, owner: ml}]")
     commit(folder)
@@ -45,7 +48,7 @@ def repository(tmp_path: Path) -> Path:
 def list_examples() -> list[tuple[str, str]]:
     found = []
     for command in COMMANDS:
-        examples = getattr(importlib.import_module(f"krmfn.cli.{command}"), "EXAMPLES", "")
+        examples = read_command(command).examples
         assert bool(examples) == (command not in WITHOUT), command
         found += [(command, each.strip()) for each in f"\n{examples}".split("\n# ")[1:]]
     return found
