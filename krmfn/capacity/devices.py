@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from krmfn.capacity.pods import PodKind
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.selectors import tolerates
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.facts import ClusterNode, Facts
 
 _GROUP: Final = "resource.k8s.io"
@@ -132,7 +132,7 @@ class Devices:
     def _list_pools(self, slices: Sequence[Value]) -> Iterator[tuple[str, Sequence[_Device]]]:
         """The devices that one pod can get together: those of a node, or all there are. Of a driver's pool only the
         newest generation counts; taints of rules are added to the devices."""
-        newest: dict[tuple[str, str], int] = {}
+        newest: dict[Key, int] = {}
         for value in slices:
             key = as_text(value, "spec", "driver"), as_text(value, "spec", "pool", "name")
             newest[key] = max(newest.get(key, 0), as_int(value, "spec", "pool", "generation") or 0)
@@ -179,7 +179,7 @@ def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -
         return nodes
     slices = facts.objects(_GROUP, "ResourceSlice")
     local = all(dig(value, "spec", "nodeName") for value in slices) and _count(slices) is not None
-    there: dict[tuple[str, str], int] = {}
+    there: dict[Key, int] = {}
     for value in slices:
         node, driver = as_text(value, "spec", "nodeName"), as_text(value, "spec", "driver")
         for name in given:

@@ -19,7 +19,7 @@ from krmfn.survey.pools import NodePool, list_pools
 OF_NODES = ("pod", "bound", "resource", "packing", "key")
 #: So many sorts of nodes are tried.
 _SORTS = 40
-Key = tuple[int, Path]
+TreeKey = tuple[int, Path]
 _Sort = tuple[NodePool, ClusterNode]
 _Added = tuple[NodePool | None, ClusterNode, int]
 
@@ -32,19 +32,19 @@ class Growth(NamedTuple):
     within: bool
 
 
-def key_of_root(obstacle: Obstacle, census: Census, obeyed: Obeyed) -> Key:
+def key_of_root(obstacle: Obstacle, census: Census, obeyed: Obeyed) -> TreeKey:
     """What tells the tree of an obstacle apart."""
     return _find_key(obstacle.group, census, obeyed)
 
 
-def _find_key(group: Group, census: Census, obeyed: Obeyed) -> Key:
+def _find_key(group: Group, census: Census, obeyed: Obeyed) -> TreeKey:
     root = census.root(group) if obeyed.trees else group
     return id(root.item), root.path
 
 
 def find_growth(
     census: Census, obeyed: Obeyed, obstacles: Sequence[Obstacle]
-) -> tuple[Mapping[Key, Growth], list[str]]:
+) -> tuple[Mapping[TreeKey, Growth], list[str]]:
     """By the tree of each obstacle that nodes may take away; and the pools of which not all is known."""
     wanted = {key_of_root(each, census, obeyed): each for each in obstacles if each.cause in OF_NODES}
     pools = list_pools(census.facts) if wanted else []
@@ -57,12 +57,12 @@ def find_growth(
 
 
 class _GrowthSearch:
-    def __init__(self, census: Census, obeyed: Obeyed, wanted: Mapping[Key, Obstacle]) -> None:
+    def __init__(self, census: Census, obeyed: Obeyed, wanted: Mapping[TreeKey, Obstacle]) -> None:
         self._obeyed, self._wanted = obeyed, wanted
         gangs = (gang for gang in census.gangs if _find_key(gang.group, census, obeyed) in wanted)
         self._census = census._replace(gangs=tuple(gangs))
         self.templates = [each for gang in self._census.gangs for each in gang.templates]
-        self._known: dict[tuple[tuple[str, int], ...], Collection[Key]] = {}
+        self._known: dict[tuple[tuple[str, int], ...], Collection[TreeKey]] = {}
 
     def tell_apart(self, sorts: Iterable[_Sort]) -> Iterator[_Sort]:
         """The first of the sorts that differ in nothing that the gangs ask for."""
@@ -82,8 +82,8 @@ class _GrowthSearch:
                 seen.add(alike)
                 yield pool, node
 
-    def run(self, sorts: Sequence[_Sort]) -> dict[Key, Growth]:
-        found: dict[Key, Growth] = {}
+    def run(self, sorts: Sequence[_Sort]) -> dict[TreeKey, Growth]:
+        found: dict[TreeKey, Growth] = {}
         every = [(pool, node, node.number) for pool, node in sorts if node.number]
         for key in self._wanted:
             if not every or key in self._fail(every):
@@ -94,7 +94,7 @@ class _GrowthSearch:
             found[key] = Growth((one,) if one else tuple(self._shrink(every, key)), True)
         return found
 
-    def _beyond(self, sorts: Sequence[_Sort], key: Key) -> Growth:
+    def _beyond(self, sorts: Sequence[_Sort], key: TreeKey) -> Growth:
         """What the first pool that helps would have to add if nothing limited it."""
         mine = (gang for gang in self._census.gangs if _find_key(gang.group, self._census, self._obeyed) == key)
         most = max(1, sum(gang.pods or 0 for gang in mine))
@@ -104,7 +104,7 @@ class _GrowthSearch:
         return Growth((), False)
 
     def _shrink(
-        self, every: list[tuple[NodePool, ClusterNode, int]], key: Key
+        self, every: list[tuple[NodePool, ClusterNode, int]], key: TreeKey
     ) -> Iterator[tuple[NodePool, ClusterNode, int]]:
         """As few of each sort as the later ones allow."""
         left: list[_Added] = list(every)
@@ -119,7 +119,7 @@ class _GrowthSearch:
             if number:
                 yield pool, node, number
 
-    def _least(self, node: ClusterNode, most: int, key: Key) -> int:
+    def _least(self, node: ClusterNode, most: int, key: TreeKey) -> int:
         """The fewest nodes of a sort with which nothing excludes a tree; 0 where not even the most do."""
 
         def passes(count: int) -> bool:
@@ -127,7 +127,7 @@ class _GrowthSearch:
 
         return _bisect(passes, most) if most and passes(most) else 0
 
-    def _fail(self, added: Sequence[_Added]) -> Collection[Key]:
+    def _fail(self, added: Sequence[_Added]) -> Collection[TreeKey]:
         """The trees that are excluded with these nodes beside those of today."""
         name = tuple((node.name, count) for _, node, count in added)
         if name not in self._known:

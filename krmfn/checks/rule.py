@@ -1,26 +1,28 @@
-"""A rule is one row of `schemas/rules.json` and the function that finds it. Here: how the two meet, how what was found
-is put into words, and how a stage runs its rules. Knows no rule."""
+"""A rule is one row of `schemas/rules.json` and the function that finds it. Here: how the two meet, phrases that
+several rules use, how what was found is put into words, and how a stage runs its rules. Knows no rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from string import Formatter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from krmfn.checks.wording import name_all, sum_up
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, Severity
 from krmfn.model.findings import Finding, Member, Rule
+from krmfn.model.marks import is_generated
 from krmfn.model.quantity import format_quantity
 from krmfn.model.rules import RULES
-from krmfn.model.values import Value
+from krmfn.model.values import Key, Value
 from krmfn.model.wording import count, join
 from krmfn.releases.gates import has
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import as_written
-from krmfn.survey.census import Census, take_census
+from krmfn.survey.census import Census, Template, take_census
+from krmfn.survey.groups import Group
 
 SCHEDULER: Final = "kube-scheduler"
 #: The topics of the stage scheduler whose rules hold where the scheduler does not know gangs.
@@ -61,6 +63,51 @@ def tell(
     """What a rule found at `path` of `item`. The texts may also name the {item}, the {path}, the {current} value and
     the {release}."""
     return Match(item, path, current, proposed, severity, case, about)
+
+
+def name_all(items: Iterable[Item]) -> str:
+    """`Job a and RayCluster b`; more than three are cut."""
+    names = [f"{item.kind} {item.name}" for item in items]
+    return join([*names[:3], count(len(names) - 3, "more object")] if len(names) > 3 else names)
+
+
+def sum_up(templates: Iterable[Template]) -> str:
+    """Where a number of pods comes from: `Job a 5, RayCluster b 3`."""
+    totals: dict[str, int] = {}
+    for template in templates:
+        name = f"{template.item.kind} {template.item.name}"
+        totals[name] = totals.get(name, 0) + (template.pods or 0)
+    return ", ".join(f"{name} {pods}" for name, pods in totals.items())
+
+
+def name_min_count(group: Group, item: Item) -> str:
+    """`minCount`, as the group calls it, for a hint that changes it; of a group that was generated for `item`, where:
+    an edit of the group would be lost."""
+    field = group.counted
+    if not is_generated(group.item):
+        return field
+    return f"{field} (annotation krmfn.dev/min-count on {item.kind} {item.name})"
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """` (did you mean "x"?)`, empty without a near name. Looks at few: inputs are large, and all may be wrong."""
+    alike = (other for other in islice(known, _LOOKED_AT) if abs(len(other) - len(name)) <= 4)
+    from difflib import get_close_matches  # only on mistakes: it costs start-up time
+
+    near = get_close_matches(name, islice(alike, _COMPARED), 1)
+    return f' (did you mean "{near[0]}"?)' if near else ""
+
+
+_LOOKED_AT = 200
+_COMPARED = 20
+
+
+def group_names(keys: Iterable[Key]) -> dict[str, list[str]]:
+    """Names by namespace."""
+    names: dict[str, list[str]] = {}
+    for namespace, name in keys:
+        names.setdefault(namespace, []).append(name)
+    return names
 
 
 class _Filler(Formatter):

@@ -13,7 +13,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Key, Value
 from krmfn.reconcile.links import unlink
 from krmfn.releases.release import GROUP as NATIVE
 
@@ -23,7 +23,7 @@ _VERSION: Final = f"{NATIVE}/v1alpha2"
 
 def to_native(board: Board) -> None:
     """Every PodGroup of theirs becomes a native one of 1.36 under its name, and its pods name it."""
-    converted: dict[str, set[tuple[str, str]]] = {choice: set() for choice in SCHEDULERS}
+    converted: dict[str, set[Key]] = {choice: set() for choice in SCHEDULERS}
     for choice, names in converted.items():
         for item in board.of(SCHEDULERS[choice].group, "PodGroup"):
             if board.find(NATIVE, "PodGroup", item.space, item.name):

@@ -13,7 +13,7 @@ from krmfn.convert.board import Board, describe, read_entries, read_mapping, rel
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
 from krmfn.model.names import name_group, shorten, slug
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Key, Value
 from krmfn.releases.groups import read_limits
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import find_release, first_release, list_releases
@@ -117,7 +117,7 @@ def to_1_37(board: Board) -> None:
 
 def _take_priorities(board: Board) -> None:
     """1.37 never schedules pods of another priority class than their group: one that names none gets theirs."""
-    classes: dict[tuple[str, str], set[str]] = {}
+    classes: dict[Key, set[str]] = {}
     for item, site in board.sites():
         if site.field in GROUP_LINKS:
             spec = item.get(site.whole[0][:-1])
@@ -174,7 +174,7 @@ def _respell_mode(item: Item, path: Path, mode: Any) -> None:
 
 def _split(item: Item, board: Board) -> None:
     """1.37 wants one priority configuration per Workload (C22): templates with another one get a Workload of theirs."""
-    priorities: dict[tuple[str, str], list[Value]] = {}
+    priorities: dict[Key, list[Value]] = {}
     for template in read_entries(item, ("spec", "podGroupTemplates")):
         priority = template.get("priority")
         key = str(template.get("priorityClassName") or ""), "" if priority is None else str(priority)
@@ -317,7 +317,7 @@ def to_1_35(board: Board) -> None:
     used: dict[tuple[str, str, str], list[Item]] = {}
     for group in [item for item in board.of(NATIVE, "PodGroup") if item.api_version == f"{NATIVE}/v1alpha2"]:
         used.setdefault((group.space, *_template_of(board, group)), []).append(group)
-    references: dict[tuple[str, str], dict[str, str]] = {}
+    references: dict[Key, dict[str, str]] = {}
     for (space, workload, template), groups in used.items():
         for group in groups:
             reference = {"name": workload, "podGroup": template}
@@ -339,7 +339,7 @@ def to_1_35(board: Board) -> None:
             board.remove(group)
 
 
-def _template_of(board: Board, group: Item) -> tuple[str, str]:
+def _template_of(board: Board, group: Item) -> Key:
     """The names of a group's Workload and template; a Workload is made for a group that has none."""
     reference = group.get(("spec", "podGroupTemplateRef", "workload"))
     if isinstance(reference, Mapping):

@@ -14,7 +14,7 @@ from krmfn.forecast.queued import explain_workload
 from krmfn.forecast.roster import Roster, find_role, list_parts
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.condensing import Cutter
@@ -107,7 +107,7 @@ def _list_workloads(job: Item, census: Census) -> list[Value]:
     return [each for each in mine if dig(each, "status", "admission")]
 
 
-def _list_owners(workload: Value) -> list[tuple[str, str]]:
+def _list_owners(workload: Value) -> list[Key]:
     owners = as_list(workload, "metadata", "ownerReferences")
     return [(as_text(owner, "kind"), as_text(owner, "name")) for owner in owners]
 

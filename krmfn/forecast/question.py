@@ -19,7 +19,7 @@ from krmfn.capacity.world import DEFAULT_SLOTS
 from krmfn.config import Settings
 from krmfn.forecast.roster import Pod, Roster
 from krmfn.model.quantity import format_quantity
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig, key_of
 from krmfn.releases.gates import has
 from krmfn.survey.census import Census, Template
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts
@@ -109,7 +109,7 @@ class _GrantedDevices:
         self._templates = facts.by_place(_DEVICES, "ResourceClaimTemplate")
         self._claims = facts.by_place(_DEVICES, "ResourceClaim")
         self._known = facts.lists_all("DeviceClass") and facts.lists_all("ResourceSlice")
-        self._made: set[tuple[str, str]] = set()
+        self._made: set[Key] = set()
 
     def hand_over(self, pod: Pod, spec: Fields, space: str, group: Group | None) -> Iterator[Value]:
         """The claims that are made for a pod, or for its group if it is the first one of it. `spec` names them then,

@@ -13,7 +13,7 @@ from typing import Final
 
 from krmfn.forecast.voices import Explanation, Told, find_way
 from krmfn.krm.item import Item
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.releases import schemastore
 
@@ -82,7 +82,7 @@ def _is_creation(reason: str) -> bool:
     return "Fail" in reason and "Creat" in reason
 
 
-def _list_true(item: Item) -> Iterator[tuple[str, str]]:
+def _list_true(item: Item) -> Iterator[Key]:
     """The conditions of an object that hold: type, and reason with message."""
     for condition in as_list(item.value, "status", "conditions"):
         if dig(condition, "status") == "True":

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.item import Item
-from krmfn.model.values import Value, as_list, as_text, dig
+from krmfn.model.values import Key, Value, as_list, as_text, dig
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import NAMED
@@ -36,7 +36,7 @@ def find_way(table: str, said: str) -> str:
 
 def group_said(said: Iterable[Told]) -> Iterator[str]:
     """What was said of objects of a kind in the same words, once, with the names of the first three."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    found: dict[Key, dict[str, None]] = {}
     told: set[tuple[str, str, str]] = set()
     for kind, name, text in said:
         words = (kind, name, text.partition(": ")[2])  # a condition and an event have each their own reason

@@ -28,6 +28,8 @@ __all__ = [
 #: An object, or a mapping in it, as it was read; and one that is being made.
 Value: TypeAlias = Mapping[str, Any]
 Fields: TypeAlias = dict[str, Any]
+#: Namespace and name of an object, or API group and kind.
+Key: TypeAlias = tuple[str, str]
 _NOTHING: Value = {}
 
 _Each = TypeVar("_Each")
@@ -67,7 +69,7 @@ def without_nulls(value: Any) -> Any:
     return {key: without_nulls(each) for key, each in value.items() if each is not None}
 
 
-def key_of(value: object) -> tuple[str, str]:
+def key_of(value: object) -> Key:
     """The namespace and the name of an object. A namespace that is not written is `default`, also for kinds without."""
     return as_text(value, "metadata", "namespace") or DEFAULT_NAMESPACE, name_of(value)
 

@@ -18,6 +18,7 @@ from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names, lis
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Gang
+from krmfn.model.values import Key
 from krmfn.reconcile.links import find_sites
 from krmfn.releases.spelling import TEMPLATES, list_words
 
@@ -127,7 +128,7 @@ def claim_all(marked: Sequence[Marked], owners: Owners, shared: Iterable[str]) -
     """Whose every generated object is. `shared` are the names of gangs that are not called after a resource."""
     names = sorted(set(shared))
     claims: dict[Identity, Claim] = {}
-    heads: dict[tuple[str, str], list[Marked]] = {}
+    heads: dict[Key, list[Marked]] = {}
     for head in marked:
         if not head.workload:
             claims[head.identity] = _claim_head(head, owners, names)
@@ -155,7 +156,7 @@ def _claim_head(head: Marked, owners: Owners, shared: Iterable[str]) -> Claim:
     return _claim(head, owners, Renaming("", "", ""))
 
 
-def _splits(name: str, old: str) -> Iterator[tuple[str, str]]:
+def _splits(name: str, old: str) -> Iterator[Key]:
     """Every (P, S) with name == P + old + S."""
     place = name.find(old)
     while place >= 0:

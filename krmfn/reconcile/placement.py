@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from krmfn.krm import FileRef, Item
 from krmfn.krm.item import INDICES, PATHS
 from krmfn.model.gotext import parse_int
+from krmfn.model.values import Key
 from krmfn.reconcile import Addition
 
 PACKAGE = "internal.config.kubernetes.io/package-path"
@@ -23,7 +24,7 @@ def beside(path: str) -> str:
 def place_in_package(added: Iterable[Addition], items: Sequence[Item]) -> Iterator[Item]:
     """The new objects as items. Where kpt says which file their owner is from, they say theirs: without it kpt would
     make up a file for each. Source: KRM Functions Specification, annotations; kpt 1.0, where it writes new objects."""
-    taken: dict[tuple[str, str], int] = {}
+    taken: dict[Key, int] = {}
     for value, owner in added:
         annotations = owner.annotations
         path = next((annotations[key] for key in PATHS if key in annotations), "")

@@ -14,7 +14,7 @@ from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_prev
 from krmfn.model.podnumber import divide, read_slice
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
-from krmfn.model.values import Value, as_mapping, as_text, dig
+from krmfn.model.values import Key, Value, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.survey.facts import Facts, read_facts
@@ -130,10 +130,10 @@ class Census(NamedTuple):
     templates: tuple[Template, ...]
     gangs: tuple[LinkedGang, ...]
     dangling: tuple[Template, ...]
-    composites: Mapping[tuple[str, str], Group]
-    workloads: Mapping[tuple[str, str], Workload]
-    groups: Mapping[tuple[str, str], Group]
-    by_kind: Mapping[tuple[str, str], tuple[Item, ...]]
+    composites: Mapping[Key, Group]
+    workloads: Mapping[Key, Workload]
+    groups: Mapping[Key, Group]
+    by_kind: Mapping[Key, tuple[Item, ...]]
     by_item: Mapping[int, tuple[Template, ...]]
     facts: Facts
     asking: tuple[Item, ...]
@@ -229,8 +229,8 @@ def _index_fields(census: Census) -> dict[str, list[int]]:
 
 
 @once
-def _index_owners(census: Census) -> dict[tuple[str, str], list[tuple[LinkedGang, Item]]]:
-    index: dict[tuple[str, str], list[tuple[LinkedGang, Item]]] = {}
+def _index_owners(census: Census) -> dict[Key, list[tuple[LinkedGang, Item]]]:
+    index: dict[Key, list[tuple[LinkedGang, Item]]] = {}
     for gang in census.gangs:
         for owner in gang.owners:
             index.setdefault((owner.ref.group, owner.kind), []).append((gang, owner))
@@ -238,8 +238,8 @@ def _index_owners(census: Census) -> dict[tuple[str, str], list[tuple[LinkedGang
 
 
 @once
-def _index_marks(census: Census) -> dict[tuple[str, str], list[Template]]:
-    index: dict[tuple[str, str], list[Template]] = {}
+def _index_marks(census: Census) -> dict[Key, list[Template]]:
+    index: dict[Key, list[Template]] = {}
     for template in census.templates:
         for part in ("labels", "annotations"):
             for key in as_mapping(template.metadata.get(part)):
@@ -267,11 +267,11 @@ def take_census(
     known: dict[tuple[int, Path], Member] = {(id(member.item), member.path): member for member in members}
     owned = list_owned(objects)
     was_read = {item_id for item_id, _ in known}
-    by_kind: dict[tuple[str, str], list[Item]] = {}
+    by_kind: dict[Key, list[Item]] = {}
     templates: list[Template] = []
     groups: list[Group] = []
-    composites: dict[tuple[str, str], Group] = {}
-    workloads: dict[tuple[str, str], Workload] = {}
+    composites: dict[Key, Group] = {}
+    workloads: dict[Key, Workload] = {}
     for item in objects:
         ref = item.ref
         key = (ref.group, ref.kind)
@@ -291,7 +291,7 @@ def take_census(
         if workload:
             workloads.setdefault((item.space, item.name), workload)
     templates.extend(_template(member) for member in known.values() if id(member.item) not in owned)
-    index: dict[tuple[str, str], Group] = {}
+    index: dict[Key, Group] = {}
     for group in groups:
         index.setdefault((group.namespace, group.name), group)
     renamed = {id(item) for item in list_holding(objects, PREVIOUS_NAMES.encode())}
@@ -350,7 +350,7 @@ def _link(spec: Value, path: Path) -> TemplateLink | None:
     return None
 
 
-def _add_previous_names(known: dict[tuple[str, str], Any], renamed: Collection[int]) -> None:
+def _add_previous_names(known: dict[Key, Any], renamed: Collection[int]) -> None:
     """To groups, composites or Workloads by namespace and name, for items that may have had others."""
     for each in [each for each in known.values() if id(each.item) in renamed]:
         _, slash, entry = each.name.partition("/")
@@ -358,7 +358,7 @@ def _add_previous_names(known: dict[tuple[str, str], Any], renamed: Collection[i
             known.setdefault((each.namespace, f"{name}/{entry}" if slash else name), each)
 
 
-def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Iterator[Template]:
+def _spread(template: Template, index: Mapping[Key, Group]) -> Iterator[Template]:
     """The template as each group has it: with the pods of one replica where a label tells replicas apart. Where their
     number is not known, every group of such a name is one."""
     link = template.link
@@ -382,7 +382,7 @@ def _spread(template: Template, index: Mapping[tuple[str, str], Group]) -> Itera
 
 
 def _muster(
-    groups: Sequence[Group], index: Mapping[tuple[str, str], Group], templates: Iterable[Template]
+    groups: Sequence[Group], index: Mapping[Key, Group], templates: Iterable[Template]
 ) -> tuple[tuple[LinkedGang, ...], tuple[Template, ...]]:
     linked: dict[int, dict[str, list[Template]]] = {}
     dangling: list[Template] = []

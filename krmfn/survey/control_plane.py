@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig
 from krmfn.releases.release import Gate, UnknownRelease, find_release
 
 _COMPONENTS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
@@ -79,7 +79,7 @@ def merge_gates(programs: Iterable[Program], given: Value) -> dict[str, Fields]:
     """The gates by component; what is `given` goes before what pods show. A gate of which the pods of a component show
     different things stays open."""
     found: dict[str, Fields] = {}
-    contradicted: set[tuple[str, str]] = set()
+    contradicted: set[Key] = set()
     for program in programs:
         gates = found.setdefault(program.component, {})
         for name, on in program.gates.items():

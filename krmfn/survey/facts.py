@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from krmfn.krm.item import Item
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.quantity import parse_quantity
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig, group_by, key_of
+from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig, group_by, key_of
 from krmfn.releases import schemastore
 from krmfn.server.admission import PriorityClass
 
@@ -86,11 +86,11 @@ class Facts(NamedTuple):
     complete_queues: bool
     schemas: Mapping[str, Value]
     kept_fields: Mapping[str, Sequence[Any]]
-    groups: frozenset[tuple[str, str]]
+    groups: frozenset[Key]
     schedulers: frozenset[str] | None
     gates: Mapping[str, Value]
     indexes: dict[tuple[str, ...], Any]
-    found: Mapping[tuple[str, str], tuple[Value, ...]] = {}
+    found: Mapping[Key, tuple[Value, ...]] = {}
     listed: frozenset[str] = frozenset()
     programs: tuple[Program, ...] = ()
     plugins: frozenset[str] = frozenset()
@@ -101,7 +101,7 @@ class Facts(NamedTuple):
         """The objects of a kind without a field of its own here, from the facts and from the input."""
         return self.found.get((group, kind), ())
 
-    def by_place(self, group: str, kind: str) -> dict[tuple[str, str], Value]:
+    def by_place(self, group: str, kind: str) -> dict[Key, Value]:
         """The objects of a kind by namespace and name."""
         return self._index(("place", group, kind), lambda: {key_of(each): each for each in self.objects(group, kind)})
 
@@ -151,7 +151,7 @@ class Facts(NamedTuple):
         return next(defaults, PriorityClass(0, "PreemptLowerPriority", False)) if self.complete_classes else None
 
 
-def read_facts(cluster: Value, objects: Mapping[tuple[str, str], Sequence[Item]]) -> Facts:
+def read_facts(cluster: Value, objects: Mapping[Key, Sequence[Item]]) -> Facts:
     """The facts of `cluster` and of the input's own PriorityClasses, quotas, queues and CRDs."""
     given = _gather(cluster)
     topics, listed_kinds = _list_topics(), schemastore.load("cluster.json")["kinds"].items()
@@ -237,13 +237,13 @@ def _merge_pools(pods: Sequence[Value], spelled: object) -> list[Value]:
     return list(pools.values())
 
 
-def _list_topics() -> dict[str, tuple[str, str]]:
+def _list_topics() -> dict[str, Key]:
     """Where each topic's short spelling lies, and the group and kind that it stands for."""
     return {topic: (group, kind) for topic, (group, kind) in schemastore.load("cluster.json")["topics"].items()}
 
 
-def _gather(cluster: Value) -> dict[tuple[str, str], list[Value]]:
-    found: dict[tuple[str, str], list[Value]] = {}
+def _gather(cluster: Value) -> dict[Key, list[Value]]:
+    found: dict[Key, list[Value]] = {}
     for value in as_list(cluster, "items"):
         api_version = as_text(value, "apiVersion")
         key = (api_version.rpartition("/")[0], as_text(value, "kind"))

@@ -12,7 +12,7 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import format_path
 from krmfn.model import wording
-from krmfn.model.values import Fields, as_mapping
+from krmfn.model.values import Fields, Key, as_mapping
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.counting import count_all
@@ -88,9 +88,9 @@ def walk(branch: Branch) -> Iterator[Branch]:
         waiting += reversed(branch.children)
 
 
-def _sort(census: Census) -> tuple[dict[tuple[str, str], list[Group]], list[Group]]:
+def _sort(census: Census) -> tuple[dict[Key, list[Group]], list[Group]]:
     """Children by (namespace, parent), and the groups whose parent is none, missing, in a circle, or too deep."""
-    by_parent: dict[tuple[str, str], list[Group]] = {}
+    by_parent: dict[Key, list[Group]] = {}
     roots: list[Group] = []
     composites = [each for key, each in census.composites.items() if key == (each.namespace, each.name)]
     for group in [*composites, *(gang.group for gang in census.gangs)]:
@@ -105,7 +105,7 @@ def _sort(census: Census) -> tuple[dict[tuple[str, str], list[Group]], list[Grou
 
 def _branch(
     group: Group,
-    by_parent: dict[tuple[str, str], list[Group]],
+    by_parent: dict[Key, list[Group]],
     gangs: dict[int, LinkedGang],
     census: Census,
     parents: bool,

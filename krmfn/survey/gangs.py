@@ -19,7 +19,7 @@ from krmfn.model.marks import PREFIX, leave_out_local
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Gang, Group, leaves
-from krmfn.model.values import Value
+from krmfn.model.values import Key, Value
 from krmfn.model.wording import find_nearest
 from krmfn.sources import is_read, read_tree
 from krmfn.survey.lookup import list_owned, make_lookup
@@ -70,7 +70,7 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     findings: list[Finding] = list(find_strangers(asking))
     undecided = []
     gangs: list[Asked | list[_Wish]] = []
-    joined: dict[tuple[str, str], list[_Wish]] = {}
+    joined: dict[Key, list[_Wish]] = {}
     for item in _leave_out_made(asking if settings.select.mode == "OptIn" else items, items):
         chosen = _choose(settings, item)
         findings += [note.on(item) for note in chosen.notes]
@@ -120,7 +120,7 @@ def _leave_out_made(some: Iterable[Item], items: Sequence[Item]) -> Iterator[Ite
 
 def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
     """The items of kinds that can become gangs."""
-    known: dict[tuple[str, str], bool] = {}
+    known: dict[Key, bool] = {}
     for item in list_identified(items):
         ref = item.ref
         kind = (ref.api_version, ref.kind)

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
 from krmfn.model.tree import Path
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import COUNTS, TEMPLATES, find_word, read_fields, read_mode
 
@@ -159,7 +159,7 @@ def _find_gang(fields: Any) -> Path:
     return policy, find_word(dig(fields, policy), "gang")
 
 
-def _reference(spec: Value) -> tuple[str, str]:
+def _reference(spec: Value) -> Key:
     *path, last = find_reference(spec)
     value = as_mapping(spec, *path)
     return as_text(value, "workloadName"), as_text(value.get(last))

@@ -11,19 +11,19 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import list_previous_names
-from krmfn.model.values import Value, as_list, as_text, dig
+from krmfn.model.values import Key, Value, as_list, as_text, dig
 
 if TYPE_CHECKING:
     from krmfn.sources.manifest import Find
 
 
-Names = dict[tuple[str, str], Value]
+Names = dict[Key, Value]
 
 
 def make_lookup(items: Sequence[Item], settings: Settings) -> Find:
     """A function that finds an object by API group, kind, namespace ("" for a kind without) and name. What is in the
     input goes before the facts, and also has the names from before a renaming. A kind is looked through once."""
-    known: dict[tuple[str, str], Names] = {}
+    known: dict[Key, Names] = {}
 
     def find(group: str, kind: str, namespace: str, name: str) -> Value | None:
         if (group, kind) not in known:

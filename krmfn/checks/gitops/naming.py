@@ -13,7 +13,7 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
 from krmfn.model.tree import Path
-from krmfn.model.values import as_list, as_text
+from krmfn.model.values import Key, as_list, as_text
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.survey.census import Census
@@ -70,7 +70,7 @@ def find_generated_orphan(census: Census) -> Matches:
 
 def _find_renamed(wanted: Iterable[_Named], objects: Iterable[_Named]) -> dict[_Named, set[str]]:
     """Which objects could have had a wanted name before a prefix or suffix with a dash was put on: their names now."""
-    lengths: dict[tuple[str, str], dict[int, set[str]]] = {}
+    lengths: dict[Key, dict[int, set[str]]] = {}
     for space, kind, name in wanted:
         lengths.setdefault((space, kind), {}).setdefault(name.count("-") + 1, set()).add(name)
     found: dict[_Named, set[str]] = {}

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from krmfn.checks.operator.queues import group_marked
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import suggest
+from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import list_names
 from krmfn.model.marks import KUEUE_POD_GROUP

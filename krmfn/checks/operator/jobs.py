@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import suggest
+from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.kinds import KINDS, find_own_scheduling

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from krmfn.capacity.requests import count_requests
 from krmfn.checks.operator.queues import group_marked, sum_least
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import suggest
+from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path

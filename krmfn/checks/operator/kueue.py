@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from krmfn.checks.operator.queues import list_needs
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import suggest
+from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
 from krmfn.model.gotext import parse_int
@@ -19,7 +18,7 @@ from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.selectors import match_namespace, match_node, tolerates
 from krmfn.model.tree import Path
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template, once
 from krmfn.survey.facts import Facts, Resources
@@ -50,7 +49,7 @@ class _Waiting(NamedTuple):
 class _Queues(NamedTuple):
     """The LocalQueues by namespace and name, the ClusterQueues by name, and what waits in both."""
 
-    local: Mapping[tuple[str, str], Value]
+    local: Mapping[Key, Value]
     whole: Mapping[str, Value]
     waiting: Sequence[_Waiting]
 
@@ -419,7 +418,7 @@ def _find_roots(census: Census) -> Mapping[str, str]:
     return roots
 
 
-def _list_loans(queue: Value) -> Iterator[tuple[tuple[str, str], int]]:
+def _list_loans(queue: Value) -> Iterator[tuple[Key, int]]:
     """What a queue or a cohort lends at most, by flavor and resource."""
     for flavor, entry in _list_entries(queue):
         limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))
@@ -427,9 +426,9 @@ def _list_loans(queue: Value) -> Iterator[tuple[tuple[str, str], int]]:
 
 
 @once
-def _sum_loans(census: Census) -> Mapping[str, Mapping[tuple[str, str], int]]:
+def _sum_loans(census: Census) -> Mapping[str, Mapping[Key, int]]:
     """What all queues and cohorts below the highest cohorts lend, by the name of that."""
-    sums: dict[str, dict[tuple[str, str], int]] = {}
+    sums: dict[str, dict[Key, int]] = {}
     roots, queues = _find_roots(census), _find_queues(census).whole.values()
     for cohort, queue in [*census.facts.by_name(_KUEUE, "Cohort").items(), *((_cohort(each), each) for each in queues)]:
         for key, amount in _list_loans(queue) if cohort else ():
@@ -438,7 +437,7 @@ def _sum_loans(census: Census) -> Mapping[str, Mapping[tuple[str, str], int]]:
     return sums
 
 
-def _list_lent(queue: Value, census: Census) -> dict[tuple[str, str], int]:
+def _list_lent(queue: Value, census: Census) -> dict[Key, int]:
     """What the other queues below its highest cohort, and the cohorts there, lend to a queue at most."""
     lent = dict(_sum_loans(census).get(_find_roots(census)[_cohort(queue)], {}) if _cohort(queue) else {})
     for key, amount in _list_loans(queue) if lent else ():
@@ -446,7 +445,7 @@ def _list_lent(queue: Value, census: Census) -> dict[tuple[str, str], int]:
     return lent
 
 
-def _list_quota(queue: Value, lent: Mapping[tuple[str, str], int] | None) -> dict[str, tuple[int, int]]:
+def _list_quota(queue: Value, lent: Mapping[Key, int] | None) -> dict[str, tuple[int, int]]:
     """The most that a queue gives of each resource: in one flavor, and in all; with what its cohort has `lent`. What
     it may borrow without a limit is left out where that is not known."""
     found: dict[str, list[int | None]] = {}

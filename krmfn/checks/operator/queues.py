@@ -8,7 +8,7 @@ from krmfn.capacity.requests import count_requests
 from krmfn.krm.item import Item
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM
-from krmfn.model.values import as_text, group_by
+from krmfn.model.values import Key, as_text, group_by
 from krmfn.survey.census import Census, Template
 
 Resources = Mapping[str, int]
@@ -25,10 +25,10 @@ def list_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resourc
         yield pods, count_requests(template.spec, {})
 
 
-def group_marked(census: Census, part: str, key: str) -> dict[tuple[str, str], list[Template]]:
+def group_marked(census: Census, part: str, key: str) -> dict[Key, list[Template]]:
     """The templates that carry a label or an annotation, by namespace and its value."""
 
-    def name(template: Template) -> tuple[str, str]:
+    def name(template: Template) -> Key:
         return template.item.space, as_text(template.metadata[part][key])
 
     return group_by(name, (each for each in census.marked(part, key) if name(each)[1] and each.pods != 0))

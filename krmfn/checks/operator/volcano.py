@@ -15,8 +15,7 @@ from krmfn.capacity.admission import counts, list_usage
 from krmfn.capacity.pods import read_kinds
 from krmfn.capacity.requests import count_requests
 from krmfn.checks.operator.queues import group_marked, list_needs, sum_least
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import suggest
+from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT

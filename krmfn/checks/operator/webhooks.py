@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import suggest
+from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import read_digits
 from krmfn.model.rollouts import share
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.server.formats import check_dns_1035, check_short_name
 from krmfn.survey.census import Census
 
@@ -126,7 +125,7 @@ def _find_volcano_job_refused(item: Item, spec: Value) -> _Faults:
         names.append(name)
 
 
-def _find_share_refused(annotations: Value, spec: Value) -> Iterator[tuple[str, str]]:
+def _find_share_refused(annotations: Value, spec: Value) -> Iterator[Key]:
     """A part of a GPU: the annotation, and what is wrong with it."""
     boxes = [*as_list(spec, "containers"), *as_list(spec, "initContainers")]
     whole = any("nvidia.com/gpu" in as_mapping(box, "resources", "limits") for box in boxes)
@@ -152,7 +151,7 @@ def _read_number(text: object) -> float:
         return 0.0
 
 
-_WEBHOOKS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Item, Value], _Faults]]]] = {
+_WEBHOOKS: Final[Mapping[Key, tuple[str, Callable[[Item, Value], _Faults]]]] = {
     ("jobset.x-k8s.io", "JobSet"): ("JobSet", _find_job_set_refused),
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): ("LeaderWorkerSet", _find_worker_set_refused),
     ("batch.volcano.sh", "Job"): ("Volcano", _find_volcano_job_refused),

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from krmfn.capacity.requests import count_requests
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import suggest, sum_up
-from krmfn.model.values import Value, as_int, as_mapping, as_text
+from krmfn.checks.rule import Matches, rule, suggest, sum_up, tell
+from krmfn.model.values import Key, Value, as_int, as_mapping, as_text
 from krmfn.survey.census import Census, Template, count_pods
 from krmfn.survey.facts import Resources, read_resources
 
@@ -113,7 +112,7 @@ def _find_strangers(templates: list[Template], groups: Value) -> Matches:
 
 def _group_by_application(census: Census) -> Iterator[list[Template]]:
     """The templates that YuniKorn schedules, by application: without a name all of a namespace are one."""
-    found: dict[tuple[str, str], list[Template]] = {}
+    found: dict[Key, list[Template]] = {}
     for template in census.templates:
         if template.scheduler == "yunikorn" and template.pods != 0:
             told = (as_text(as_mapping(template.metadata.get(part)).get(key)) for part, key in _APPLICATION)

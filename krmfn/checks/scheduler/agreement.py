@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from krmfn.checks.rule import Matches, is_obeyed, rule, tell
+from krmfn.checks.rule import Matches, is_obeyed, rule, suggest, tell
 from krmfn.checks.scheduler.trees import list_groups
-from krmfn.checks.wording import suggest
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.results import Severity

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import suggest
+from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.model.tree import Path
-from krmfn.model.values import Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Key, Value, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, Template
 
 #: Where a source of the kind names it: in a volume, beside others in a projected volume, in env and in envFrom.
@@ -53,9 +52,9 @@ def find_configuration_missing(census: Census) -> Matches:
                     )
 
 
-def _list_keys(census: Census, kind: str) -> dict[tuple[str, str], Collection[str]]:
+def _list_keys(census: Census, kind: str) -> dict[Key, Collection[str]]:
     """The objects of the kind, in the facts and in the input, with their keys."""
-    found: dict[tuple[str, str], Collection[str]] = {}
+    found: dict[Key, Collection[str]] = {}
     values = [*census.facts.by_place("", kind).items()]
     values += [((item.space, item.name), item.value) for item in census.kind("", kind)]
     for place, value in values:

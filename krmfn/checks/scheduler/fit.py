@@ -1,26 +1,35 @@
-"""Whether the gangs fit the nodes that the facts list: what capacity.prove finds, in words, by the rule it belongs to.
+"""Whether the gangs fit the nodes that the facts list: what capacity.prove finds, in words, by the rule it belongs to;
+and quotas on the number of objects: those of the input, and those that controllers make for them before any pod.
 
 An error here is a proof: not even in the empty cluster does the gang start.
+
+Source: KubeRay 1.6.2 raycluster_controller.go and rayjob_controller.go (Services, then pods), JobSet 0.11.1
+jobset_controller.go (the Service, then Jobs), LeaderWorkerSet 0.8.0 and Trainer's jobset plugin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from krmfn.capacity import Obeyed, prove
-from krmfn.checks.rule import Check, Match, is_obeyed, rule
-from krmfn.checks.scheduler.objects import find_too_many_objects
+from krmfn.checks.rule import Check, Match, Matches, is_obeyed, rule, spell, tell
 from krmfn.config import Settings
+from krmfn.krm.item import Item
+from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
+from krmfn.model.kinds import find_ray_cluster
 from krmfn.model.quantity import format_quantity
+from krmfn.model.rules import RULES
 from krmfn.model.tree import Path
-from krmfn.model.values import Value
+from krmfn.model.values import Value, as_int, as_list, as_text, dig, group_by
 from krmfn.releases import schemastore
-from krmfn.survey.census import Census, once
+from krmfn.survey.census import Census, count_pods, once
+from krmfn.survey.facts import Quota
 
 if TYPE_CHECKING:
     from krmfn.capacity.proof import Obstacle
+
 
 _BESIDE: Final = "beside the pods of DaemonSets"
 
@@ -64,7 +73,7 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
     known: dict[str, list[Finding]] = {}
     obstacles = [*prove(census, obeyed)]
     told = {id(obstacle.group.item) for obstacle in obstacles}
-    findings: Iterable[Finding] = [_spell(obstacle, census) for obstacle in obstacles]
+    findings: Iterable[Finding] = [_spell(obstacle, census, settings) for obstacle in obstacles]
     if obstacles and (census.facts.node_pools or census.facts.objects("karpenter.sh", "NodePool")):
         from krmfn.checks.scheduler.growing import weigh
 
@@ -73,7 +82,7 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
         known.setdefault(finding.rule, []).append(finding)
     left = _take_off_agents(census) if census.gangs and census.facts.nodes else census
     for obstacle in prove(left, obeyed) if left.facts is not census.facts else ():
-        finding = _spell(obstacle, left)
+        finding = _spell(obstacle, left, settings)
         if id(obstacle.group.item) not in told:  # no proof: pods of a higher priority may drive them away
             finding = finding._replace(message=f"{_BESIDE}: {finding.message}", severity="warning")
             known.setdefault(finding.rule, []).append(finding)
@@ -86,19 +95,44 @@ def _take_off_agents(census: Census) -> Census:
     return census._replace(facts=take_off(census.facts))
 
 
-def _spell(obstacle: Obstacle, census: Census) -> Finding:
-    write = {
-        "pod": _spell_pod,
-        "refused": _spell_refused,
-        "quota": _spell_quota,
-        "claim": _spell_claim,
-        "nobody": _spell_nobody,
-        "bound": _spell_bound,
-        "resource": _spell_resource,
-        "packing": _spell_packing,
-        "key": _spell_key,
-    }[obstacle.cause]
-    return write(obstacle, census)
+def _spell(obstacle: Obstacle, census: Census, settings: Settings) -> Finding:
+    if obstacle.cause == "pod":
+        return _spell_pod(obstacle, census)
+    if obstacle.cause == "bound":
+        return _spell_bound(obstacle)
+    id, case, path = (_place_in_pods if obstacle.kind else _place_in_group)(obstacle)
+    item = obstacle.kind.template.item if obstacle.kind else obstacle.group.item
+    current = ABSENT if obstacle.kind else obstacle.key if obstacle.cause == "key" else obstacle.group.quorum
+    match = tell(item, path, current, case=case, o=obstacle, consequence=_consequence(obstacle))
+    return spell(RULES[id], match, settings)
+
+
+def _place_in_group(obstacle: Obstacle) -> tuple[str, str, Path]:
+    """The rule of an obstacle for a group as a whole, which of its cases, and the field that it is about."""
+    if obstacle.cause == "key":
+        return "topology-key-unknown", "", (*obstacle.group.path, "schedulingConstraints", "topology", 0, "key")
+    if obstacle.cause == "quota":
+        return "quota-too-small", "gang", obstacle.group.quorum_path
+    case, of_domain = ("", "domain") if obstacle.cause == "resource" else ("packing", "packing-domain")
+    return "nodes-too-small", of_domain if obstacle.key else case, obstacle.group.quorum_path
+
+
+def _place_in_pods(obstacle: Obstacle) -> tuple[str, str, Path]:
+    """The same of one for pods of a kind."""
+    assert obstacle.kind is not None
+    said, path = obstacle.said.lstrip("0123456789 "), obstacle.kind.template.spec_path  # without a number of nodes
+    if obstacle.cause == "nobody":
+        assert obstacle.bound is not None
+        place = ("affinity", "podAffinity", _REQUIRED, obstacle.bound.place)
+        return "affinity-without-target", "", (*path, *place)
+    if obstacle.cause == "claim":
+        device = said.startswith(("resourceclaim", "request ", "cannot allocate"))
+        case = next((case for words, case in _CLAIMS.items() if words in said), "")
+        return "claim-without-volume", case, (*path, "resourceClaims" if device else "volumes")
+    if obstacle.by.startswith("ResourceQuota"):
+        return "quota-too-small", "refused", (*path, "containers")
+    told = (case for words, case in _REFUSALS.items() if said.startswith(words) or obstacle.by.startswith(words))
+    return "pod-refused", next(told, "" if obstacle.by else "alone"), (*path, "containers")
 
 
 def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
@@ -149,60 +183,7 @@ def _place(reason: str, spec: Value) -> Path:
     return (field,) if field else ()
 
 
-def _spell_refused(obstacle: Obstacle, _: Census) -> Finding:
-    assert obstacle.kind is not None
-    template = obstacle.kind.template
-    what = "the volume claims of these pods" if obstacle.said.startswith("persistentvolumeclaims") else "these pods"
-    if obstacle.by.startswith("ResourceClaimTemplate"):
-        what = "the device claims of these pods"
-    message = f"the API server refuses {what}: {obstacle.said}; {_consequence(obstacle)}"
-    hint = f"Change the pod template{f', or the {obstacle.by}' if obstacle.by else ''}."
-    if obstacle.said.startswith("unable to create"):
-        hint = "Use another namespace, or apply the files again after this one has been deleted and created again."
-    id = "quota-too-small" if obstacle.by.startswith("ResourceQuota") else "pod-refused"
-    return Finding(template.item, (*template.spec_path, "containers"), message, hint=hint, rule=id)
-
-
-def _spell_quota(obstacle: Obstacle, _: Census) -> Finding:
-    need, have = (format_quantity(amount) for amount in (obstacle.need, obstacle.have))
-    name, group = obstacle.resource, obstacle.group
-    message = (
-        f"the gang needs {need} {name}, the ResourceQuota {obstacle.by} allows {have}: some of its pods are never "
-        "created, and the gang is never scheduled"
-    )
-    hint = f"Raise {name} in the ResourceQuota {obstacle.by} to at least {need}, or make the gang smaller."
-    return Finding(group.item, group.quorum_path, message, group.quorum, hint=hint, rule="quota-too-small")
-
-
-def _spell_claim(obstacle: Obstacle, _: Census) -> Finding:
-    assert obstacle.kind is not None
-    device = obstacle.said.startswith(("resourceclaim", "request ", "cannot allocate"))
-    message = f"0/{obstacle.nodes} nodes are available: {obstacle.said}; {_consequence(obstacle)}"
-    hint = "Create the claim, or use one that exists."
-    if obstacle.said.startswith(("resourceclaimtemplate", "request ")):
-        hint = "Create it, or use one that exists."
-    if "StorageClass" in obstacle.said:
-        hint = "Create the StorageClass, or use one that exists."
-    elif "persistent volumes" in obstacle.said or "unbound" in obstacle.said:
-        hint = "Create a volume for the claim, or use a storage class with a provisioner."
-    if obstacle.said.startswith("cannot allocate"):
-        hint = "Request devices that one node has: fewer, with other selectors, or with tolerations of their taints."
-    path = (*obstacle.kind.template.spec_path, "resourceClaims" if device else "volumes")
-    return Finding(obstacle.kind.template.item, path, message, hint=hint, rule="claim-without-volume")
-
-
-def _spell_nobody(obstacle: Obstacle, _: Census) -> Finding:
-    assert obstacle.kind is not None
-    assert obstacle.bound is not None
-    message = (
-        f"this required affinity term matches no pod of the cluster or of the files checked; {_consequence(obstacle)}"
-    )
-    hint = "Correct the label selector or the namespaces, or prefer the affinity instead of requiring it."
-    path = (*obstacle.kind.template.spec_path, "affinity", "podAffinity", _REQUIRED, obstacle.bound.place)
-    return Finding(obstacle.kind.template.item, path, message, hint=hint, rule="affinity-without-target")
-
-
-def _spell_bound(obstacle: Obstacle, _: Census) -> Finding:
+def _spell_bound(obstacle: Obstacle) -> Finding:
     kind, bound = obstacle.kind, obstacle.bound
     assert kind is not None
     assert bound is not None
@@ -220,36 +201,21 @@ def _spell_bound(obstacle: Obstacle, _: Census) -> Finding:
     )
 
 
+#: Words about a claim, and about pods that are refused, each with the case of the rule.
+_CLAIMS: Final = {
+    "cannot allocate": "devices",
+    "StorageClass": "class",
+    "persistent volumes": "volume",
+    "unbound": "volume",
+    "resourceclaimtemplate": "template",
+    "request ": "template",
+}
+_REFUSALS: Final = {
+    "unable to create": "namespace",
+    "persistentvolumeclaims": "claims",
+    "ResourceClaimTemplate": "devices",
+}
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-
-
-def _spell_resource(obstacle: Obstacle, _: Census) -> Finding:
-    need, have = (format_quantity(amount) for amount in (obstacle.need, obstacle.have))
-    where = f"the largest domain of {obstacle.key} has" if obstacle.key else "the nodes that its pods fit on have"
-    message = f"the gang needs {need} {obstacle.resource} at once, but {where} {have}: it is never scheduled"
-    return _about_group(obstacle, message)
-
-
-def _spell_packing(obstacle: Obstacle, _: Census) -> Finding:
-    where = f"in any domain of {obstacle.key}" if obstacle.key else f"on the {obstacle.nodes} nodes"
-    message = f"the {obstacle.need} pods that the gang needs do not fit together {where}: it is never scheduled"
-    return _about_group(obstacle, message)
-
-
-def _about_group(obstacle: Obstacle, message: str) -> Finding:
-    group = obstacle.group
-    hint = "Add nodes, or make the gang smaller."
-    if obstacle.key:
-        hint = "Add nodes, make the gang smaller, or use a coarser topology key."
-    return Finding(group.item, group.quorum_path, message, group.quorum, hint=hint, rule="nodes-too-small")
-
-
-def _spell_key(obstacle: Obstacle, _: Census) -> Finding:
-    group = obstacle.group
-    message = f"none of the {obstacle.nodes} nodes has the label {obstacle.key}: the gang is never scheduled"
-    hint = "Label the nodes, or use a key that they have."
-    path = (*group.path, "schedulingConstraints", "topology", 0, "key")
-    return Finding(group.item, path, message, obstacle.key, hint=hint, rule="topology-key-unknown")
 
 
 def _within(obstacle: Obstacle) -> str:
@@ -262,3 +228,113 @@ def _consequence(obstacle: Obstacle) -> str:
     if kind is not None and kind.pods == 1 and obstacle.need <= 1:
         return f"the gang {group.name} needs this pod and is never scheduled"
     return f"the gang {group.name} needs {obstacle.need} of these pods and is never scheduled"
+
+
+def find_too_many_objects(census: Census) -> Matches:
+    """Objects of the input beyond a quota are refused, whichever come last; without what controllers make for it, an
+    object never has pods."""
+    for quota in census.facts.quotas:
+        for name, hard in quota.hard.items():
+            resource = name.removeprefix("count/")
+            most = hard // 10**9
+            if "/" not in name and resource not in ("services", "pods"):
+                continue
+            if resource == "pods":
+                yield from _find_no_submitter(census, quota, name, most)
+                continue
+            mine: list[Item] = []
+            total = 0
+            for item in _list_gangs(census, quota):
+                if _name_resource(item) == resource:
+                    mine.append(item)
+                    total += 1
+                made = _list_made(item).get(resource, 0)
+                total += made
+                if made and total > most:
+                    yield tell(
+                        item,
+                        (),
+                        case="made",
+                        quota=quota,
+                        most=most,
+                        resource=resource,
+                        total=total,
+                        made=made,
+                        name=name,
+                    )
+                    break
+            beyond = mine[most:]
+            for item in beyond if most == 0 else beyond[:1]:
+                yield tell(
+                    item,
+                    (),
+                    quota=quota,
+                    most=most,
+                    resource=resource,
+                    mine=mine,
+                    refused=len(mine) - most,
+                    name=name,
+                )
+
+
+def _list_gangs(census: Census, quota: Quota) -> Iterator[Item]:
+    """The groups of the input and what makes their pods, in the namespace of a quota."""
+    yield from _list_linked(census).get(quota.namespace, ())
+
+
+@once
+def _list_linked(census: Census) -> Mapping[str, Sequence[Item]]:
+    """The groups of the input and what makes their pods, by namespace, and all of them for a quota without one."""
+    linked = [
+        item
+        for item in census.objects
+        if item.ref.group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item))
+    ]
+    return {**group_by(lambda item: item.space, linked), "": linked}
+
+
+def _name_resource(item: Item) -> str:
+    """The name of a kind in quotas."""
+    return f"{item.kind.lower()}s.{item.ref.group}" if item.ref.group else f"{item.kind.lower()}s"
+
+
+def _list_made(item: Item) -> Mapping[str, int]:
+    """How many objects of other kinds a controller makes for an object before its pods."""
+    value = item.value
+    match item.ref.group, item.kind:
+        case "ray.io", "RayCluster" | "RayJob" | "RayService":
+            if dig(value, "spec", "clusterSelector"):
+                return {}
+            groups = as_list(value, *find_ray_cluster(item.kind), "workerGroupSpecs")
+            several = any((as_int(group, "numOfHosts") or 1) > 1 for group in groups)
+            own = {} if item.kind == "RayCluster" else {"rayclusters.ray.io": 1}
+            return {"services": 2 if several else 1, **own, **({"jobs.batch": 1} if _has_submitter(value) else {})}
+        case "jobset.x-k8s.io", "JobSet":
+            jobs = (dig(job, "replicas") for job in as_list(value, "spec", "replicatedJobs"))
+            named = dig(value, "spec", "network", "enableDNSHostnames") is not False
+            return {
+                "jobs.batch": sum(1 if number is None else as_int(number) or 0 for number in jobs),
+                **({"services": 1} if named else {}),
+            }
+        case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
+            size = as_int(value, "spec", "leaderWorkerTemplate", "size") or 1
+            replicas = dig(value, "spec", "replicas")
+            number: int = 1 if replicas is None else as_int(replicas) or 0
+            return {"statefulsets.apps": 1 + number * (size > 1)}
+        case "trainer.kubeflow.org", "TrainJob":
+            return {"jobsets.jobset.x-k8s.io": 1}
+    return {}
+
+
+def _has_submitter(value: Value) -> bool:
+    """Whether KubeRay makes a Job that submits the entrypoint of a RayJob."""
+    mode = as_text(value, "spec", "submissionMode")
+    return as_text(value, "kind") == "RayJob" and mode in ("", "K8sJobMode")
+
+
+def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Matches:
+    """A quota that lets the cluster of a RayJob start, and not the pod that gives it something to do."""
+    for item in _list_gangs(census, quota) if not quota.scope else ():
+        pods = count_pods(each for each in census.templates_of(item) if each.link)
+        if pods == most and item.kind == "RayJob" and _has_submitter(item.value):
+            yield tell(item, (), case="submitter", quota=quota, most=most, name=name, needed=most + 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import group_names, suggest
+from krmfn.checks.rule import Matches, group_names, rule, suggest, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import PREFIX
+from krmfn.model.values import Key
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, Template
 from krmfn.survey.groups import Group, find_reference, read_policy, topology_key
@@ -159,7 +159,7 @@ def find_group_shared(census: Census) -> Matches:
 
 @rule("gang-group-split")
 def find_gang_group_split(census: Census) -> Matches:
-    declared: dict[tuple[str, str], list[Template]] = {}
+    declared: dict[Key, list[Template]] = {}
     for template in census.templates if census.has_text("krmfn.dev/gang-group") else ():
         name = template.item.annotations.get("krmfn.dev/gang-group")
         if name and template.link:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import name_min_count
+from krmfn.checks.rule import Matches, name_min_count, rule, tell
 from krmfn.config import Settings, options_for
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT, Severity

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import name_min_count
+from krmfn.checks.rule import Matches, name_min_count, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.paths import Path

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.wording import group_names, suggest
+from krmfn.checks.rule import Matches, group_names, rule, suggest, tell
 from krmfn.config import Settings
 from krmfn.krm.results import ABSENT
 from krmfn.model.values import Fields

@@ -20,7 +20,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.rollouts import ROLLOUTS, share
-from krmfn.model.values import as_text, dig
+from krmfn.model.values import Key, as_text, dig
 from krmfn.survey.census import Census, LinkedGang, Template, count_pods, once, take_census
 from krmfn.survey.jobs import is_suspended
 
@@ -107,7 +107,7 @@ def _find_opted_in(census: Census, settings: Settings) -> Iterator[Move]:
             yield step
 
 
-def describe(step: Move) -> tuple[str, str]:
+def describe(step: Move) -> Key:
     """What becomes of the pods, and what to do."""
     waits = "all groups of its tree" if step.needed is None else f"{step.needed} pods"
     group, item = step.group or "the group that krmfn generates", step.item

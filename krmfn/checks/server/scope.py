@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from krmfn.checks.server.stage import Judge
 from krmfn.config import Settings
 from krmfn.krm.item import Item
+from krmfn.model.values import Key
 from krmfn.model.wording import count
 from krmfn.server.schema import DEFINITION
 
@@ -23,7 +24,7 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
     seen: set[int] = set()
     for items, settings in worlds:
         judge = Judge(items, settings, "apply")
-        standings: dict[tuple[str, str], str] = {}
+        standings: dict[Key, str] = {}
         for item in items:
             key = item.ref[:2]
             if key not in standings:

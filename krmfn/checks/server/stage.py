@@ -26,7 +26,7 @@ from krmfn.model.identity import identify
 from krmfn.model.marks import FLUX_APPLY, PREFIX
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
-from krmfn.model.values import Value
+from krmfn.model.values import Key, Value
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
@@ -418,7 +418,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
             classes = found.priority_classes
     if not settings.release.has("workload-must-exist"):
         return AdmissionFacts(classes)
-    workloads: dict[tuple[str, str], frozenset[str]] = {}
+    workloads: dict[Key, frozenset[str]] = {}
     gangs = set()
     for item in items:
         if item.ref.group != GROUP:
