@@ -36,28 +36,6 @@ _MOST, _LONGEST = 32, 10 * 1024
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 
-def _list_requests(spec: Object) -> Iterator[dict[str, Any]]:
-    """What names a class: requests and the choices in them."""
-    for request in spec.get("devices", {}).get("requests", ()):
-        if "exactly" in request:
-            yield request["exactly"]
-        yield from request.get("firstAvailable", ())
-
-
-def fill_claim(kind: Kind, new: dict[str, Any]) -> None:
-    _fill_spec(new.get("spec", {}))
-
-
-def fill_claim_template(kind: Kind, new: dict[str, Any]) -> None:
-    _fill_spec(new.get("spec", {}).get("spec", {}))
-
-
-def _fill_spec(spec: Object) -> None:
-    for request in _list_requests(spec):
-        if request["allocationMode"] == "ExactCount" and not request.get("count"):
-            request["count"] = 1
-
-
 def check_claim(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     if not old:
         yield from _check_devices(kind, new, ("spec",))

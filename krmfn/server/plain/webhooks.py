@@ -47,14 +47,6 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None) -> Iterator[Caus
             yield from check_part(kind, "matchConditions", hook.get("matchConditions", []), (*at, "matchConditions"))
 
 
-def check_webhook_name(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
-    wrong = check_long_name(name)
-    if wrong:
-        yield invalid(path, name, ",".join(wrong))
-    elif name.count(".") < 2:
-        yield invalid(path, name, "should be a domain with at least three segments separated by dots")
-
-
 def check_resources(kind: Kind, resources: list[str], path: Path) -> Iterator[Cause]:
     whole: set[str] = set()
     every: set[str] = set()
