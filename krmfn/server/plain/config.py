@@ -25,7 +25,17 @@ from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key
-from krmfn.server.verdict import Cause, find_repeated, forbidden, invalid, invalid_text, refuse_text, required, too_long
+from krmfn.server.verdict import (
+    Cause,
+    find_repeated,
+    forbidden,
+    invalid,
+    invalid_text,
+    of_rule,
+    refuse_text,
+    required,
+    too_long,
+)
 
 _MOST = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"
@@ -199,7 +209,7 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None) -> Iterato
 def check_runtime_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     pod = Setting({}, kind.gates, [])
     check_overhead(pod, new.get("overhead", {}).get("podFixed", {}), ("overhead",))
-    yield from pod.out
+    yield from of_rule("pod-resources", pod.out)
 
 
 _MOST_BITS = 60

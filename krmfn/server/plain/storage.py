@@ -14,7 +14,6 @@ from krmfn.krm.paths import Path
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, count_bytes
 from krmfn.server.plain.values import spell_empty
-from krmfn.server.pods.placement import check_node_selector
 from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.pods.volumes import check_kind
 from krmfn.server.schema import Kind
@@ -115,7 +114,7 @@ def check_volume(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]
         yield forbidden((*_SPEC, name), "may not be 'recycle' for a hostPath mount of '/'")
     affinity = spec.get("nodeAffinity")
     if affinity is not None and "required" in affinity:
-        check_node_selector(pod, affinity["required"], (*_SPEC, "nodeAffinity", "required"), False)
+        check_part(pod, "neededNodes", affinity["required"], (*_SPEC, "nodeAffinity", "required"), "pod-affinity")
     _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
     yield from out
     if old:

@@ -14,11 +14,11 @@ from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.pods.placement import check_tolerations
-from krmfn.server.pods.setting import ARMOR, Object, Setting, of_rule, visit_containers
+from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
 from krmfn.server.pods.spec import MIRROR, check_new_pod, check_pod, check_template, is_cost
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, spell_path
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text
+from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, note_rule
 
 _RULE = "pod-immutable"
 _UPDATABLE = (
@@ -70,7 +70,9 @@ def check_pod_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     out: list[Cause] = []
     check_pod(new["metadata"], spec, kind.gates, out, allowed)
     _check_annotations(new["metadata"].get("annotations", {}), old["metadata"].get("annotations", {}), out)
+    before_change = len(out)
     _check_spec_change(Setting(spec, kind.gates, out, new["metadata"], allowed), spec, before)
+    note_rule(out, before_change, _RULE)
     yield from out
 
 
@@ -84,7 +86,6 @@ def _check_annotations(new: Object, old: Object, out: list[Cause]) -> None:
         out.append(forbidden((*path, Key(key)), f"may not {verb} {what}", "pod-annotations"))
 
 
-@of_rule(_RULE)
 def _check_spec_change(pod: Setting, spec: Object, before: Object) -> None:
     out = pod.out
     for name in ("containers", "initContainers"):

@@ -13,11 +13,10 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key
-from krmfn.server.pods.setting import Object, Setting, of_rule
+from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.verdict import find_repeated
 
 
-@of_rule("pod-containers")
 def check_containers(pod: Setting, spec: Object, path: Path) -> None:
     """`containers` of a spec; `path` is the spec's."""
     where: Path = (*path, "containers")
@@ -32,10 +31,9 @@ def check_containers(pod: Setting, spec: Object, path: Path) -> None:
         if index in again:
             pod.duplicate((*at, "name"), quote(container.get("name", "")))
         check_part(pod, "mainContainer", container, at)
-    _check_host_ports(pod, containers, where)
+    check_part(pod, "hostPorts", containers, where, "pod-ports")
 
 
-@of_rule("pod-containers")
 def check_init_containers(pod: Setting, spec: Object, path: Path) -> None:
     """`initContainers` of a spec."""
     names = {container.get("name", "") for container in spec.get("containers", ())}
@@ -49,10 +47,9 @@ def check_init_containers(pod: Setting, spec: Object, path: Path) -> None:
             pod.duplicate((*at, "name"), quote(name))
         elif name:
             names.add(name)
-        _check_host_ports(pod, [container], where)
+        check_part(pod, "hostPorts", [container], where, "pod-ports")
 
 
-@of_rule("pod-containers")
 def check_ephemeral_containers(pod: Setting, spec: Object, path: Path) -> None:
     """`ephemeralContainers` of a spec that has some; no create may have them, and only pods can."""
     others = {
@@ -72,8 +69,7 @@ def check_ephemeral_containers(pod: Setting, spec: Object, path: Path) -> None:
             pod.not_found((*at, "targetContainerName"), quote(target))
 
 
-@of_rule("pod-ports")
-def _check_host_ports(pod: Setting, containers: Iterable[Object], where: Path) -> None:
+def check_host_ports(pod: Setting, containers: Iterable[Object], where: Path) -> None:
     taken = set()
     for index, container in enumerate(containers):
         for place, port in enumerate(container.get("ports", ())):

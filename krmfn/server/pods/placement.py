@@ -14,7 +14,7 @@ from krmfn.model.gotext import parse_int, quote
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import check_label_key, check_label_value, find_format
 from krmfn.server.plain.values import check_labels
-from krmfn.server.pods.setting import Object, Setting, of_rule
+from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.verdict import Cause, invalid, note_rule, refuse_text
 
 _NO_SELECTOR = "must not be specified when labelSelector is not set"
@@ -52,13 +52,8 @@ def check_label_selector(
 
 
 def check_nodes(pod: Setting, selector: Object, path: Path) -> None:
-    """The nodes that a pod needs."""
-    check_node_selector(pod, selector, path, "node-affinity-values" in pod.allowed)
-
-
-@of_rule("pod-affinity")
-def check_node_selector(pod: Setting, selector: Object, path: Path, any_value: bool) -> None:
-    """Terms of which a node has to meet one. `any_value`: the stored object has values that are no labels."""
+    """Terms of which a node has to meet one."""
+    any_value = "node-affinity-values" in pod.allowed  # the stored object has values that are no labels
     where = (*path, "nodeSelectorTerms")
     terms = selector.get("nodeSelectorTerms", ())
     if not terms:

@@ -14,8 +14,9 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.quantity import parse_quantity
 from krmfn.server.amounts import BILLION, Amount, add, is_integer
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, check_short_name
-from krmfn.server.pods.setting import Object, Setting, of_rule
+from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.spell import Key, write_json
 
 _HUGE = "hugepages-"
@@ -38,7 +39,6 @@ _WHOLE = frozenset(
 )  # fmt: skip
 
 
-@of_rule("pod-resources")
 def check_resources(pod: Setting, resources: Object, path: Path, of_pod: bool = False) -> None:
     """Requests and limits. `of_pod`: those of a whole pod, which can name fewer resources."""
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
@@ -60,7 +60,7 @@ def check_resources(pod: Setting, resources: Object, path: Path, of_pod: bool = 
     if "cpu" not in named and "memory" not in named and any(name.startswith(_HUGE) for name in named):
         pod.forbidden(path, "HugePages require cpu or memory")
     if "claims" in resources:
-        _check_claims(pod, resources["claims"], (*path, "claims"))
+        check_part(pod, "claimsOfContainer", resources["claims"], (*path, "claims"), "pod-claims")
 
 
 def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: bool) -> None:
@@ -122,8 +122,7 @@ def check_overhead(pod: Setting, amounts: Object, path: Path) -> None:
     check_resources(pod, {"limits": amounts}, path)
 
 
-@of_rule("pod-claims")
-def _check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
+def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         name, request = claim.get("name", ""), claim.get("request", "")
@@ -148,7 +147,6 @@ def _check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
             pod.not_found(at, quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
 
 
-@of_rule("pod-resources")
 def check_pod_resources(pod: Setting, spec: Object, path: Path) -> None:
     """Requests and limits of the whole pod, which its containers share."""
     resources = spec["resources"]

@@ -10,7 +10,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
 from krmfn.server.formats import count_bytes
-from krmfn.server.pods.setting import Object, Setting, of_rule, visit_containers
+from krmfn.server.pods.setting import Object, Setting, visit_containers
 
 _SYSCTL_PATTERN = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = f"({_SYSCTL_PATTERN}[\\./])*{_SYSCTL_PATTERN}"
@@ -91,7 +91,6 @@ def _check_windows_user(text: str) -> list[str]:
     return out
 
 
-@of_rule("pod-security")
 def check_host_processes(pod: Setting, spec: Object, path: Path) -> None:
     """Containers that are processes of a Windows host: all of a pod's, or none."""
     of_pod = spec.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
@@ -118,7 +117,6 @@ def check_host_processes(pod: Setting, spec: Object, path: Path) -> None:
 _OF_SYSTEM = {"linux": ("linuxPod", "linuxContainer"), "windows": ("windowsPod", "windowsContainer")}
 
 
-@of_rule("pod-security")
 def check_operating_system(pod: Setting, spec: Object, path: Path) -> None:
     """`os`, and the fields that its choice rules out."""
     if not pod.os:

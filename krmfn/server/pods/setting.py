@@ -5,14 +5,13 @@ Source: PodValidationOptions of k8s.io/kubernetes/pkg/apis/core/validation and p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import wraps
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path
 from krmfn.server import verdict
 from krmfn.server.spell import write_json
-from krmfn.server.verdict import Cause, note_rule
+from krmfn.server.verdict import Cause
 
 Object: TypeAlias = "Mapping[str, Any]"
 
@@ -90,21 +89,6 @@ class Setting:
         """The value is one of those."""
         if value not in values:
             self.not_supported(path, write_json(value), values)
-
-
-def of_rule(rule: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """What a function reports of a pod is of the rule."""
-
-    def note(check: Callable[..., None]) -> Callable[..., None]:
-        @wraps(check)
-        def run(pod: Setting, *arguments: Any) -> None:
-            before = len(pod.out)
-            check(pod, *arguments)
-            note_rule(pod.out, before, rule)
-
-        return run
-
-    return note
 
 
 def visit_containers(spec: Object, path: Path) -> Iterator[tuple[Object, Path]]:

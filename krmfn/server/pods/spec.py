@@ -17,9 +17,9 @@ from krmfn.server.cases import check_part
 from krmfn.server.formats import check_long_name, count_bytes, find_format
 from krmfn.server.metadata import check_template_metadata
 from krmfn.server.pods.placement import check_tolerations
-from krmfn.server.pods.setting import ARMOR, Object, Setting, of_rule, visit_containers
+from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
 from krmfn.server.spell import Key
-from krmfn.server.verdict import Cause, forbidden
+from krmfn.server.verdict import Cause, forbidden, note_rule
 
 
 def check_template(
@@ -155,9 +155,9 @@ _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
 
 
-@of_rule("pod-annotations")
 def check_pod_annotations(pod: Setting, annotations: Object, spec: Object, path: Path) -> None:
     """What annotations say that are fields by now, and how dear the pod is to its controller."""
+    before = len(pod.out)
     for key, value in annotations.items():
         if "kubernetes.io/" not in key:
             continue
@@ -176,6 +176,7 @@ def check_pod_annotations(pod: Setting, annotations: Object, spec: Object, path:
                 pod.invalid((*path, Key(key)), name, "container not found")
             if value not in ("", "runtime/default", "unconfined") and not value.startswith("localhost/"):
                 pod.invalid((*path, Key(key)), value, f"invalid AppArmor profile name: {quote(value)}")
+    note_rule(pod.out, before, "pod-annotations")
 
 
 def is_cost(value: str) -> bool:
@@ -210,15 +211,13 @@ def _check_seccomp(pod: Setting, value: str, path: Path) -> None:
         pod.invalid(path, value, "must be a valid seccomp profile")
 
 
-@of_rule("pod-annotations")
 def check_profiles(pod: Setting, annotations: Object, spec: Object, path: Path) -> None:
     """Where a profile stands in a field and in an annotation, they say the same."""
-    context = spec.get("securityContext", {})
+    before, context = len(pod.out), spec.get("securityContext", {})
     if _SECCOMP_POD in annotations and "seccompProfile" in context:
         _compare(pod, annotations[_SECCOMP_POD], context["seccompProfile"], (*path, "securityContext"), "seccomp")
-    if not any(key.startswith((_SECCOMP, ARMOR)) for key in annotations):
-        return
-    for container, at in visit_containers(spec, path):
+    is_named = any(key.startswith((_SECCOMP, ARMOR)) for key in annotations)
+    for container, at in visit_containers(spec, path) if is_named else ():
         own, name = container.get("securityContext", {}), container.get("name", "")
         where = (*at, "securityContext")
         if "seccompProfile" in own and _SECCOMP + name in annotations:
@@ -226,6 +225,7 @@ def check_profiles(pod: Setting, annotations: Object, spec: Object, path: Path) 
         profile = own.get("appArmorProfile", context.get("appArmorProfile"))
         if profile is not None and ARMOR + name in annotations and pod.os != "windows":
             _compare(pod, annotations[ARMOR + name], profile, where, "apparmor")
+    note_rule(pod.out, before, "pod-annotations")
 
 
 def _compare(pod: Setting, annotation: str, profile: Object, at: Path, word: str) -> None:

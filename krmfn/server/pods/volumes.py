@@ -18,7 +18,7 @@ from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Form, check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.server.metadata import check_template_metadata
-from krmfn.server.pods.setting import Object, Setting, of_rule
+from krmfn.server.pods.setting import Object, Setting
 from krmfn.server.spell import Key
 from krmfn.server.verdict import Cause, forbidden, invalid_text
 
@@ -35,7 +35,6 @@ _SOURCES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-@of_rule("pod-volumes")
 def check_volumes(pod: Setting, spec: Object, path: Path) -> None:
     """`volumes` of a spec. Those that are right are what mounts can name afterwards."""
     volumes = spec.get("volumes", ())
@@ -77,10 +76,9 @@ def _check_source(pod: Setting, volume: Object, name: str, at: Path) -> None:
         pod.required(at, "must specify a volume type")
 
 
-@of_rule("pod-volumes")
 def check_kind(pod: Setting, kind: str, source: Object, name: str, at: Path) -> None:
     """One source of a volume."""
-    check_part(pod, kind, source, (*at, _SOURCES[kind][1] or kind))
+    check_part(pod, kind, source, (*at, _SOURCES[kind][1] or kind), "pod-volumes")
     if kind == "ephemeral" and pod.name and name:
         claim = f"{pod.name}-{name}"
         for message in check_long_name(claim):
