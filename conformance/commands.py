@@ -179,10 +179,15 @@ def record_profiles(arguments: argparse.Namespace) -> int:
         profile = read_profiles()[name]
         for folder in arguments.set or SETS:
             kinds, count = SETS[folder]
-            if folder in ("pods", "plain", "governing") and profile != widest_profile(profile.release.name):
-                continue  # gates of groups change nothing here
-            if folder == "governing" and profile.release != list(read_releases().values())[-1]:
-                continue  # earlier releases have other texts, and not all of these kinds: byhand compares verdicts
+            wide = profile == widest_profile(profile.release.name)
+            # Gates of groups change nothing in the kinds of these sets; earlier releases have other texts for the last
+            # one, and not all of its kinds: byhand compares verdicts.
+            newest = folder != "governing" or profile.release == list(read_releases().values())[-1]
+            if folder in ("pods", "plain", "governing") and not (wide and newest):
+                if arguments.set:
+                    wanted = widest_profile(profile.release.name if newest else list(read_releases())[-1]).name
+                    raise Unable(f"--set {folder} is recorded of {wanted}, not of {name}")
+                continue
             summary, records = record_profile(profile, arguments.seed, arguments.count or count or COUNTS[name], kinds)
             write_records(arguments.out / folder / f"{name}.jsonl.xz", records)
             print(summary, file=sys.stderr)

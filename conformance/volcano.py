@@ -11,12 +11,13 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from conformance.build import cache_folder, run_go
+from conformance.clusters import GPU, SPACE, make_node, make_pod_spec, name_object
 from conformance.ending import end
 from conformance.storage import Record, write_records
 from conformance.versions import HERE
@@ -27,9 +28,6 @@ VERSION: Final = "1.15.1"
 _MODULE: Final = "volcano.sh/volcano"
 _REPOSITORY: Final = "https://github.com/volcano-sh/volcano"
 _TYPES: Final = "staging/src/volcano.sh/apis"
-GPU: Final = "nvidia.com/gpu"
-SPACE: Final = "ml"
-_ZONE: Final = "topology.kubernetes.io/zone"
 _TASK: Final = "volcano.sh/task-spec"
 _LINK: Final = "scheduling.k8s.io/group-name"
 _PLUGINS: Final = """\
@@ -103,7 +101,7 @@ class _World:
         self.tiers = chance.random() < 0.3
 
     def make(self) -> Record:
-        nodes = [self._make_node(number) for number in range(self.chance.randint(2, 5))]
+        nodes = [make_node(self.chance, number) for number in range(self.chance.randint(2, 5))]
         queues = list(self._make_queues())
         leaves = [each["metadata"]["name"] for each in queues if each["metadata"]["name"] not in ("root", "org")]
         groups, pods = [], []
@@ -122,19 +120,6 @@ class _World:
             "nodes": nodes,
             "hyperNodes": list(self._make_tiers(nodes)) if self.tiers else [],
         }
-
-    def _make_node(self, number: int) -> Record:
-        chance = self.chance
-        has = {"cpu": str(chance.choice((4, 8, 16))), "memory": f"{chance.choice((16, 32))}Gi", "pods": "20"}
-        if chance.random() < 0.5:
-            has[GPU] = str(chance.choice((2, 4, 8)))
-        spec: Record = {}
-        if chance.random() < 0.2:
-            spec["taints"] = [{"key": "team", "value": "a", "effect": "NoSchedule"}]
-        labels = {"kubernetes.io/hostname": f"n{number}", _ZONE: chance.choice("ab")}
-        ready = [{"type": "Ready", "status": "True"}]
-        status = {"capacity": has, "allocatable": has, "conditions": ready}
-        return _name("v1", "Node", f"n{number}", labels) | {"spec": spec, "status": status}
 
     def _make_queues(self) -> Iterator[Record]:
         yield _queue("root", {})
@@ -178,25 +163,15 @@ class _World:
             spec["subGroupPolicy"] = [{**policy, "matchLabelKeys": ["slice"]}]
         if self.tiers and chance.random() < 0.7:
             spec["networkTopology"] = {"mode": "hard", "highestTierAllowed": chance.choice((1, 1, 2))}
-        group = _name("scheduling.volcano.sh/v1beta1", "PodGroup", name)
+        group = name_object("scheduling.volcano.sh/v1beta1", "PodGroup", name)
         group |= {"spec": spec, "status": {"phase": "Pending"}}
         group["metadata"] |= {"namespace": SPACE, "uid": f"group-{name}"}
         return group, pods
 
     def _make_pod(self, group: str, number: int) -> Record:
         chance = self.chance
-        requests = {"cpu": chance.choice(("500m", "1", "2", "2", "4")), "memory": chance.choice(("1Gi", "2Gi"))}
-        if chance.random() < 0.25:
-            requests[GPU] = str(chance.choice((1, 2, 4)))
-        if chance.random() < 0.05:
-            requests = {}
-        main = {"name": "main", "image": "train", "resources": {"requests": requests, "limits": _devices(requests)}}
-        spec: Record = {"schedulerName": "volcano", "containers": [main]}
-        if chance.random() < 0.15:
-            spec["nodeSelector"] = {_ZONE: chance.choice("abc")}
-        if chance.random() < 0.3:
-            spec["tolerations"] = [{"key": "team", "operator": "Exists"}]
-        pod = _name("v1", "Pod", f"{group}-{number}", {"slice": str(number // 2)})
+        spec = make_pod_spec(chance, "volcano")
+        pod = name_object("v1", "Pod", f"{group}-{number}", {"slice": str(number // 2)})
         notes = {_LINK: group, _TASK: "master" if number == 0 else "worker"}
         pod["metadata"] |= {"namespace": SPACE, "uid": f"pod-{group}-{number}", "annotations": notes}
         return pod | {"spec": spec, "status": {"phase": "Pending"}}
@@ -212,20 +187,12 @@ class _World:
 
 def _hyper(name: str, tier: int, kind: str, members: Sequence[str]) -> Record:
     chosen = [{"type": kind, "selector": {"exactMatch": {"name": each}}} for each in members]
-    return _name("topology.volcano.sh/v1alpha1", "HyperNode", name) | {"spec": {"tier": tier, "members": chosen}}
+    return name_object("topology.volcano.sh/v1alpha1", "HyperNode", name) | {"spec": {"tier": tier, "members": chosen}}
 
 
 def _queue(name: str, spec: Record, state: str = "Open") -> Record:
-    made = _name("scheduling.volcano.sh/v1beta1", "Queue", name)
+    made = name_object("scheduling.volcano.sh/v1beta1", "Queue", name)
     return made | {"spec": {"weight": 1, "reclaimable": True, **spec}, "status": {"state": state}}
-
-
-def _name(version: str, kind: str, name: str, labels: Mapping[str, str] | None = None) -> Record:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **({"labels": labels} if labels else {})}}
-
-
-def _devices(requests: Mapping[str, str]) -> Record:
-    return {GPU: requests[GPU]} if GPU in requests else {}
 
 
 def _add(pods: Sequence[Record]) -> Record:
@@ -258,7 +225,7 @@ def list_objects(record: Record) -> list[dict[str, Any]]:
         placed = {"nodeName": said["node"]} if said.get("node") else {}
         status = {"phase": "Running" if placed else "Pending", "conditions": said.get("conditions", [])}
         pods.append({**pod, "spec": {**pod["spec"], **placed}, "status": status})
-    conf = _name("v1", "ConfigMap", "volcano-scheduler-configmap")
+    conf = name_object("v1", "ConfigMap", "volcano-scheduler-configmap")
     conf["metadata"]["namespace"] = "volcano-system"
     conf["data"] = {"volcano-scheduler.conf": record["conf"]}
     return [*record["nodes"], *record["queues"], *record["hyperNodes"], *groups, *pods, conf]

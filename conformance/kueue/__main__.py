@@ -73,9 +73,13 @@ def _simulate(seeds: range, line: str, ask: Callable[[str, Mapping[str, Any]], I
         print(known.get(pair.name, "NO REASON IS LISTED"))
     print(f"{len(pairs)} jobs: the simulator and the manager agree about {len(pairs) - len(differing)}")
     placed = [pair for pair in pairs if pair.agrees and pair.real["admitted"]]
-    same = sum(not pair.differing for pair in placed)
+    elsewhere = [pair for pair in placed if pair.differing]
+    for pair in elsewhere:
+        print(pair.name, "has other", " and ".join(pair.differing), end=": ")
+        print(known.get(pair.name, "NO REASON IS LISTED"))
+    same = len(placed) - len(elsewhere)
     print(f"{len(placed)} admitted by both: {same} with the same flavors, counts and domains")
-    return int(any(pair.name not in known for pair in differing))
+    return int(any(pair.name not in known for pair in (*differing, *elsewhere)))
 
 
 def _record(first: int, count: int, batch: int) -> int:

@@ -12,12 +12,12 @@ from tests.front_door import call
 KAI = """apiVersion: scheduling.run.ai/v2
 kind: Queue
 metadata: {name: top}
-spec: {resources: {cpu: {quota: 0, limit: LIMIT}}}
+spec: {resources: {cpu: {quota: 0, limit: LIMIT}, memory: {quota: 0, limit: -1}}}
 ---
 apiVersion: scheduling.run.ai/v2
 kind: Queue
 metadata: {name: team}
-spec: {parentQueue: top, resources: {cpu: {quota: 0, limit: -1}}}
+spec: {parentQueue: top, resources: {cpu: {quota: 0, limit: -1}, memory: {quota: 0, limit: -1}}}
 ---
 apiVersion: scheduling.run.ai/v2alpha2
 kind: PodGroup

@@ -6,7 +6,12 @@ import pytest
 
 from tests.front_door import call
 
-QUEUE = b"apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: batch}\nspec: {parentQueue: PARENT}\n---\n"
+QUEUE = b"""apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: batch}
+spec: {parentQueue: PARENT, resources: {cpu: {limit: -1}, memory: {limit: -1}}}
+---
+"""
 POD = b"""apiVersion: v1
 kind: Pod
 metadata: {name: a, namespace: ml, labels: {kai.scheduler/queue: QUEUE}}

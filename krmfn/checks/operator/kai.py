@@ -6,9 +6,8 @@ Source: KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podgroup_webhook.go
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.requests import count_requests
 from krmfn.checks.operator.queues import group_marked, sum_least
@@ -18,9 +17,9 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig, group_by
 from krmfn.model.wording import count
-from krmfn.survey.census import Census, Template
+from krmfn.survey.census import Census, Template, count_pods
 
 _ROW: Final = SCHEDULERS["KAI"]
 _SUB_GROUP: Final = _ROW.beside[0]
@@ -28,6 +27,10 @@ _SKIP: Final = _ROW.beside[1][1]
 _QUEUES: Final = "scheduling.run.ai"
 #: What a queue limits, as pods request it, and the unit of the limit in billionths.
 _LIMITS: Final = (("cpu", "cpu", 10**6), ("memory", "memory", 10**15), ("gpu", "nvidia.com/gpu", 10**9))
+#: The PriorityClasses of its Helm chart; pods of one below `_LASTING` can be preempted, those without one are of
+#: `train`.
+_CHART_CLASSES: Final = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
+_LASTING: Final = 100
 _PODS, _GROUPS = "minMember", "minSubGroup"
 #: How a constraint names its Topology and its levels: in a PodGroup, and by annotations of an owner.
 _IN_GROUP: Final = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
@@ -47,19 +50,60 @@ def find_subgroups_refused(census: Census, settings: Settings) -> Matches:
 
 
 @rule("kai-minimum-above-groups")
-def find_minimum_above_groups(census: Census) -> Matches:
-    """KAI only warns, and the pods wait."""
+def find_minimum_above_groups(census: Census, settings: Settings) -> Matches:
+    """More sub-groups than there are, of which KAI only warns; or than have their pods."""
+    linked = group_marked(census, *_ROW.link)
     for item in census.kind(_ROW.group, "PodGroup"):
         spec = as_mapping(item.value, "spec")
-        parts = _list_parts(spec)
-        children = Counter(as_text(part, "parent") for _, part in parts)
+        parts, children = _list_parts(spec), _list_children(spec)
         for path, part in [((), spec), *parts]:
-            above = as_text(part, "name") if path else ""
-            wanted, exist = as_int(part.get(_GROUPS)), children[above]
+            wanted, exist = as_int(part.get(_GROUPS)), len(children.get(as_text(part, "name") if path else "", ()))
             if wanted is not None and wanted > exist and (exist or not path):
                 case = "" if exist else "none"
                 there = f"{'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}"
                 yield tell(item, ("spec", *path, _GROUPS), wanted, case=case, exist=exist, there=there)
+        templates = linked.get((item.space, item.name), [])
+        refused = any(_list_faults(spec, counts_sub_groups(settings.operators)))
+        if not parts or not templates or refused or _read_needs(spec, "", children, templates).met:
+            continue
+        for path, part in parts:
+            name, wanted = as_text(part, "name"), as_int(part.get(_PODS))
+            if name not in children and not _read_needs(part, name, children, templates).met:
+                exist = count_pods(_list_members(name, templates)) or 0
+                yield tell(item, ("spec", *path, _PODS), wanted, exist, case="pods", name=name, exist=exist)
+
+
+class _Needs(NamedTuple):
+    """Whether there are enough pods for a group to start, and what those that start together request at least."""
+
+    met: bool
+    least: Mapping[str, int]
+
+
+def _read_needs(part: Value, name: str, children: Mapping[str, list[Value]], templates: Sequence[Template]) -> _Needs:
+    """Of a group with pods as many as its minimum, of one with sub-groups as many of these as it waits for (all, where
+    it says nothing), each time those with the smallest amounts. A sub-group without enough pods counts, too: KAI starts
+    its pods when enough others start."""
+    if below := children.get(name):
+        needs = [_read_needs(each, as_text(each, "name"), children, templates) for each in below]
+        wanted = as_int(part.get(_GROUPS))
+        wanted = len(below) if wanted is None else wanted
+        return _Needs(sum(each.met for each in needs) >= wanted, sum_least([(1, each.least) for each in needs], wanted))
+    members, wanted = _list_members(name, templates), as_int(part.get(_PODS)) or 0
+    exist = count_pods(members)
+    requests = [(each.pods, count_requests(each.spec, {})) for each in members]
+    return _Needs(exist is None or exist >= wanted, sum_least(requests, wanted))
+
+
+def _list_members(name: str, templates: Iterable[Template]) -> list[Template]:
+    """The pods of a sub-group; of the PodGroup itself ("") all of them."""
+    part, key = _SUB_GROUP
+    return [each for each in templates if not name or as_mapping(each.metadata.get(part)).get(key) == name]
+
+
+def _list_children(spec: Value) -> dict[str, list[Value]]:
+    """The sub-groups by the name of the one above; "" is the PodGroup itself."""
+    return group_by(lambda part: as_text(part, "parent"), (part for _, part in _list_parts(spec)))
 
 
 @rule("kai-subgroup-missing")
@@ -124,29 +168,46 @@ def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
 
 
 def _find_gangs_above_limit(census: Census, queues: Mapping[str, Value]) -> Matches:
-    """PodGroups whose minMember pods request together more than their queue, or one above it, may use."""
-
+    """PodGroups whose pods that start together request more than their queue, or one above it, may use; of those that
+    cannot be preempted, more than it is sure of. And those in a queue that no cluster has."""
     groups = group_marked(census, *_ROW.link) if queues else {}
     for item in census.kind(_ROW.group, "PodGroup") if queues else ():
-        name, quorum = (dig(item.value, "spec", key) for key in ("queue", _PODS))
-        pods = [(each.pods, count_requests(each.spec, {})) for each in groups.get((item.space, item.name), ())]
-        least = sum_least(pods, as_int(quorum) or 0)
-        if why := _exceed(least, f"the {quorum} pods that start together request at least", as_text(name), queues):
+        name = as_text(item.value, "spec", "queue")
+        spec, templates = as_mapping(item.value, "spec"), groups.get((item.space, item.name), [])
+        refused = any(_list_faults(spec, counts=True))
+        least = {} if refused else _read_needs(spec, "", _list_children(spec), templates).least
+        told = "the pods that start together request at least"
+        why = _exceed(least, told, name, queues)
+        if not why and _lasts(item, census) and (why := _exceed(least, told, name, queues, "quota")):
+            why = f"{why}, which pods that cannot be preempted may not exceed"
+        if name and name not in queues.keys() | _CHART_QUEUES and census.facts.lists_all("Queue"):
+            why = f'there is no queue "{name}"{suggest(name, queues)}'
+            yield tell(item, ("spec", "queue"), name, severity="error", why=why)
+        elif why:
             yield tell(item, ("spec", "queue"), name, case="gang", severity="error", why=why)
 
 
-def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str, Value]) -> str:
-    """The limit of a queue, or of one above it, that is exceeded: thousandths of a CPU, megabytes, devices; -1 is
-    none."""
+def _lasts(group: Item, census: Census) -> bool:
+    """Whether the pods of a group cannot be preempted: it says so, or its PriorityClass does."""
+    said = as_text(group.value, "spec", "preemptibility")
+    name = as_text(group.value, "spec", "priorityClassName")
+    priority = census.facts.priority(name) if name else None
+    return said == "non-preemptible" or (not said and (priority or _CHART_CLASSES.get(name, 0)) >= _LASTING)
+
+
+def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str, Value], field: str = "limit") -> str:
+    """The limit or quota of a queue, or of one above it, that is exceeded: thousandths of a CPU, megabytes, devices;
+    -1 is none, and one that is not written is 0."""
     seen: set[str] = set()
     while name in queues and name not in seen:
         seen.add(name)
         for word, resource, unit in _LIMITS:
-            limit = as_int(queues[name], "spec", "resources", word, "limit")
-            amount = wanted.get(resource, 0)
-            if limit is not None and limit >= 0 and amount > limit * unit:
-                most, needed = (format_quantity(each) for each in (limit * unit, amount))
-                return f"{told} {needed} {resource}, and the queue {name} has a limit of {most}"
+            written = dig(queues[name], "spec", "resources", word, field)
+            limit, amount = written or 0, wanted.get(resource, 0)
+            if isinstance(limit, (int, float)) and limit >= 0 and amount > limit * unit:
+                most, needed = (format_quantity(int(each)) for each in (limit * unit, amount))
+                unset = " because it writes none (-1 is without end)" if written is None else ""
+                return f"{told} {needed} {resource}, and the queue {name} has a {field} of {most}{unset}"
         name = as_text(queues[name], "spec", "parentQueue")
     return ""
 
