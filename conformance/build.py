@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -216,6 +216,29 @@ def link_flags(release: Release) -> str:
         }.items():
             flags.append(f"-X {package}.{name}={value}")
     return " ".join(flags)
+
+
+def unpack_sources(repository: str, tag: str, paths: Sequence[str], folder: Path) -> None:
+    """Puts files of a Git repository into a folder, from the clone that `$KRMFN_<NAME>` names, or from one in the
+    cache. Raises Unable."""
+    name = repository.rpartition("/")[2].partition("-")[0]
+    clone = os.environ.get(f"KRMFN_{name.upper()}")
+    try:
+        if not clone:
+            clone = str(cache_folder() / "definitions" / f"{name.lower()}.git")
+            if not Path(clone).exists():
+                run_git("clone", "--quiet", "--bare", "--filter=blob:none", repository, clone)
+        made = run_git("-C", clone, "archive", tag, *paths)
+    except subprocess.CalledProcessError as failure:
+        last = failure.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise Unable(f"{repository} at {tag} is missing: {last}") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["tar", "x"], cwd=folder, input=made, check=True)
+
+
+def run_git(*words: str) -> bytes:
+    """What git prints."""
+    return subprocess.run(["git", *words], capture_output=True, check=True).stdout
 
 
 def run_go(arguments: list[str], folder: Path, stdin: str = "") -> str:

@@ -7,7 +7,6 @@ names, or are fetched from GitHub.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from conformance.build import cache_folder, run_go
+from conformance.build import cache_folder, run_go, unpack_sources
 from conformance.clusters import SPACE, ZONE, make_node, make_pod_spec, name_object
 from conformance.ending import end
 from conformance.storage import Record, write_records
@@ -36,17 +35,7 @@ def build() -> Path:
     folder = cache_folder() / "modules" / f"kai-{VERSION}"
     target = cache_folder() / "bin" / f"kai-{VERSION}"
     if not (folder / "go.mod").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        clone = os.environ.get("KRMFN_KAI")
-        if not clone:
-            clone = str(cache_folder() / "definitions" / "kai.git")
-            if not Path(clone).exists():
-                subprocess.run(
-                    ["git", "clone", "--quiet", "--bare", "--filter=blob:none", _REPOSITORY, clone], check=True
-                )
-        archive = ["git", "-C", clone, "archive", f"v{VERSION}", "go.mod", "go.sum", "pkg"]
-        made = subprocess.run(archive, capture_output=True, check=True)
-        subprocess.run(["tar", "x"], cwd=folder, input=made.stdout, check=True)
+        unpack_sources(_REPOSITORY, f"v{VERSION}", ("go.mod", "go.sum", "pkg"), folder)
     shutil.copytree(PROGRAM, folder / "cmd" / "krmfn", dirs_exist_ok=True)
     run_go(["build", "-o", str(target), "./cmd/krmfn"], folder)
     return target

@@ -7,7 +7,6 @@ their sources are read from a clone of Volcano's repository, which `$KRMFN_VOLCA
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from conformance.build import cache_folder, run_go
+from conformance.build import cache_folder, run_go, unpack_sources
 from conformance.clusters import GPU, SPACE, make_node, make_pod_spec, name_object
 from conformance.ending import end
 from conformance.storage import Record, write_records
@@ -59,7 +58,7 @@ def build() -> Path:
     (folder / "go.sum").chmod(0o644)
     for file in PROGRAM.glob("*.go"):
         shutil.copy(file, folder)
-    _fetch_types(folder)
+    unpack_sources(_REPOSITORY, f"v{VERSION}", (_TYPES,), folder)
     target = cache_folder() / "bin" / f"volcano-{VERSION}"
     target.parent.mkdir(parents=True, exist_ok=True)
     run_go(["build", "-mod=mod", "-trimpath", "-o", str(target), "."], folder)
@@ -73,17 +72,6 @@ def _write_module(upstream: str) -> str:
     return "\n\n".join(
         ["module scheduler", language[0] if language else "", f"require {_MODULE} v{VERSION}", *blocks, ""]
     )
-
-
-def _fetch_types(folder: Path) -> None:
-    """The sources of volcano.sh/apis of this version, for building only."""
-    clone = os.environ.get("KRMFN_VOLCANO")
-    if not clone:
-        clone = str(cache_folder() / "definitions" / "volcano.git")
-        if not Path(clone).exists():
-            subprocess.run(["git", "clone", "--quiet", "--bare", "--filter=blob:none", _REPOSITORY, clone], check=True)
-    made = subprocess.run(["git", "-C", clone, "archive", f"v{VERSION}", _TYPES], capture_output=True, check=True)
-    subprocess.run(["tar", "x"], cwd=folder, input=made.stdout, check=True)
 
 
 def make_worlds(seed: int, count: int) -> Iterator[Record]:
