@@ -89,6 +89,9 @@ def find(case: Value, folder: Path, shrink: bool = False) -> list[tuple[str, str
     generated.write_text(krmfn("generate", "--config", str(config), str(manifests)).stdout)
     answer = json.loads(krmfn("validate", "-o", "json", "--config", str(config), str(generated)).stdout)
     results = [result for result in answer["results"] if result["severity"] != "info"]
+    for result in (each for each in results if each["tags"]["rule"] == "claim-without-volume"):
+        of_devices = re.search(r"resourceclaim|device|cannot allocate", result["message"])
+        assert ("resourceClaims" in result["field"]["path"]) == bool(of_devices), result
     return [(result["tags"]["rule"], result["message"]) for result in results]
 
 
