@@ -16,7 +16,7 @@ from krmfn.server.strategy import RANDOM, STORED_UID
 _NOTHING: dict[str, Any] = {}
 #: A server's text of one field is longer only where somebody wants it to be; many such texts would fill the memory.
 _MOST_CHARACTERS = 40_000
-_OF_NOTHING = ("Invalid value: null", 'Invalid value: "":')
+_OF_NOTHING = ("Invalid value: null", 'Invalid value: "":', "Invalid value: {…}")
 
 
 #: The rule of what is wrong by no other.
