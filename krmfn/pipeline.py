@@ -87,8 +87,10 @@ def list_candidates(items: Sequence[Item], settings: Settings) -> list[Candidate
     def list_notes(item: Item) -> tuple[str, ...]:
         found = judged if id(item) in pods else outcome.results
         told = [each for each in found if each.ref == item.ref and (found is not judged or each.severity != "info")]
-        hinted = ((each, "" if found is judged else f". {each.tags.get('hint', '')}") for each in told)
-        return tuple(dict.fromkeys(f"{each.message} [{each.tags['rule']}]{hint}" for each, hint in hinted))
+        hinted = ((each, "" if found is judged else each.tags.get("hint", "")) for each in told)
+        return tuple(
+            dict.fromkeys(f"{each.message} [{each.tags['rule']}]{hint and f'. {hint}'}" for each, hint in hinted)
+        )
 
     return [Candidate(item, pods.get(id(item)), list_notes(item)) for item in unasked]
 

@@ -106,21 +106,21 @@ class Configurations:
 
     def _find_above(self, tree: Tree, folder: str) -> Settings | None:
         """What the krmfn.yaml in a folder of a tree, or the nearest one above, says; None when there is none."""
-        path = self._find_file(tree, folder)
+        path = self.find_file(tree, folder)
         if path and (tree, path) not in self._read:
             item = _read(tree, path)
             self._read[tree, path] = self._understand(item.value, item, tree, posixpath.dirname(path))
             self.use_kinds_beside(tree, posixpath.dirname(path))
         return self._read[tree, path] if path else None
 
-    def _find_file(self, tree: Tree, folder: str) -> str:
+    def find_file(self, tree: Tree, folder: str) -> str:
         """The krmfn.yaml in a folder of a tree, or in the nearest one above; empty when there is none."""
         if (tree, folder) not in self._paths:
             path = posixpath.normpath(posixpath.join(folder, FILE))
             above = posixpath.normpath(posixpath.join(folder, ".."))
             try:
                 if tree.kind(path) != "file":
-                    path = "" if tree.resolve(above) == tree.resolve(folder) else self._find_file(tree, above)
+                    path = "" if tree.resolve(above) == tree.resolve(folder) else self.find_file(tree, above)
             except (LeftOut, FileNotFoundError):
                 path = ""
             self._paths[tree, folder] = path

@@ -15,13 +15,16 @@ from krmfn.cli.tree import draw
 from krmfn.config import ConfigError
 from krmfn.config.selection import OPT_IN
 from krmfn.krm import EditRefused, Item
+from krmfn.model.values import as_mapping
 from krmfn.model.wording import count, find_nearest
 from krmfn.pipeline import Candidate, list_candidates
 from krmfn.reports import channels
-from krmfn.workspace.kustomization import NotPossible, plan_init
+from krmfn.workspace.disk import Disk
+from krmfn.workspace.kustomization import CONFIG_FILE, NotPossible, plan_init
 from krmfn.workspace.moving import find_deployer, list_above, plan_move, spell_advice
+from krmfn.workspace.overlays import find_charts, find_overlay
 from krmfn.workspace.replacing import FileChange, lock, replace
-from krmfn.workspace.trees import InputMissing
+from krmfn.workspace.trees import KUSTOMIZATIONS, InputMissing
 from krmfn.workspace.worlds import Worlds
 from krmfn.workspace.writing import plan_changes, spell_diff
 
@@ -38,14 +41,15 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _write(folder: str, options: Mapping[str, Any]) -> int:
     release = read_release(options)
-    Configurations({}).find_rulings(None, folder)  # whose kinds have name references, too
+    configurations = Configurations({})
+    configurations.find_rulings(None, folder)  # whose kinds have name references, too
     function = not options["no_function"]
     try:
         above = list_above(folder) if options["move"] else []
         if options["move"]:
             planned = plan_move(folder, above, release.name)
         else:
-            planned = plan_init(folder, release.name, function)
+            planned = plan_init(folder, release.name, function, _read_above(configurations, folder))
     except NotPossible as reason:
         raise UsageError(str(reason)) from None
     changes = [change for change in planned if change.old != change.new]
@@ -53,7 +57,9 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
     places = [each.folder for each in above] if options["move"] else [folder]
     refused = []
     if options["all"] or options["annotate"]:
-        offers = list_offers(places, reading)
+        offers, here = list_offers(places, reading), os.path.normpath(folder)
+        if any(change.old is None and os.path.basename(change.path) == KUSTOMIZATIONS[0] for change in planned):
+            offers = [each for each in offers if (os.path.dirname(each.place[0]) or ".") == here]  # which it lists
         words = choose(offers, options)
         changes += annotate(places, words, reading)
         refused = [offer for offer in offers if offer.word in words and not offer.gives]
@@ -73,6 +79,15 @@ def _write(folder: str, options: Mapping[str, Any]) -> int:
         except (ConfigError, InputMissing, UsageError) as reason:  # what was written is written
             streams.say(str(reason))
     return 0
+
+
+def _read_above(configurations: Configurations, folder: str) -> bytes | None:
+    """The text of the configuration that holds for a folder, of which the function needs a copy there; None without
+    one, and for one with paths, which would lead elsewhere."""
+    tree = Disk(folder)
+    data = tree.find(configurations.find_file(tree, folder))
+    spec = as_mapping(Item.parse(data, CONFIG_FILE).value, "spec") if data else {}
+    return data if spec.keys().isdisjoint(("cluster", "kinds", "rules")) else None
 
 
 def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
@@ -97,7 +112,9 @@ def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
     if not chosen and any(offer.gives for offer in offers):
         streams.tell(channels.line(f"next: {spell_next(folder, offers)}") + "\n")
         return
-    command = spell_command("kustomize build --enable-alpha-plugins --enable-exec", [folder])
+    overlay = find_overlay(Disk(folder), folder)
+    helm = " --enable-helm" if overlay and find_charts(overlay.value) else ""
+    command = spell_command(f"kustomize build --enable-alpha-plugins --enable-exec{helm}", [folder])
     streams.tell(channels.line(f"next: {command}") + "\n")
     draw([folder], {**options, "output": "text"})
 

@@ -15,11 +15,12 @@ from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef
 from krmfn.model.values import as_list
+from krmfn.model.wording import count
 from krmfn.releases.schemastore import read_text
 from krmfn.workspace.disk import Disk, list_names
 from krmfn.workspace.overlays import CONFIG_KIND, list_entries, list_sources
 from krmfn.workspace.replacing import FileChange
-from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, InputMissing, LeftOut
+from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, InputMissing, LeftOut, is_chart
 
 CONFIG_FILE = "krmfn.yaml"
 NAMES_FILE = "krmfn-names.yaml"
@@ -137,10 +138,11 @@ def plan_init(folder: str, release: str, function: bool = True, config: bytes | 
     if not old:
         entries = {"resources": _list_resources(folder), **entries}
         if not entries["resources"]:
-            raise NotPossible(
-                f"{folder}: neither a kustomization.yaml nor manifests for one; put the manifests there first"
-            )
+            raise NotPossible(f"{folder}: {_lead_elsewhere(folder)}")
     value = _parse(old, target).value if old else {}
+    if value.get("kind") == "Component":
+        reason = "a component, which kustomize builds only with those that list it: give the folder of one of these"
+        raise NotPossible(f"{target}: {reason}")
     if any(_normalize(entry) == CONFIG_FILE for entry in list_entries(value, "generators")):
         # A generator does not see the resources, so nothing could be generated for them.
         reason = f"{CONFIG_FILE} is listed under generators:, which receive no resources; remove it from there"
@@ -160,6 +162,21 @@ def plan_init(folder: str, release: str, function: bool = True, config: bytes | 
     ]
 
 
+def _lead_elsewhere(folder: str) -> str:
+    """What somebody may have meant by a folder that has neither a kustomization nor manifests for one."""
+    tree = Disk(folder)
+    if is_chart(tree, folder):
+        return (
+            "a Helm chart. Call helm with --post-renderer krmfn, or list the chart under helmCharts: of a "
+            "kustomization, and give the folder of that"
+        )
+    below = [posixpath.dirname(path) for path in tree.walk(folder) if posixpath.basename(path) in KUSTOMIZATIONS]
+    if below:
+        more = f" and {count(len(below) - 3, 'more folder')}" if len(below) > 3 else ""
+        return f"no kustomization.yaml. Give the folder of one: {', '.join(below[:3])}{more}"
+    return "neither a kustomization.yaml nor manifests for one; put the manifests there first"
+
+
 def list_configurations(path: str) -> list[str]:
     """The transformers of the kustomization at `path` that are configurations of ours. Raises NotPossible."""
     return _list_ours(path, list_entries(_parse(_read(path) or b"", path).value, "transformers"))
@@ -167,14 +184,13 @@ def list_configurations(path: str) -> list[str]:
 
 def _plan_config(path: str, fresh: bytes) -> FileChange:
     old = _read(path)
-    if old is None:
-        return FileChange(path, None, fresh)
-    config = _parse(old, path)
+    data = fresh if old is None else old
+    config = _parse(data, path)
     if config.kind != CONFIG_KIND:
         raise NotPossible(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
     if config.get(FUNCTION) is None:
         config.set(FUNCTION, EXEC)
-    return FileChange(path, old, config.text.encode() if config.changed else old)
+    return FileChange(path, old, config.text.encode() if config.changed else data)
 
 
 def _list_ours(path: str, entries: Iterable[str]) -> list[str]:

@@ -188,9 +188,9 @@ class Tree:
             return None
 
     def walk(self, folder: str) -> list[str]:
-        """The manifests below a folder, sorted: files with one of SUFFIXES. What is hidden or ignored is passed over;
-        links to files are followed, links to folders are not. What a Helm chart renders, copies of Go modules and the
-        data of tests are left out."""
+        """The manifests below a folder, sorted: files with one of SUFFIXES, and kustomizations. What is hidden or
+        ignored is passed over; links to files are followed, links to folders are not. What a Helm chart renders, copies
+        of Go modules and the data of tests are left out."""
         found: list[str] = []
         waiting = [(folder, self._find_patterns(folder))]
         while waiting:
@@ -207,7 +207,7 @@ class Tree:
                 self.left_out.append(LeftOut(_join(here, CHART), reason, sort=CHARTS))
             for name, kind in entries:
                 path = _join(here, name)
-                is_looked_at = kind in ("folder", SUBMODULE) or name.endswith(SUFFIXES)
+                is_looked_at = kind in ("folder", SUBMODULE) or name.endswith(SUFFIXES) or name in KUSTOMIZATIONS
                 if is_chart and name == "charts":
                     waiting += [(each, patterns) for each in self._list_definitions(path)]
                 if name.startswith(".") or (is_chart and (name in _CHART or name.startswith("values"))):
