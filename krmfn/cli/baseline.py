@@ -6,7 +6,7 @@ A line is one finding, without its line number and its message: `path: rule: Kin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from krmfn.cli import streams
@@ -43,7 +43,8 @@ def handle_baseline(results: Sequence[Result], old: bytes | None, options: Mappi
     path: str = options["baseline"]
     known = order(results)
     if options["write_baseline"]:
-        text = spell_baseline(result for result in known if not _is_unreadable(result))
+        told = (each for each in known if each.severity != "info" and not _is_unreadable(each))
+        text = _HEAD + "".join(sorted(f"{_spell(each)}\n" for each in told))
         replace([FileChange(path, old, text.encode())])
         if not options["quiet"]:
             streams.say(f"wrote {path}: {count(text.count(chr(10)) - 1, 'known finding')}")
@@ -57,11 +58,6 @@ def handle_baseline(results: Sequence[Result], old: bytes | None, options: Mappi
 
 def _is_unreadable(result: Result) -> bool:
     return result.tags.get("rule") == "unreadable"
-
-
-def spell_baseline(results: Iterable[Result]) -> str:
-    """The text of a file with these findings; notes are not among them."""
-    return _HEAD + "".join(sorted(f"{_spell(result)}\n" for result in results if result.severity != "info"))
 
 
 def leave_out_known(results: Sequence[Result], lines: Sequence[str]) -> tuple[list[Result], int, int]:

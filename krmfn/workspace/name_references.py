@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from krmfn.model.kinds import list_linked
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.releases.groups import read_limits
-from krmfn.releases.release import GROUP, Release, find_release, list_releases
+from krmfn.releases.release import GROUP, find_release, list_releases
 from krmfn.releases.spelling import GROUP_LINKS
 
 _NATIVE: Final = ("PodGroup", "CompositePodGroup")
@@ -136,7 +136,8 @@ def _in_pods(templates: Iterable[NameField], path: str) -> Iterator[NameField]:
 def _in_groups(path: str) -> Iterator[NameField]:
     """A field of every group, and of every template of a Workload, at each depth that a tree can have."""
     name, *rest = path.split("/")
-    levels = next(read_limits(each).levels for each in _newest_first() if "Workload" in each.kinds)
+    newest = map(find_release, reversed(list_releases()))
+    levels = next(read_limits(one).levels for one in newest if not one.preview and "Workload" in one.kinds)
     for field in ("/".join((*word, *rest)) for word in _call(name)):
         for kind in _NATIVE:
             yield NameField(GROUP, kind, f"spec/{field}")
@@ -146,10 +147,6 @@ def _in_groups(path: str) -> Iterator[NameField]:
                 yield NameField(GROUP, "Workload", f"spec/{above}{leaf}/{field}")
                 if depth:
                     yield NameField(GROUP, "Workload", f"spec/{above}{field}")
-
-
-def _newest_first() -> list[Release]:
-    return [one for name in reversed(list_releases()) if not (one := find_release(name)).preview]
 
 
 def _call(*names: str) -> list[tuple[str, ...]]:
