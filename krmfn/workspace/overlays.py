@@ -298,12 +298,12 @@ def read_function(value: Mapping[str, Any]) -> Function | None:
     if not declared:
         if value.get("apiVersion") == "builtin" and kind in schemastore.load(_TABLE)["builtIn"]:
             return None
-        reason = f"needs the kustomize plugin {kind}, which krmfn does not run"
+        reason, sort = f"needs the kustomize plugin {kind}, which krmfn does not run", "kustomize plugins"
         hint = "Render it with kustomize and the plugin, and check the output."
         if str(value.get("apiVersion")).partition("/")[0] == CONFIG_GROUP:
-            reason = f"lists a {kind} as a function without the annotation that makes it one"
+            reason, sort = f"lists a {kind} as a function without the annotation that makes it one", ""
             hint = "The annotation config.kubernetes.io/function says what is run; krmfn init writes it for krmfn."
-        raise NotRendered(reason, hint, part=f"what the {kind} generates")
+        raise NotRendered(reason, hint, part=f"what the {kind} generates", sort=sort)
     if is_ours(value):
         return Function(True)
     if len(declared) > 1:

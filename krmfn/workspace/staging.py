@@ -327,7 +327,7 @@ class Stage:
                     permitted = self._permit(overlay, value)
                 except NotRendered as reason:
                     if field != "generators":
-                        raise
+                        raise reason.of_whole() from None
                     self._leave_out(reason, overlay)
                     continue
                 self._number += 1

@@ -59,6 +59,7 @@ PARTS = {
 COUNTED = {
     **dict.fromkeys(("chart", "chart of old", "below", "in a component"), "Helm charts"),
     **dict.fromkeys(("base", "remote generator", "remote file"), "remote files"),
+    "plugin": "kustomize plugins",
 }
 
 
