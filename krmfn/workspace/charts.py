@@ -1,5 +1,4 @@
-"""Charts of the repository as Argo CD, Flux and kustomize name them, with the values that they give, and the worlds of
-those that Argo CD and Flux deploy.
+"""Charts of the repository as Argo CD, Flux and kustomize name them, with the values that they give.
 
 Sources: Argo CD 3.1 user guide, "Helm" (order of values: valueFiles, values or valuesObject, parameters); Flux 2.7,
 HelmRelease API v2 (valuesFrom in order, then values) and HelmChart (valuesFiles replace the chart's own values.yaml);
@@ -9,26 +8,17 @@ kustomize 5.8, api/types/helmchartargs.go. Charts of repositories and registries
 from __future__ import annotations
 
 import json
-import os
 import posixpath
 import re
-import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from krmfn.krm import Item, Unreadable
 from krmfn.model.values import as_list, as_mapping, as_text
-from krmfn.model.wording import join
-from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Placing, Repository, list_applications, locate
-from krmfn.workspace.disk import is_below
-from krmfn.workspace.helm import Chart, Helm, inflate
-from krmfn.workspace.manifests import RENDERED, load
+from krmfn.workspace.deployers import Repository, list_applications, locate
+from krmfn.workspace.helm import Chart
 from krmfn.workspace.overlays import Overlay, list_entries
-from krmfn.workspace.plain import put_into
-from krmfn.workspace.rendering import end_with_signals
-from krmfn.workspace.trees import CHART, CHARTS, SUFFIXES, ManifestFile, NotRendered, Tree, is_chart
-from krmfn.workspace.world import Sources, World
+from krmfn.workspace.trees import CHARTS, NotRendered, Tree, is_chart
 
 _FLUX = "helm.toolkit.fluxcd.io"
 _ARGO = "argoproj.io"
@@ -39,79 +29,6 @@ _FETCHED = "krmfn fetches nothing. Keep a copy of the values in the repository."
 _SWITCHES = {"includeCRDs": "--include-crds", "skipHooks": "--no-hooks", "skipTests": "--skip-tests"}
 _PATH = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 _CONSTANT = re.compile("true|false|null|-?(?:0|[1-9][0-9]{0,17})")
-
-
-class ChartWorlds:
-    """The worlds of the charts below a folder. `missing` are the keys of those that could not be rendered, `covered`
-    the files that are in one, without links."""
-
-    def __init__(self, tree: Tree, path: str, sources: Sources, helm: Helm) -> None:
-        """Renders nothing yet."""
-        self.missing: set[str] = set()
-        self.covered: set[str] = set()
-        self._tree = tree
-        self._path = path
-        self._sources = sources
-        self._helm = helm
-
-    def render(self, worlds: Sequence[World], tell: Callable[[str, NotRendered], None]) -> Iterator[World]:
-        """Those that objects of other worlds deploy: with the values that they have there. `tell` gets the path of a
-        chart that is not rendered, and why."""
-        known = [item for world in worlds for item in world.items]
-        repository = Repository(self._tree)
-        here = os.path.abspath(self._tree.resolve(self._path))
-        found: dict[tuple[str, str], tuple[str, World, Chart | NotRendered]] = {}
-        for world in worlds:
-            for name, chart in () if world.elsewhere else list_charts(repository, world.items, known):
-                found.setdefault((name, repr(chart)), (name, world, chart))
-                if len(found) == MOST_DEPLOYMENTS:
-                    break
-        folders = Counter(chart.folder for _, _, chart in found.values() if isinstance(chart, Chart))
-        names = Counter(name for name, _ in found)
-        with end_with_signals(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
-            root = os.path.realpath(temporary)
-            for name, parent, chart in found.values():
-                words = f"{name} in {parent.name}" if names[name] > 1 and parent.name else name
-                if isinstance(chart, NotRendered):
-                    tell(
-                        parent.overlay or self._path,
-                        NotRendered(f"deploys a chart with {name}, which {chart}", chart.hint),
-                    )
-                elif is_below(os.path.abspath(self._tree.resolve(chart.folder)), here):
-                    suffix = "" if folders[chart.folder] == 1 else f" ({words})"
-                    key = posixpath.relpath(chart.folder, self._path) + suffix
-                    head = posixpath.join(chart.folder, CHART)
-                    try:
-                        yield self._make(
-                            World(chart.folder + suffix, key, (), self._tree, chart.folder, (), head, rank=parent.rank),
-                            chart,
-                            root,
-                        )
-                    except NotRendered as reason:
-                        self.missing.add(key)
-                        tell(head, NotRendered(f"{reason} (for {name})", reason.hint, reason.place))
-
-    def _make(self, world: World, chart: Chart, root: str) -> World:
-        """A world with the objects of a chart. Raises NotRendered."""
-        items: list[Item] = []
-        paths: dict[int, str] = {}
-        for path, text in inflate(self._tree, chart, self._helm, root):
-            read = load([ManifestFile(RENDERED, text)])
-            for problem in read.problems:
-                raise NotRendered(f"is rendered to text that cannot be read: {problem.message} ({path})")
-            items += read.items
-            paths |= {id(item): path for item in read.items}
-            if path.endswith(SUFFIXES) and "/crds/" in path:  # which helm applies as it is
-                self.covered.add(self._tree.resolve(path))
-        self.covered.add(self._tree.resolve(posixpath.join(chart.folder, CHART)))
-        put_into(Placing(chart.namespace), items)
-        refs = {(item.kind, item.name) for item in items}
-        found = {id(item): self._sources.find(paths[id(item)], item, refs) for item in items}
-        sources = {key: source for key, source in found.items() if source is not None}
-        left_out = (f"{join(list(chart.lacking))}, which are not in the repository",) if chart.lacking else ()
-        return world._replace(
-            items=items, sources=sources, left_out=left_out, templates={item.ref: paths[id(item)] for item in items}
-        )
 
 
 def list_charts(

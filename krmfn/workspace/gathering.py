@@ -263,7 +263,7 @@ class Gathering:
 
     def _add_charts(self, helm: Helm) -> None:
         """The worlds of charts that the objects deploy, of those that are judged here."""
-        from krmfn.workspace.charts import ChartWorlds  # which few runs want
+        from krmfn.workspace.inflating import ChartWorlds  # which few runs want
 
         loose = self._read_deployers(file for file in self.files if self._tree.resolve(file.path) not in self._covered)
         made = ChartWorlds(self._tree, self._path, self.sources, helm)
