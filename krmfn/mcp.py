@@ -34,17 +34,21 @@ class _StrictServer(MCPServer):
         ]
         if known and (unknown := sorted(arguments.keys() - known)):
             raise ToolError(f"{name} has no argument {', '.join(unknown)}; it has {', '.join(known)}")
+        if "paths" in known and "manifests" not in arguments and not arguments.get("paths"):
+            arguments = {**arguments, "paths": ["."]}
         return await super().call_tool(name, arguments, *rest)
 
 
 server = _StrictServer("krmfn", instructions=_INSTRUCTIONS)
+# A text is `str` and nothing else below: for any other type the library reads JSON first, and a manifest in JSON would
+# come as a mapping.
 #: Agents need not ask anybody before they call a tool that only reads.
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 @server.tool(annotations=_READS)
 def validate(
-    manifests: str | None = None, paths: list[str] | None = None, kubernetes: str = "", against: str = ""
+    manifests: str = "", paths: list[str] | None = None, kubernetes: str = "", against: str = ""
 ) -> dict[str, Any]:
     """Check Kubernetes manifests as the API server would, and find gangs that would be accepted and never start.
 
@@ -56,13 +60,13 @@ def validate(
     options = {"--kubernetes": kubernetes, "--against": _confine(against) if os.path.exists(against) else against}
     told = _run("validate", [*_place(manifests, paths), "-o", "json"], options, manifests)
     answer: dict[str, Any] = json.loads(told)
-    if manifests is not None:
+    if not paths:
         answer["fixed"] = make_edits(manifests, answer["results"])
     return answer
 
 
 @server.tool(annotations=_READS)
-def generate(manifests: str | None = None, paths: list[str] | None = None, kubernetes: str = "") -> str:
+def generate(manifests: str = "", paths: list[str] | None = None, kubernetes: str = "") -> str:
     """Print manifests with the groups and links that they ask for with the annotation krmfn.dev/gang: "true".
 
     Nothing is written. A RayCluster, Job, JobSet or other kind becomes a gang; `kubernetes` is the version of the
@@ -91,7 +95,7 @@ def why(object: str, cluster: str, kubernetes: str = "") -> str:
 
 
 @server.tool(annotations=_READS)
-def fit(cluster: str, manifests: str | None = None, paths: list[str] | None = None, kubernetes: str = "") -> str:
+def fit(cluster: str, manifests: str = "", paths: list[str] | None = None, kubernetes: str = "") -> str:
     """Which gangs of the manifests would run in the cluster of a dump, on which nodes, and why others would not."""
     options = {"--cluster": _confine(cluster), "--kubernetes": kubernetes}
     return _run("fit", _place(manifests, paths), options, manifests)
@@ -127,11 +131,11 @@ def make_edits(text: str, results: Sequence[Mapping[str, Any]]) -> str:
     return text
 
 
-def _place(manifests: str | None, paths: Sequence[str] | None) -> list[str]:
+def _place(manifests: str, paths: Sequence[str] | None) -> list[str]:
     """The arguments that name what is read. Raises ToolError for both, and for a path elsewhere."""
-    if manifests is not None and paths:
+    if manifests and paths:
         raise ToolError("give either manifests or paths")
-    return ["-"] if manifests is not None else [_confine(path) for path in paths or ["."]]
+    return [_confine(path) for path in paths or ()] or ["-"]
 
 
 def _confine(path: str) -> str:
@@ -143,13 +147,13 @@ def _confine(path: str) -> str:
     return os.path.relpath(real, here)
 
 
-def _run(command: str, words: Sequence[str], options: Mapping[str, str], stdin: str | None = None) -> str:
+def _run(command: str, words: Sequence[str], options: Mapping[str, str], stdin: str = "") -> str:
     """The output of a command; what it says aside stands before it. Raises ToolError with its words where it fails."""
     given = [f"{name}={value}" for name, value in options.items() if value]
     if any(word.startswith("-") and word not in ("-", "-o", "--recursive") for word in words):
         raise ToolError("an argument begins with a dash")
     called = [sys.executable, "-m", "krmfn", command, *given, *words]
-    done = subprocess.run(called, input=(stdin or "").encode(), capture_output=True, check=False, timeout=_SECONDS)
+    done = subprocess.run(called, input=stdin.encode(), capture_output=True, check=False, timeout=_SECONDS)
     out, err = done.stdout.decode(), done.stderr.decode("utf-8", "replace")
     if done.returncode > 1 and not (out and command == "validate"):
         raise ToolError(err.strip() or f"krmfn {command} failed")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -74,6 +75,8 @@ def test_tools_answer_as_the_commands_do(tmp_path: Path) -> None:
     before = snapshot(tmp_path / "apps")
     calls: Sequence[tuple[str, dict[str, Any], str]] = (
         ("generate", {"manifests": JOB}, "minCount: 8"),
+        ("generate", {"manifests": json.dumps(yaml.safe_load(JOB))}, "minCount: 8"),
+        ("validate", {"manifests": json.dumps(yaml.safe_load(JOB))}, '"fixed"'),
         ("generate", {"paths": ["apps"], "kubernetes": "1.36"}, "scheduling.k8s.io/v1alpha2"),
         ("validate", {"paths": ["apps/job.yaml"]}, '"summary"'),
         ("validate", {"paths": ["apps"], "against": "main"}, '"summary"'),
@@ -113,7 +116,7 @@ def test_wrong_manifests_come_back_right(tmp_path: Path) -> None:
         ("validate", {"paths": ["."], "manifests": "a: b"}, "either manifests or paths"),
         ("validate", {"paths": ["missing.yaml"]}, "no such file or folder"),
         ("validate", {"paths": ["missing\0.yaml"]}, "no such file or folder"),
-        ("validate", {"paths": ["."], "manifests": ""}, "either manifests or paths"),
+        ("validate", {"paths": ["."], "manifests": "a"}, "either manifests or paths"),
         ("why", {"object": "job/a", "cluster": "/etc/passwd"}, "only paths below"),
         ("why", {"object": "--help", "cluster": "link.yaml"}, ""),
         ("explain", {"field": "PodGruop"}, "Did you mean PodGroup?"),
