@@ -165,16 +165,21 @@ def is_patch(verdict: Mapping[str, Any]) -> bool:
     return any(cause["field"] == "patch" for cause in verdict.get("causes", ()))
 
 
-def clean(text: str) -> str:
-    """Cut as records are; internal spellings of objects (Go names, pointers) are not compared."""
+def mask(text: str) -> str:
+    """Cut as records are; what is not known yet is not shown."""
     if len(text) > 3000 and not text.endswith("<cut>"):
         text = text[:3000] + "…<cut>"
+    return text.replace(STORED_UID, "<uid>").replace("<random>", "")
+
+
+def clean(text: str) -> str:
+    """Masked; internal spellings of objects (Go names, pointers) are not compared."""
+    text = mask(text)
     if text.startswith("Forbidden: ") and ("pod updates may not change" in text or "immutable after creation" in text):
         text = text.split("\n")[0]  # what follows is a diff by a library that makes no promise
     if text.endswith(": field is immutable"):
         text = "Invalid value: null: field is immutable"  # which value is shown differs from rule to rule
     text = DETAILS.sub("Required value", text)
-    text = text.replace(STORED_UID, "<uid>").replace("<random>", "")  # what is not known yet is not shown
     start = re.match(r"(Invalid|Duplicate|Unsupported) value: (?=[\[{])", text)
     if not start:
         return text

@@ -412,7 +412,7 @@ def _check_struct(
     for name, row in _list_fields(of):
         value = new.get(name, row.unset)
         if changed and row.immutable:
-            out.extend(check_kept(new, old, path, name))
+            out.extend(check_kept(of, new, old, path, name))
         if row.cases and kind is not None:
             row.cases.check(kind, new, path, out, old if changed else None)
         if (value is not None or row.required is not None) and (

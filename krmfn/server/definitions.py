@@ -139,12 +139,12 @@ def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[C
     """What cannot change, nor leave: a version in which objects may be stored."""
     before = old.get("spec") or {}
     names, were = spec.get("names") or {}, before.get("names") or {}
-    yield from check_kept(spec, before, _SPEC, "group")
-    yield from check_kept(names, were, (*_SPEC, "names"), "plural")
+    yield from check_kept(None, spec, before, _SPEC, "group")
+    yield from check_kept(None, names, were, (*_SPEC, "names"), "plural")
     standing = {each.get("type"): each.get("status") for each in dig(old, "status", "conditions") or ()}
     if standing.get("Established", "True") == "True":
-        yield from check_kept(spec, before, _SPEC, "scope")
-        yield from check_kept(names, were, (*_SPEC, "names"), "kind")
+        yield from check_kept(None, spec, before, _SPEC, "scope")
+        yield from check_kept(None, names, were, (*_SPEC, "names"), "kind")
     named = {version.get("name") for version in spec.get("versions") or ()}
     stored = dig(old, "status", "storedVersions") or [
         version.get("name") for version in before.get("versions") or () if version.get("storage")

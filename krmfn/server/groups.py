@@ -15,6 +15,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.releases.spelling import TEMPLATES, find_word
 from krmfn.server.schema import Kind
+from krmfn.server.spell import read_written, to_internal, write_json
 from krmfn.server.verdict import (
     Cause,
     duplicate,
@@ -60,8 +61,10 @@ def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any = Non
     field, composites = _find(new.get("spec", {}), _COMPOSITES)
     for index, composite in enumerate(composites):
         if _is_deeper(composite, argument - 1):
+            of = kind.root.fields["spec"].type.fields[field].type
+            below = to_internal(of, composite.get(field, []), read_written(new, "spec", field, index, field))
             detail = f"maximum template hierarchy depth is {argument}"
-            yield invalid_text(("spec", field, index), "{…}", detail, "max-tree-depth")
+            yield invalid_text(("spec", field, index), write_json(below), detail, "max-tree-depth")
 
 
 def _is_deeper(composite: Object, levels: int) -> bool:
@@ -180,7 +183,8 @@ def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None) -> Iter
 
 def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
-    from krmfn.server.plain.values import check_kept
-
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
-    yield from check_kept(spec, before, (), *(("controllerRef",) if "controllerRef" in before else ()), "podGroups")
+    for name, field in kind.root.fields["spec"].type.fields.items():
+        if spec.get(name) != before.get(name) and (name in before or name != "controllerRef"):
+            shown = to_internal(field.type, spec.get(name), read_written(new, "spec", name), field.pointer)
+            yield invalid_text((name,), write_json(shown), "field is immutable", "immutable")

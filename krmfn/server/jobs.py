@@ -22,7 +22,7 @@ from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector, spell_labels
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key, read_written
+from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import STORED_UID
 from krmfn.server.verdict import (
     Cause,
@@ -176,10 +176,10 @@ def _check_generated(new: Object) -> Iterator[Cause]:
         if label not in labels:
             yield required(path, f"must be '{value}'", "job-selector")
         else:
-            yield invalid_text(path, "{…}", f"must be '{value}'", "job-selector")
+            yield invalid_text(path, write_json(dict(sorted(labels.items()))), f"must be '{value}'", "job-selector")
     selector = new["spec"].get("selector", {})
     if not is_wrong_selector(selector) and not match_labels(selector, expected):
-        yield invalid_text(("spec", "selector"), "{…}", "`selector` not auto-generated", "job-selector")
+        yield invalid_text(("spec", "selector"), write_json(selector), "`selector` not auto-generated", "job-selector")
 
 
 def check_job_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
@@ -187,7 +187,7 @@ def check_job_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
     yield from _check_completions(spec, before)
     kept = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
-    yield from check_kept(spec, before, ("spec",), *kept, rule="job-immutable")
+    yield from check_kept(kind.root.fields["spec"].type, spec, before, ("spec",), *kept, rule="job-immutable")
     yield from _check_template_change(kind, spec, old or {})
     yield from check_part(kind, "changedJob", spec, ("spec",), old=before)
 
@@ -295,7 +295,7 @@ def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Ite
         detail = "must be one of the container or initContainer names in the pod template"
         yield invalid((*path, "containerName"), name, detail)
     if not values:
-        text = "{…}" if read_written(new, *where) == [] else "null"
+        text = "[]" if read_written(new, *where) == [] else "null"
         yield invalid_text(where, text, "at least one value is required")
     again = find_repeated(values)
     for index, value in enumerate(values):
@@ -304,7 +304,7 @@ def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Ite
         if index in again:
             yield duplicate((*where, index), str(value))
     if values != sorted(values):
-        yield invalid_text(where, "{…}", "must be ordered")
+        yield invalid_text(where, write_json(values), "must be ordered")
 
 
 def check_success_policy(kind: Kind, spec: Object, path: Path) -> Iterator[Cause]:

@@ -23,7 +23,7 @@ from krmfn.server.formats import (
     count_bytes,
 )
 from krmfn.server.schema import Kind, Type
-from krmfn.server.spell import write_json
+from krmfn.server.spell import to_api, write_json
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required, too_long
 
 _ANNOTATIONS = 256 * 1024
@@ -138,6 +138,7 @@ def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
     from krmfn.server.cases import check_part  # few objects have owners
 
     controller = ""
+    owners = to_api(of.fields["ownerReferences"].type, owners)
     for index, owner in enumerate(owners):
         at = _OWNERS if way == "plain" else (*_OWNERS, index)
         yield from check_part(None, _OWNER_PARTS[way], owner, at, "metadata-owner")
@@ -145,7 +146,7 @@ def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 why = 'Only one reference can have Controller set to true. Found "true" in references for'
-                yield invalid_text(_OWNERS, "{…}", f"{why} {controller} and {name}", "metadata-owner")
+                yield invalid_text(_OWNERS, write_json(owners), f"{why} {controller} and {name}", "metadata-owner")
             else:
                 controller = name
 
@@ -155,7 +156,7 @@ def _check_finalizers(finalizers: list[str]) -> Iterator[Cause]:
         yield from refuse_text(_FINALIZERS, name, check_label_key(name), "metadata-finalizer")
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         detail = "finalizer orphan and foregroundDeletion cannot be both set"
-        yield invalid_text(_FINALIZERS, "{…}", detail, "metadata-finalizer")
+        yield invalid_text(_FINALIZERS, write_json(finalizers), detail, "metadata-finalizer")
 
 
 def _check_kube_finalizers(meta: Mapping[str, Any], kind: Kind | None) -> Iterator[Cause]:

@@ -70,7 +70,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     yield from _check_template(kind, new, before)
     yield from check_part(kind, "deploymentStrategy", spec.get("strategy", {}), (*_SPEC, "strategy"), _STRATEGY)
     yield from check_part(kind, "deploymentDeadline", spec, _SPEC)
-    yield from check_kept(spec, before, _SPEC, "selector")
+    yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
 
 
 def check_replica_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
@@ -78,7 +78,7 @@ def check_replica_set(kind: Kind, new: Object, old: Object | None) -> Iterator[C
     yield from check_part(kind, "replicaSet", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
-    yield from check_kept(spec, before, _SPEC, "selector")
+    yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
 
 
 def check_daemon_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
@@ -94,7 +94,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     yield from _check_running(kind, spec, "DaemonSet")
     strategy = spec.get("updateStrategy", {})
     yield from check_part(kind, "daemonSetStrategy", strategy, (*_SPEC, "updateStrategy"), _STRATEGY)
-    yield from check_kept(spec, before, _SPEC, "selector")
+    yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
 
 
 def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
@@ -112,7 +112,7 @@ def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: An
             yield forbidden(_SPEC, argument, "immutable")
     else:
         fields = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
-        yield from check_kept(spec, before, _SPEC, *fields)
+        yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, *fields)
 
 
 _CHANGING = (

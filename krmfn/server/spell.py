@@ -10,7 +10,7 @@ from typing import Any
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 from krmfn.server.amounts import Amount
-from krmfn.server.schema import Field, Type
+from krmfn.server.schema import Type
 
 
 class Key(str):
@@ -64,7 +64,7 @@ def to_api(of: Type, value: Any) -> Any:
             if field.name in value:
                 out[field.name] = to_api(field.type, value[field.name])
             elif field.always_written:
-                out[field.name] = None if field.pointer else _zero(field)
+                out[field.name] = None if field.pointer else _zero(field.type)
             elif field.type.kind == "struct" and not field.pointer:
                 out[field.name] = to_api(field.type, {})
         return out
@@ -77,8 +77,24 @@ def to_api(of: Type, value: Any) -> Any:
     return value
 
 
-def _zero(field: Field) -> Any:
-    kind = field.type.kind
-    if kind == "struct":
-        return to_api(field.type, {})
-    return {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0}.get(kind)
+def _zero(of: Type) -> Any:
+    if of.kind == "struct":
+        return to_api(of, {})
+    return {"string": "", "bool": False, "int32": 0, "int64": 0, "float64": 0}.get(of.kind)
+
+
+def to_internal(of: Type, value: Any, written: Any, pointer: bool = False) -> Any:
+    """A normal value in the spelling of hand-written rules: Go's names, every field there.
+
+    `written` is the value before it was made normal: an empty list in it is spelled `[]`, an absent one `null`.
+    """
+    if value is None and (pointer or of.kind != "struct"):
+        return written if written in ([], {}) else None if pointer else _zero(of)
+    if of.kind == "struct":
+        return {
+            each.go_name: to_internal(each.type, (value or {}).get(name), dig(written, name), each.pointer)
+            for name, each in of.fields.items()
+        }
+    if of.kind == "list" and of.item:
+        return [to_internal(of.item, item, dig(written, index)) for index, item in enumerate(value)]
+    return value

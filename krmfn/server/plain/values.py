@@ -22,8 +22,8 @@ from krmfn.server.formats import (
     trim_address,
 )
 from krmfn.server.pods.setting import Object
-from krmfn.server.schema import Kind
-from krmfn.server.spell import read_written, spell, write_json
+from krmfn.server.schema import Kind, Type
+from krmfn.server.spell import read_written, spell, to_api, write_json
 from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
 
 
@@ -145,16 +145,26 @@ def check_network(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
             yield invalid(path, text, "must not have bits set beyond the prefix length")
 
 
-def check_kept(new: Object, old: Object | None, path: Path, *names: str, rule: str = "immutable") -> Iterator[Cause]:
-    """Fields of the object at a path that an update does not change."""
+def check_kept(
+    of: Type | None, new: Object, old: Object | None, path: Path, *names: str, rule: str = "immutable"
+) -> Iterator[Cause]:
+    """Fields of the object of a type at a path that an update does not change."""
     for name in names if old is not None else ():
-        if new.get(name) != (old or {}).get(name):
-            yield invalid_text((*path, name), spell_any(new.get(name)), "field is immutable", rule)
+        value = new.get(name)
+        if value != (old or {}).get(name):
+            field = of.fields[name] if of else None
+            if value is None and field and field.type.kind == "string" and not field.pointer:
+                value = ""
+            yield invalid_text(
+                (*path, name), spell_any(value, field.type if field else None), "field is immutable", rule
+            )
 
 
-def spell_any(value: Any) -> str:
-    """A value as an error prints it; what is in an object is not shown."""
-    return "{…}" if isinstance(value, (dict, list)) else spell(value)
+def spell_any(value: Any, of: Type | None = None) -> str:
+    """A value as an error prints it; of an object of no known type what is in it is not shown."""
+    if isinstance(value, (dict, list)):
+        return write_json(to_api(of, value)) if of else "{…}"
+    return spell(value)
 
 
 def spell_empty(new: Object, name: str) -> str:

@@ -17,7 +17,7 @@ from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
 from krmfn.server.pods.spec import MIRROR, check_new_pod, check_pod, check_template, is_cost
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key, spell_path
+from krmfn.server.spell import Key, spell_path, write_json
 from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, note_rule
 
 _RULE = "pod-immutable"
@@ -168,7 +168,7 @@ def _check_gated_placement(rest: dict[str, Any], before: Object, out: list[Cause
     mine, theirs = rest.get("nodeSelector", {}), before.get("nodeSelector", {})
     if any(mine.get(key) != value for key, value in theirs.items()):
         detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        text = "{…}" if mine else "null"
+        text = write_json(dict(sorted(mine.items())) or None)
         out.append(invalid_text(("spec", "nodeSelector"), text, detail, _RULE))
     _take(rest, before, "nodeSelector")
     affinity, was = rest.get("affinity"), before.get("affinity")

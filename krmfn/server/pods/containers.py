@@ -14,6 +14,7 @@ from krmfn.model.gotext import quote
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key
 from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.spell import write_json
 from krmfn.server.verdict import find_repeated
 
 
@@ -118,7 +119,7 @@ def check_block_volume(pod: Setting, name: str, path: Path) -> None:
 def check_bind_options(pod: Setting, mount: Object, at: Path) -> None:
     if "image" in pod.volumes.get(mount.get("name", ""), {}):
         detail = "bindMountOptions may not be used with image volumes"
-        pod.invalid_text((*at, "bindMountOptions"), "{…}", detail)
+        pod.invalid_text((*at, "bindMountOptions"), write_json(mount["bindMountOptions"]), detail)
 
 
 def check_devices(pod: Setting, container: Object, at: Path) -> None:

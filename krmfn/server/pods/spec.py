@@ -18,7 +18,7 @@ from krmfn.server.formats import check_long_name, count_bytes, find_format
 from krmfn.server.metadata import check_template_metadata
 from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
-from krmfn.server.spell import Key
+from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import Cause, forbidden, note_rule
 
 
@@ -77,7 +77,7 @@ def check_host_network(pod: Setting, spec: Object, path: Path) -> None:
 def check_searches(pod: Setting, searches: list[str], path: Path) -> None:
     if count_bytes(" ".join(searches)) > 2048:
         detail = "must not have more than 2048 characters (including spaces) in the search list"
-        pod.invalid_text(path, "{…}", detail)
+        pod.invalid_text(path, write_json(searches), detail)
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
         if search != ".":
@@ -111,7 +111,9 @@ def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
             detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
             if given:
                 detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            pod.invalid_text(where, "{…}", detail)
+            # The server shows the claim in Go's own spelling.
+            shown = {"Name": name, **{target[:1].upper() + target[1:]: claim.get(target) for target in targets}}
+            pod.invalid_text(where, write_json(shown), detail)
         for target in given:
             pod.refuse((*where, target), claim[target], check_long_name(claim[target]))
 
