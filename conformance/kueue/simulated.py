@@ -93,7 +93,7 @@ def resume(program: str, record: Mapping[str, Any]) -> Iterator[Pair]:
         return
     others = [value for value in there if value not in queues]
     later = [[*others, *before["workloads"], *queues], *steps[cut:]]  # as krmfn fit does
-    time = find_time(before["workloads"])
+    time = find_time(before["workloads"]) or question["now"]  # nothing was decided, where none has a Workload
     settings = {key: value for key, value in question["configuration"].items() if key != "waitForPodsReady"}
     again = {**question, "configuration": settings, "now": time, "trials": [{**trial, "steps": later}]}
     (after,) = _ask(program, again)

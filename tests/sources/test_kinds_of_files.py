@@ -20,6 +20,7 @@ from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.tree import Composite, leaves
 from krmfn.pipeline import complete, find_all
 from krmfn.survey.shape import shape
+from tests.front_door import ROOT
 from tests.sources.manifests import TEMPLATE, make_settings, manifest, paths_of, pods_of, read, rules_of
 
 BRIDGE = make_settings(link="Auto")
@@ -402,3 +403,12 @@ def keeps(schema: dict[str, Any], path: list[str]) -> bool:
             return False
         schema = below
     return True
+
+
+def test_nothing_is_wrong_with_gangs_of_replicas_that_are_asked_for() -> None:
+    """Those of the fixture: LeaderWorkerSets, JobSets and Ray."""
+    listed = yaml.safe_load((ROOT / "fixtures/accept/kinds/bridge-replicas.yaml").read_text())["items"]
+    made, _ = complete([Item.new(value) for value in listed], BRIDGE)
+    found = find_all(made, BRIDGE, None, ("scheduler", "operator"), "apply")
+    assert len(made) > 2 * len(listed)
+    assert "groups-without-root" not in {finding.rule for finding in found}

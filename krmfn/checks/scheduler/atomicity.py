@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from krmfn.checks.rule import Matches, rule, tell
 from krmfn.checks.scheduler.trees import list_families, list_groups
 from krmfn.config import Settings
-from krmfn.config.selection import is_selected
+from krmfn.config.selection import is_selected, options_for
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind
 from krmfn.model.values import as_list, dig
@@ -53,7 +53,7 @@ def find_groups_without_root(census: Census, settings: Settings) -> Matches:
             continue
         roots = {id(census.root(group).item): census.root(group) for group in groups.values()}
         broken = any(census.chain(group)[1] for group in groups.values())
-        if len(roots) < 2 or broken or _is_staged(owner) or _are_replicas(owner, [*roots.values()]):
+        if len(roots) < 2 or broken or _is_staged(owner) or _are_replicas(owner, [*roots.values()], settings):
             continue
         if not settings.release.has("composite-groups") and is_selected(owner, settings):
             continue
@@ -109,10 +109,12 @@ def find_children_differ(census: Census) -> Matches:
             yield tell(composite.item, composite.path, names=sorted(keys - {""}))
 
 
-def _are_replicas(item: Item, roots: Sequence[Group]) -> bool:
-    """Whether each is that of a replica of all roles, which starts by itself."""
+def _are_replicas(item: Item, roots: Sequence[Group], settings: Settings) -> bool:
+    """Whether each group is that of a replica, which starts by itself: as the resource asks for, or its kind has it."""
     kind = find_kind(item.ref.group, item.kind)
-    return kind is not None and bool(kind.whole) and _are_alike(roots)
+    by_kind = kind is not None and bool(kind.whole) and _are_alike(roots)
+    options = options_for(settings, item).options
+    return by_kind or (options is not None and options.granularity == "Replica")
 
 
 def _is_staged(item: Item) -> bool:
