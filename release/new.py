@@ -106,7 +106,7 @@ def new_rule(name: str) -> str:
     _write(f"docs/rules/{name}.md", page)
     _write(f"krmfn/checks/scheduler/{word}.py", RULE.replace("@NAME@", name).replace("@WORD@", word))
     _insert("krmfn/checks/scheduler/__init__.py", "TOPICS = (\n", f'    "{word}",\n')
-    _insert("schemas/rules.json", '  "scheduler": {\n', ROW.replace("@NAME@", name))
+    _insert("schemas/rules.json", '\n  "scheduler": {\n', ROW.replace("@NAME@", name))
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
     return (
         "Write the function, the row in schemas/rules.json and the page, or move the function to its topic. Then:\n"

@@ -88,3 +88,13 @@ def test_sub_groups_of_volcano_are_known_by_the_values_of_labels(policy: str, to
     head = VOLCANO.replace("GUARANTEE", "1").replace("POLICY", f", subGroupPolicy: [{{name: s, {policy}}}]")
     out = validate(head, "scheduling.k8s.io/group-name", "volcano", "1")
     assert ("the pods make only" in out) == told, out
+
+
+def test_sub_groups_of_any_depth_and_without_a_name_are_read() -> None:
+    chain = [f"{{name: s{level}, parent: s{level - 1}}}" for level in range(1, 3000)]
+    parts = ", ".join(["{name: s0}", *chain, "{minMember: 1}", "{name: s3000, parent: s2999, minMember: 5}"])
+    head = KAI.replace("LIMIT", "-1").replace("minMember: 2}", f"minSubGroup: 1, subGroups: [{parts}]}}")
+    pod = POD.replace("LINK", "pod-group-name").replace("SCHEDULER", "kai-scheduler").replace("CPU", "1")
+    pod = pod.replace("slice: a", "kai.scheduler/subgroup-name: s3000").replace("NAME", "g-0")
+    out = call((head + pod).encode(), words=["validate", "-"]).out.decode()
+    assert "minMember of the sub-group s3000 is 5, but only 1 pod of it can exist" in out

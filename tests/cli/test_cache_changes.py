@@ -239,8 +239,9 @@ def test_whatever_changes_the_output_is_that_of_a_run_without_cache(
             caching.open_store.cache_clear()
         kept = run(repository, *words, cache=cache)
         assert kept == plain, (step, change.__name__, words)
-    kinds = ("run", "plan", "printed", "values", "told", "keywords", "structural")
+    kinds = ("run", "plan", "printed", "values", "told", "keywords")
     assert all(found[kind] > STEPS // 60 for kind in kinds), found
+    assert found["structural"], "definitions are few"
 
 
 def _write(path: str, text: str, mode: str = "w") -> Callable[[Path], None]:

@@ -6,7 +6,7 @@ Source: KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podgroup_webhook.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.requests import count_requests
@@ -62,14 +62,21 @@ def find_minimum_above_groups(census: Census, settings: Settings) -> Matches:
                 case = "" if exist else "none"
                 there = f"{'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}"
                 yield tell(item, ("spec", *path, _GROUPS), wanted, case=case, exist=exist, there=there)
-        templates = linked.get((item.space, item.name), [])
-        refused = any(_list_faults(spec, counts_sub_groups(settings.operators)))
-        if not parts or not templates or refused or _read_needs(spec, "", children, templates).met:
+        members = group_by(_name_sub_group, linked.get((item.space, item.name), ()))
+        leaves = {as_text(part, "name"): (path, part) for path, part in parts} if parts else {}
+        leaves = {name: row for name, row in leaves.items() if name not in children}
+        # Pods in none of them are another mistake.
+        if (
+            not members
+            or not leaves.keys() >= members.keys()
+            or any(_list_faults(spec, counts_sub_groups(settings.operators)))
+        ):
             continue
-        for path, part in parts:
-            name, wanted = as_text(part, "name"), as_int(part.get(_PODS))
-            if name not in children and not _read_needs(part, name, children, templates).met:
-                exist = count_pods(_list_members(name, templates)) or 0
+        needs = _read_needs(spec, children, members)
+        for name, (path, part) in leaves.items():
+            if not needs[""].met and not needs[name].met:
+                exist = count_pods(members.get(name, ())) or 0
+                wanted = as_int(part.get(_PODS))
                 yield tell(item, ("spec", *path, _PODS), wanted, exist, case="pods", name=name, exist=exist)
 
 
@@ -80,30 +87,41 @@ class _Needs(NamedTuple):
     least: Mapping[str, int]
 
 
-def _read_needs(part: Value, name: str, children: Mapping[str, list[Value]], templates: Sequence[Template]) -> _Needs:
-    """Of a group with pods as many as its minimum, of one with sub-groups as many of these as it waits for (all, where
-    it says nothing), each time those with the smallest amounts. A sub-group without enough pods counts, too: KAI starts
-    its pods when enough others start."""
-    if below := children.get(name):
-        needs = [_read_needs(each, as_text(each, "name"), children, templates) for each in below]
-        wanted = as_int(part.get(_GROUPS))
-        wanted = len(below) if wanted is None else wanted
-        return _Needs(sum(each.met for each in needs) >= wanted, sum_least([(1, each.least) for each in needs], wanted))
-    members, wanted = _list_members(name, templates), as_int(part.get(_PODS)) or 0
-    exist = count_pods(members)
-    requests = [(each.pods, count_requests(each.spec, {})) for each in members]
-    return _Needs(exist is None or exist >= wanted, sum_least(requests, wanted))
+def _read_needs(
+    spec: Value, children: Mapping[str, list[Value]], members: Mapping[str, list[Template]]
+) -> dict[str, _Needs]:
+    """By the name of the group; "" is the PodGroup. Of a group with pods as many count as its minimum, of one with
+    sub-groups as many of these as it waits for (all, where it says nothing), each time those with the smallest amounts.
+    A sub-group without enough pods counts, too: KAI starts its pods when enough others start."""
+    needs: dict[str, _Needs] = {}
+    order, rest = list[tuple[str, Value]](), [("", spec)]
+    while rest:
+        name, part = rest.pop()
+        order.append((name, part))
+        rest.extend((as_text(each, "name"), each) for each in children.get(name, ()))
+    for name, part in reversed(order):
+        if below := [needs[as_text(each, "name")] for each in children.get(name, ())]:
+            wanted = as_int(part.get(_GROUPS))
+            wanted = len(below) if wanted is None else wanted
+            least = sum_least([(1, each.least) for each in below], wanted)
+            needs[name] = _Needs(sum(each.met for each in below) >= wanted, least)
+            continue
+        pods = members.get(name, []) if name else [each for several in members.values() for each in several]
+        exist, wanted = count_pods(pods), as_int(part.get(_PODS)) or 0
+        least = sum_least([(each.pods, count_requests(each.spec, {})) for each in pods], wanted)
+        needs[name] = _Needs(exist is None or exist >= wanted, least)
+    return needs
 
 
-def _list_members(name: str, templates: Iterable[Template]) -> list[Template]:
-    """The pods of a sub-group; of the PodGroup itself ("") all of them."""
+def _name_sub_group(template: Template) -> str:
     part, key = _SUB_GROUP
-    return [each for each in templates if not name or as_mapping(each.metadata.get(part)).get(key) == name]
+    return as_text(as_mapping(template.metadata.get(part)).get(key))
 
 
 def _list_children(spec: Value) -> dict[str, list[Value]]:
-    """The sub-groups by the name of the one above; "" is the PodGroup itself."""
-    return group_by(lambda part: as_text(part, "parent"), (part for _, part in _list_parts(spec)))
+    """The sub-groups by the name of the one above; "" is the PodGroup itself. One without a name is refused."""
+    named = (part for _, part in _list_parts(spec) if as_text(part, "name"))
+    return group_by(lambda part: as_text(part, "parent"), named)
 
 
 @rule("kai-subgroup-missing")
@@ -173,9 +191,12 @@ def _find_gangs_above_limit(census: Census, queues: Mapping[str, Value]) -> Matc
     groups = group_marked(census, *_ROW.link) if queues else {}
     for item in census.kind(_ROW.group, "PodGroup") if queues else ():
         name = as_text(item.value, "spec", "queue")
-        spec, templates = as_mapping(item.value, "spec"), groups.get((item.space, item.name), [])
+        spec, members = (
+            as_mapping(item.value, "spec"),
+            group_by(_name_sub_group, groups.get((item.space, item.name), ())),
+        )
         refused = any(_list_faults(spec, counts=True))
-        least = {} if refused else _read_needs(spec, "", _list_children(spec), templates).least
+        least = {} if refused else _read_needs(spec, _list_children(spec), members)[""].least
         told = "the pods that start together request at least"
         why = _exceed(least, told, name, queues)
         if not why and _lasts(item, census) and (why := _exceed(least, told, name, queues, "quota")):
