@@ -6,7 +6,7 @@ Source: KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podgroup_webhook.go
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from krmfn.capacity.requests import count_requests
@@ -62,22 +62,23 @@ def find_minimum_above_groups(census: Census, settings: Settings) -> Matches:
                 case = "" if exist else "none"
                 there = f"{'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}"
                 yield tell(item, ("spec", *path, _GROUPS), wanted, case=case, exist=exist, there=there)
-        members = group_by(_name_sub_group, linked.get((item.space, item.name), ()))
-        leaves = {as_text(part, "name"): (path, part) for path, part in parts} if parts else {}
-        leaves = {name: row for name, row in leaves.items() if name not in children}
-        # Pods in none of them are another mistake.
-        if (
-            not members
-            or not leaves.keys() >= members.keys()
-            or any(_list_faults(spec, counts_sub_groups(settings.operators)))
-        ):
-            continue
-        needs = _read_needs(spec, children, members)
-        for name, (path, part) in leaves.items():
-            if not needs[""].met and not needs[name].met:
-                exist = count_pods(members.get(name, ())) or 0
-                wanted = as_int(part.get(_PODS))
-                yield tell(item, ("spec", *path, _PODS), wanted, exist, case="pods", name=name, exist=exist)
+        if parts and not any(_list_faults(spec, counts_sub_groups(settings.operators))):
+            yield from _find_sub_groups_without_pods(item, linked.get((item.space, item.name), []))
+
+
+def _find_sub_groups_without_pods(group: Item, templates: Sequence[Template]) -> Matches:
+    """Those with fewer pods than their minimum, where too few others are left. Pods that are in none of them are
+    another mistake."""
+    spec = as_mapping(group.value, "spec")
+    children, members = _list_children(spec), group_by(_name_sub_group, templates)
+    leaves = {name: row for row in _list_parts(spec) if (name := as_text(row[1], "name")) not in children}
+    if not members or not leaves.keys() >= members.keys():
+        return
+    needs = _read_needs(spec, children, members)
+    for name, (path, part) in leaves.items():
+        if not needs[""].met and not needs[name].met:
+            wanted, exist = as_int(part.get(_PODS)), count_pods(members.get(name, ())) or 0
+            yield tell(group, ("spec", *path, _PODS), wanted, exist, case="pods", name=name, exist=exist)
 
 
 class _Needs(NamedTuple):
@@ -132,7 +133,7 @@ def find_subgroup_missing(census: Census) -> Matches:
         part, key = _ROW.link
         name = as_text(as_mapping(template.metadata.get(part)).get(key))
         leaves = groups.get((template.item.space, name), [])
-        given = as_text(as_mapping(template.metadata.get(_SUB_GROUP[0])).get(_SUB_GROUP[1]))
+        given = _name_sub_group(template)
         if not leaves or given in leaves:
             continue
         why = f'the PodGroup {name} has no sub-group "{given}" for pods{suggest(given, leaves)}'
