@@ -1,8 +1,12 @@
-"""Parts of made-up clusters that several oracles draw: nodes, what pods request, and how objects are named."""
+"""Parts of made-up clusters that several oracles draw: nodes, what pods request, and how objects are named; and how a
+scheduler in one process is asked about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -47,3 +51,11 @@ def make_pod_spec(chance: Random, scheduler: str) -> Record:
     if chance.random() < 0.3:
         spec["tolerations"] = [{"key": "team", "operator": "Exists"}]
     return spec
+
+
+def ask(program: Path, worlds: Sequence[Record]) -> list[Record]:
+    """The worlds, each with what the scheduler did: `answer`, as the program's main.go describes it."""
+    asked = "".join(json.dumps(world) + "\n" for world in worlds)
+    done = subprocess.run([program], input=asked, text=True, capture_output=True, check=True)
+    answers = map(json.loads, done.stdout.splitlines())
+    return [{**world, "answer": answer} for world, answer in zip(worlds, answers, strict=True)]

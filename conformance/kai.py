@@ -6,16 +6,14 @@ names, or are fetched from GitHub.
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from conformance.build import cache_folder, run_go, unpack_sources
-from conformance.clusters import SPACE, ZONE, make_node, make_pod_spec, name_object
+from conformance.clusters import SPACE, ZONE, ask, make_node, make_pod_spec, name_object
 from conformance.ending import end
 from conformance.storage import Record, write_records
 from conformance.versions import HERE
@@ -146,14 +144,6 @@ def _queue(name: str, spec: Record) -> Record:
     return name_object("scheduling.run.ai/v2", "Queue", name) | {"spec": spec}
 
 
-def ask_kai(worlds: Sequence[Record]) -> list[Record]:
-    """The worlds, each with what KAI's scheduler did: `answer`, as go/kai/main.go describes it."""
-    asked = "".join(json.dumps(world) + "\n" for world in worlds)
-    done = subprocess.run([build()], input=asked, text=True, capture_output=True, check=True)
-    answers = map(json.loads, done.stdout.splitlines())
-    return [{**world, "answer": answer} for world, answer in zip(worlds, answers, strict=True)]
-
-
 def list_objects(record: Record) -> list[dict[str, Any]]:
     """What a dump of the cluster holds when KAI has tried: with the conditions that it wrote."""
     answer = record["answer"]
@@ -171,7 +161,7 @@ def list_objects(record: Record) -> list[dict[str, Any]]:
 
 def main(words: Sequence[str]) -> int:
     """Makes up the worlds, asks, and writes what came of them."""
-    write_records(RECORDED, ask_kai(list(make_worlds(1, 300))))
+    write_records(RECORDED, ask(build(), list(make_worlds(1, 300))))
     return 0
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from conformance.build import cache_folder, run_go, unpack_sources
-from conformance.clusters import GPU, SPACE, make_node, make_pod_spec, name_object
+from conformance.clusters import GPU, SPACE, ask, make_node, make_pod_spec, name_object
 from conformance.ending import end
 from conformance.storage import Record, write_records
 from conformance.versions import HERE
@@ -193,14 +192,6 @@ def _add(pods: Sequence[Record]) -> Record:
     return {"cpu": f"{cpu}m", "memory": f"{memory}Gi", **({GPU: str(devices)} if devices else {})}
 
 
-def ask_volcano(worlds: Sequence[Record]) -> list[Record]:
-    """The worlds, each with what Volcano's scheduler did: `answer`, as go/volcano/main.go describes it."""
-    asked = "".join(json.dumps(world) + "\n" for world in worlds)
-    done = subprocess.run([build()], input=asked, text=True, capture_output=True, check=True)
-    answers = map(json.loads, done.stdout.splitlines())
-    return [{**world, "answer": answer} for world, answer in zip(worlds, answers, strict=True)]
-
-
 def list_objects(record: Record) -> list[dict[str, Any]]:
     """What a dump of the cluster holds when Volcano has tried everything: with the statuses that it wrote."""
     answer = record["answer"]
@@ -221,7 +212,7 @@ def list_objects(record: Record) -> list[dict[str, Any]]:
 
 def main(words: Sequence[str]) -> int:
     """Makes up the worlds, asks, and writes what came of them."""
-    write_records(RECORDED, ask_volcano(list(make_worlds(1, 200))))
+    write_records(RECORDED, ask(build(), list(make_worlds(1, 200))))
     return 0
 
 

@@ -98,3 +98,14 @@ def test_sub_groups_of_any_depth_and_without_a_name_are_read() -> None:
     pod = pod.replace("slice: a", "kai.scheduler/subgroup-name: s3000").replace("NAME", "g-0")
     out = call((head + pod).encode(), words=["validate", "-"]).out.decode()
     assert "minMember of the sub-group s3000 is 5, but only 1 pod of it can exist" in out
+
+
+@pytest.mark.parametrize(("value", "told"), [("", True), ("0", False), ("150", True)])
+def test_the_class_of_the_cluster_says_whether_pods_of_kai_keep_to_the_quota(value: str, told: bool) -> None:
+    """`build` is a class of the chart, whose pods are not preempted, where nobody defines it otherwise."""
+    head = KAI.replace("LIMIT", "-1").replace("minMember: 2}", "minMember: 2, priorityClassName: build}")
+    if value:
+        metadata = f"metadata: {{name: build}}\nvalue: {value}\n"
+        head += f"---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\n{metadata}"
+    out = validate(head, "pod-group-name", "kai-scheduler", "1")
+    assert ("has a quota of 0, which pods that cannot be preempted may not exceed" in out) == told, out

@@ -52,8 +52,9 @@ def find_subgroups_refused(census: Census, settings: Settings) -> Matches:
 @rule("kai-minimum-above-groups")
 def find_minimum_above_groups(census: Census, settings: Settings) -> Matches:
     """More sub-groups than there are, of which KAI only warns; or than have their pods."""
-    linked = group_marked(census, *_ROW.link)
-    for item in census.kind(_ROW.group, "PodGroup"):
+    items = census.kind(_ROW.group, "PodGroup")
+    linked = group_marked(census, *_ROW.link) if items else {}
+    for item in items:
         spec = as_mapping(item.value, "spec")
         parts, children = _list_parts(spec), _list_children(spec)
         for path, part in [((), spec), *parts]:
@@ -192,10 +193,8 @@ def _find_gangs_above_limit(census: Census, queues: Mapping[str, Value]) -> Matc
     groups = group_marked(census, *_ROW.link) if queues else {}
     for item in census.kind(_ROW.group, "PodGroup") if queues else ():
         name = as_text(item.value, "spec", "queue")
-        spec, members = (
-            as_mapping(item.value, "spec"),
-            group_by(_name_sub_group, groups.get((item.space, item.name), ())),
-        )
+        spec = as_mapping(item.value, "spec")
+        members = group_by(_name_sub_group, groups.get((item.space, item.name), ()))
         refused = any(_list_faults(spec, counts=True))
         least = {} if refused else _read_needs(spec, _list_children(spec), members)[""].least
         told = "the pods that start together request at least"
@@ -214,7 +213,9 @@ def _lasts(group: Item, census: Census) -> bool:
     said = as_text(group.value, "spec", "preemptibility")
     name = as_text(group.value, "spec", "priorityClassName")
     priority = census.facts.priority(name) if name else None
-    return said == "non-preemptible" or (not said and (priority or _CHART_CLASSES.get(name, 0)) >= _LASTING)
+    if priority is None:
+        priority = _CHART_CLASSES.get(name, 0)
+    return said == "non-preemptible" or (not said and priority >= _LASTING)
 
 
 def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str, Value], field: str = "limit") -> str:
