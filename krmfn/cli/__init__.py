@@ -6,7 +6,14 @@ line by the same rows without click, because click alone costs three times the s
 command: a module with run(), and its row.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
 from krmfn.releases import schemastore
 
 #: The commands in the order of the help text.
 COMMANDS = tuple(schemastore.load("commands.json")["commands"])
+#: What is given to a command, its words and the values of its options by Option.key; and what carries it out.
+Words: TypeAlias = Sequence[str]
+Options: TypeAlias = Mapping[str, Any]
+Run: TypeAlias = Callable[[Words, Options], int]

@@ -3,11 +3,11 @@ serve its commands to editors (lsp) and to coding agents (mcp)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from krmfn import __version__
-from krmfn.cli import COMMANDS, streams
+from krmfn.cli import COMMANDS, Options, Words, streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import UsageError, read_release
 from krmfn.config.problems import ask_about, suggest
@@ -25,7 +25,7 @@ def list_rules() -> Iterable[str]:
     return RULES
 
 
-def print_rules(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def print_rules(words: Words, options: Options) -> int:
     """The catalogue, or the page of one rule. Raises UsageError for an unknown id."""
     if words:
         rule = RULES.get(words[0])
@@ -47,7 +47,7 @@ def list_schemas() -> Iterable[str]:
     return _list_paths(newest_release().name)
 
 
-def print_schema(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def print_schema(words: Words, options: Options) -> int:
     """A published JSON Schema. Raises UsageError for a kind that has none."""
     release = read_release(options)
     found = _list_paths(release.name)
@@ -72,7 +72,7 @@ def _list_paths(release: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def print_version(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def print_version(words: Words, options: Options) -> int:
     """Which krmfn this is, and which releases of Kubernetes it knows."""
     streams.write(f"krmfn {__version__} (Kubernetes {', '.join(list_releases())})\n")
     return 0
@@ -82,7 +82,7 @@ def list_commands() -> Iterable[str]:
     return COMMANDS
 
 
-def print_help(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def print_help(words: Words, options: Options) -> int:
     """The help of the command line, or of a command."""
     from krmfn.cli.app import main
 
@@ -93,7 +93,7 @@ def list_shells() -> Iterable[str]:
     return SHELLS
 
 
-def print_completion(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def print_completion(words: Words, options: Options) -> int:
     """The script of click with which a shell completes commands and options. Raises UsageError."""
     from click.shell_completion import get_completion_class
 
@@ -108,7 +108,7 @@ def print_completion(words: Sequence[str], options: Mapping[str, Any]) -> int:
     return 0
 
 
-def serve_editor(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def serve_editor(words: Words, options: Options) -> int:
     """Findings, explanations and edits over the Language Server Protocol, until the editor ends. Raises UsageError
     where the package of the protocol is missing."""
     try:
@@ -119,7 +119,7 @@ def serve_editor(words: Sequence[str], options: Mapping[str, Any]) -> int:
     return 0
 
 
-def serve_agents(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def serve_agents(words: Words, options: Options) -> int:
     """The commands as tools for coding agents, until stdin ends. Raises UsageError as serve_editor."""
     try:
         from krmfn.mcp import server

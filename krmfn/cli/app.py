@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from krmfn import __version__
-from krmfn.cli import COMMANDS, streams
+from krmfn.cli import COMMANDS, Words, streams
 from krmfn.cli.options import Option, begin, read_command
 from krmfn.config.problems import ask_about
+from krmfn.model.values import Fields
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import list_releases
 
@@ -122,7 +123,7 @@ def build(name: str) -> click.Command:
     if arguments.most != 0:
         count = arguments.most if arguments.most == arguments.least else -1
         kind = click.Path() if "PATH" in arguments.metavar or "DIR" in arguments.metavar else click.STRING
-        offers: dict[str, Any] = {"shell_complete": _offer(_find(said.words))} if said.words else {}
+        offers: Fields = {"shell_complete": _offer(_find(said.words))} if said.words else {}
         parameters.append(
             click.Argument(["words"], nargs=count or -1, required=False, metavar=arguments.metavar, type=kind, **offers)
         )
@@ -171,7 +172,7 @@ def application() -> click.Group:
     )(group)
 
 
-def main(words: Sequence[str]) -> int:
+def main(words: Words) -> int:
     """Runs a command line and returns the exit code; a mistake in it is explained on stderr (2). Raises StreamLost."""
     if {"-h", "--help", "--version"} & set(words):
         streams.expect()  # click prints these itself, and says nothing where it cannot

@@ -6,10 +6,10 @@ A line is one finding, without its line number and its message: `path: rule: Kin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from krmfn.cli import streams
+from krmfn.cli import Options, streams
 from krmfn.cli.options import UsageError
 from krmfn.krm.results import Result
 from krmfn.model.wording import count
@@ -22,7 +22,7 @@ from krmfn.workspace.witness import lexists
 _HEAD: Final = "# Findings that krmfn validate --baseline does not report. --write-baseline writes this file again.\n"
 
 
-def read_baseline(options: Mapping[str, Any]) -> bytes | None:
+def read_baseline(options: Options) -> bytes | None:
     """What the file of --baseline holds; None where --write-baseline will make it. Raises UsageError."""
     path: str = options["baseline"]
     try:
@@ -38,7 +38,7 @@ def read_baseline(options: Mapping[str, Any]) -> bytes | None:
     return old
 
 
-def handle_baseline(results: Sequence[Result], old: bytes | None, options: Mapping[str, Any]) -> list[Result]:
+def handle_baseline(results: Sequence[Result], old: bytes | None, options: Options) -> list[Result]:
     """The findings that are not in `old`, the text of the file; with --write-baseline none, since they are written."""
     path: str = options["baseline"]
     known = order(results)

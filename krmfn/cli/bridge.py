@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from krmfn.bridge import write_policies
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.options import UsageError, read_release
 from krmfn.config.selectors import Requirement, SelectorError, parse_requirements
 from krmfn.krm.writing import write_block
+from krmfn.model.values import Fields
 from krmfn.releases.release import first_release
 from krmfn.reports import channels
 
@@ -20,7 +20,7 @@ _HEAD: Final = """\
 """
 
 
-def run(_: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(_: Words, options: Options) -> int:
     """Writes YAML to stdout. Raises UsageError for a release without PodGroups, and for a selector that cannot be
     read."""
     release = read_release(options)
@@ -35,7 +35,7 @@ def run(_: Sequence[str], options: Mapping[str, Any]) -> int:
     return 0
 
 
-def _spell(term: Requirement) -> dict[str, Any]:
+def _spell(term: Requirement) -> Fields:
     """A term as an entry of matchExpressions."""
     if term.operator not in _OPERATORS:
         raise SelectorError(f"{term.key} {term.operator} {term.values[0]}: a namespaceSelector cannot compare numbers")

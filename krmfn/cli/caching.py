@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from krmfn import __version__
-from krmfn.cli import streams
+from krmfn.cli import Options, Run, Words, streams
 from krmfn.model.kept import find, keep, use
 from krmfn.releases.schemastore import root
 from krmfn.workspace.disk import find_here
@@ -41,9 +41,7 @@ def open_store(folder: str) -> Store | None:
     return None
 
 
-def repeat(
-    command: Callable[[Sequence[str], Mapping[str, Any]], int], words: Sequence[str], options: Mapping[str, Any]
-) -> int:
+def repeat(command: Run, words: Words, options: Options) -> int:
     """Run a command whose option --cache names a folder, or say again what it has said."""
     store = open_store(options["cache"])
     if store is None:
@@ -56,9 +54,7 @@ def repeat(
         return _repeat(command, words, options)
 
 
-def _repeat(
-    command: Callable[[Sequence[str], Mapping[str, Any]], int], words: Sequence[str], options: Mapping[str, Any]
-) -> int:
+def _repeat(command: Run, words: Words, options: Options) -> int:
     name = _name_run(command.__module__, words, options)
     answers, said, code = find("run", name) or ({}, (), None)
     if code is not None and holds(answers, {"revision": name_tree}):
@@ -75,7 +71,7 @@ def _is_stream(text: object) -> bool:
     return isinstance(text, str) and (text == "-" or text.startswith(("/dev/", "/proc/")))
 
 
-def _name_run(command: str, words: Sequence[str], options: Mapping[str, Any]) -> bytes:
+def _name_run(command: str, words: Words, options: Options) -> bytes:
     """Everything that decides what a command says, but for what it reads. Raises InputMissing where the working
     directory is gone."""
     given = sorted((key, repr(value)) for key, value in options.items() if key != "cache")

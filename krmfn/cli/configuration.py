@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from krmfn.cli import Options, Words
 from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.config import ConfigError, Ruling, Rulings, Settings, check_feature_gates, read_ruling, read_settings
 from krmfn.config.schema import descend, find_problems, load_schema
@@ -13,6 +14,7 @@ from krmfn.config.settings import RULED
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import SEVERITIES
 from krmfn.model.marks import FACTS_KIND, KIND_KIND, KIND_WORDS, PREFIX
+from krmfn.model.values import Value
 from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
@@ -26,7 +28,7 @@ FILE = "krmfn.yaml"
 class Configurations:
     """The settings of the worlds of a command. Every file is read once, and every configuration understood once."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+    def __init__(self, options: Options) -> None:
         """Reads what --cluster names. Raises InputMissing, and UsageError and ConfigError for the command line itself,
         also where there is nothing to check."""
         self._options = options
@@ -35,8 +37,8 @@ class Configurations:
         self._usual = read_settings(None)
         self._paths: dict[tuple[Tree, str], str] = {}
         self._read: dict[tuple[Tree, str], Settings] = {}
-        self._facts: dict[tuple[Tree, tuple[str, ...]], Mapping[str, Any]] = {}
-        self._given: Mapping[str, Any] = {}
+        self._facts: dict[tuple[Tree, tuple[str, ...]], Value] = {}
+        self._given: Value = {}
         self._gates = parse_gates(options["feature_gates"]) if options.get("feature_gates") else {}
         check_feature_gates(self._gates)
         if options.get("kubernetes"):
@@ -136,7 +138,7 @@ class Configurations:
         self.use_kinds_beside(disk, posixpath.dirname(path))
         return self._understand(item.value, item, disk, posixpath.dirname(path))
 
-    def _understand(self, value: Mapping[str, Any], item: Item | None, tree: Tree, folder: str) -> Settings:
+    def _understand(self, value: Value, item: Item | None, tree: Tree, folder: str) -> Settings:
         """The settings of a configuration, with the files of `spec.cluster.from`, which are named as seen from its
         folder, as are the paths of `spec.rules`."""
         try:
@@ -194,7 +196,7 @@ def use_kinds_in(files: Iterable[ManifestFile]) -> bool:
     return any(map(describes_kind, items))
 
 
-def merge_facts(found: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
+def merge_facts(found: Iterable[tuple[str, Any]]) -> Value:
     """The facts of several files, each with its path, as `spec.cluster` of one. Raises ConfigError for mistakes."""
     from krmfn.workspace.clusters import merge
 
@@ -208,7 +210,7 @@ def merge_facts(found: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
     return merge(facts for _, facts in found)
 
 
-def read_rulings(options: Mapping[str, Any]) -> Rulings:
+def read_rulings(options: Options) -> Rulings:
     """--select, --ignore and --severity. Raises UsageError."""
     return Rulings(
         tuple(read_ruling(word) for word in split_list(options.get("select"))),
@@ -217,7 +219,7 @@ def read_rulings(options: Mapping[str, Any]) -> Rulings:
     )
 
 
-def refuse_assumed(command: str, target: Release, words: Sequence[str]) -> UsageError:
+def refuse_assumed(command: str, target: Release, words: Words) -> UsageError:
     """For a `command` whose answer depends on the release that the cluster runs today, which nobody gave."""
     older = list_releases()[: list_releases().index(target.name)] or [target.name]
     example = spell_command(f"krmfn {command} {target.name} --kubernetes {older[-1]}", words)

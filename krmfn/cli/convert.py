@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
-from typing import Any
 
+from krmfn.cli import Options, Words
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import UsageError, spell_command
@@ -19,7 +18,7 @@ from krmfn.workspace.files import read_paths
 from krmfn.workspace.world import World
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Converts all manifests together. Raises UsageError."""
     if not options["to"]:
         raise UsageError(f"--to is missing: {spell_command(f'krmfn convert --to {newest_release()}', words)}")
@@ -28,7 +27,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return _run(words, options, in_files)
 
 
-def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
+def _run(words: Words, options: Options, in_files: bool) -> int:
     manifests = read(read_paths(words), options)
     items = manifests.items
     folder = posixpath.dirname(items[0].file.path) if items else ""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from krmfn.cli import Options, Words
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import is_colored, report, report_aside, show
-from krmfn.cli.options import (
-    UsageError,
-)
+from krmfn.cli.options import UsageError
 from krmfn.cli.reading import miss_state, read_crds, read_worlds, share
 from krmfn.config import Settings
 from krmfn.forecast.standing import PREEMPTED, Outlook, Standing
@@ -39,7 +38,7 @@ class State(NamedTuple):
     settings: Settings
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Compares the two states, generated in memory where they were not. Raises UsageError and InputMissing."""
     given, words = words, (_name_one if options["to_kubernetes"] else _name_both)(words)
     paths = [_path(word) for word in words]
@@ -99,13 +98,13 @@ def _complete(world: World, configurations: Configurations, version: str = "", c
     return State(world, complete(items, wanted)[0], settings)
 
 
-def _refuse_assumed(before: State, options: Mapping[str, Any], words: Sequence[str]) -> None:
+def _refuse_assumed(before: State, options: Options, words: Words) -> None:
     """What an upgrade does to groups that nobody wrote depends on the release that made them. Raises UsageError."""
     if options["to_kubernetes"] and before.settings.assumed and len(before.items) > len(before.world.items):
         raise refuse_assumed("diff --to-kubernetes", find_release(options["to_kubernetes"]), words)
 
 
-def _foresee(state: State, options: Mapping[str, Any]) -> View:
+def _foresee(state: State, options: Options) -> View:
     """What would become of the gangs of a world in the cluster."""
     from krmfn.cli.fit import predict
 
@@ -141,7 +140,7 @@ def _is_stopped(was: Standing | None, now: Standing) -> bool:
     return gone and was is not None and was.verdict == "runs" and now.verdict != "runs"
 
 
-def _plan(old: State | None, new: State, options: Mapping[str, Any]) -> Sequence[Entry]:
+def _plan(old: State | None, new: State, options: Options) -> Sequence[Entry]:
     """What becomes of the objects of a world."""
     before = old.settings if old else None
     entries = make_plan(old.items if old else (), new.items, new.settings, options["update"], before).entries
@@ -169,7 +168,7 @@ def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef], made
     return entry._replace(file=places.get(entry.ref, made), renames=renames, world=world)
 
 
-def _name_both(words: Sequence[str]) -> Sequence[str]:
+def _name_both(words: Words) -> Sequence[str]:
     """OLD and NEW: a revision alone is compared with the work tree."""
     states = [name_state(word) for word in words]
     if len(states) == 2:
@@ -179,7 +178,7 @@ def _name_both(words: Sequence[str]) -> Sequence[str]:
     return states[0], _path(states[0]) or "."
 
 
-def _name_one(words: Sequence[str]) -> Sequence[str]:
+def _name_one(words: Words) -> Sequence[str]:
     """The states before and after an upgrade: OLD is both where there is no NEW. Raises UsageError."""
     if words == ["-"]:
         raise UsageError("--to-kubernetes reads its manifests twice, and stdin can be read only once: name a file")

@@ -9,10 +9,9 @@ from __future__ import annotations
 import errno
 import gc
 import traceback
-from collections.abc import Sequence
 from contextlib import suppress
 
-from krmfn.cli import streams
+from krmfn.cli import Words, streams
 from krmfn.cli.options import UsageError, begin, parse, read_command
 from krmfn.config.problems import ConfigError, ask_about
 from krmfn.krm import Unreadable
@@ -31,7 +30,7 @@ _OUTSIDE = (
 )
 
 
-def main(words: Sequence[str]) -> int:
+def main(words: Words) -> int:
     """Runs the command and returns the exit code."""
     # What a command reads stays until its end and has no cycles worth a search: that would take a third of the time.
     collecting = gc.isenabled()
@@ -46,7 +45,7 @@ def main(words: Sequence[str]) -> int:
             gc.enable()
 
 
-def _guard(words: Sequence[str]) -> int:
+def _guard(words: Words) -> int:
     """The command's exit code; where it cannot end by itself, one line says why."""
     try:
         code = _run(words)
@@ -87,7 +86,7 @@ def _explain(error: Exception) -> list[str] | None:
     return [str(error)] if isinstance(error, expected) else None
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(words: Words) -> int:
     if words and words[0] in PLAIN:
         from krmfn.cli import validate
 

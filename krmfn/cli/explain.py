@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.options import UsageError, read_release
 from krmfn.cli.reading import read_crds, read_definitions
 from krmfn.fields.lines import Described, FieldLine, find_line, list_described, list_kinds, walk
@@ -21,7 +20,7 @@ def list_words() -> Iterable[str]:
     return sorted({kind for _, kind in list_kinds(newest_release().name)})
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Writes to stdout. Raises UsageError for a kind or a field that is not there, and for --crds without any."""
     release = read_release(options)
     kind, *names = words[0].replace("[]", "").strip(".").split(".")

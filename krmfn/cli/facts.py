@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import merge_facts
 from krmfn.cli.findings import show
 from krmfn.model.marks import FACTS_KIND
@@ -15,7 +12,7 @@ from krmfn.survey.condensing import Cutter, condense
 from krmfn.workspace.clusters import read_clusters
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Prints one object, of kind ClusterFacts, for --cluster and `spec.cluster.from`. Raises InputMissing."""
     cutter = Cutter()
     facts = condense(merge_facts(read_clusters(words, cutter)), not options["no_pods"], cutter)

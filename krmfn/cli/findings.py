@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from krmfn.cli import streams
+from krmfn.cli import Options, streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
 from krmfn.reports import order, render, summarize, summarize_skipped
 from krmfn.reports.report import Screen
 from krmfn.workspace.manifests import LoadedFile
 
 
-def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
+def is_colored(options: Options, aside: bool = False) -> bool:
     """Whether --color, the environment and the stream (stdout, with `aside` stderr) ask for colours.
 
     The variables are those of https://no-color.org and https://bixense.com/clicolors.
@@ -30,7 +30,7 @@ def is_colored(options: Mapping[str, Any], aside: bool = False) -> bool:
     return stream is not None and stream.isatty()
 
 
-def find_screen(options: Mapping[str, Any], files: Iterable[LoadedFile] = (), aside: bool = False) -> Screen | None:
+def find_screen(options: Options, files: Iterable[LoadedFile] = (), aside: bool = False) -> Screen | None:
     """The terminal that findings are read at, None where a program or a file gets them. `files` are shown in parts."""
     stream = sys.stderr if aside else sys.stdout
     if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
@@ -57,7 +57,7 @@ def show(text: str, form: str) -> None:
         streams.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def report_aside(results: Iterable[Result], options: Mapping[str, Any], files: Iterable[LoadedFile] = ()) -> None:
+def report_aside(results: Iterable[Result], options: Options, files: Iterable[LoadedFile] = ()) -> None:
     """Findings of a command whose output is something else: as text on stderr. With --quiet, errors alone."""
     results = order(results)
     shown = [result for result in results if result.severity == "error" or not options.get("quiet")]
@@ -70,7 +70,7 @@ def report_aside(results: Iterable[Result], options: Mapping[str, Any], files: I
 
 def report(
     results: Iterable[Result],
-    options: Mapping[str, Any],
+    options: Options,
     checked: Iterable[tuple[ResourceRef, FileRef | None]] = (),
     fail_on: Severity = "error",
     scope: str = "",

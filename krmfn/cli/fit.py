@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
@@ -14,6 +13,7 @@ from krmfn.cli.reading import read_worlds, say_if_empty
 from krmfn.config import Settings
 from krmfn.forecast import Outlook
 from krmfn.krm import Item
+from krmfn.model.values import Fields
 from krmfn.model.wording import join
 from krmfn.pipeline import foresee
 from krmfn.reports.outlook_view import View
@@ -24,7 +24,7 @@ from krmfn.workspace.processes import SIMULATORS, SimulatorFailed, find_simulato
 from krmfn.workspace.world import merge
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Generates in memory, unless told not to, and places what is there then; 1 when a gang never starts."""
     configurations = Configurations(options)
     judged = Judged(configurations, {})
@@ -48,9 +48,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     return max(status, int(any(view.outlook.is_hopeless for view in views)))
 
 
-def predict(
-    items: Sequence[Item], settings: Settings, options: Mapping[str, Any]
-) -> tuple[Outlook, dict[str, str], str]:
+def predict(items: Sequence[Item], settings: Settings, options: Options) -> tuple[Outlook, dict[str, str], str]:
     """What would run; the releases of the simulators that said so, by what they are asked about; why others were not
     asked. One that does not answer is reported, and the rest is said without it. Raises InputMissing for a wrong
     --simulator."""
@@ -72,7 +70,7 @@ def predict(
     return outlook, said, "--prove leaves the scheduler out" if options.get("prove") else join(missing)
 
 
-def find_asker(release: str, options: Mapping[str, Any]) -> partial[list[dict[str, Any]]] | None:
+def find_asker(release: str, options: Options) -> partial[list[Fields]] | None:
     """What asks the simulator of a release; None without one. Raises InputMissing for a wrong --simulator."""
     program = "" if options.get("prove") else find_simulator(release, options["simulator"] or "")
     return partial(simulate, program) if program else None

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import UsageError
 from krmfn.krm.results import Result
@@ -23,7 +20,7 @@ from krmfn.workspace.writing import plan_changes, spell_diff
 Found = tuple["World", list[tuple[Finding, Result]]]
 
 
-def fix(words: Sequence[str], worlds: Worlds, findings: list[Found], options: Mapping[str, Any]) -> list[Found]:
+def fix(words: Words, worlds: Worlds, findings: list[Found], options: Options) -> list[Found]:
     """Edit the files (with --fix) or show the edits (with --diff); the findings that are left. Raises UsageError."""
     if not all(is_path(word) for word in words):
         raise UsageError("--fix and --diff need files, not stdin or a revision")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.merge import parse_report
 from krmfn.cli.options import UsageError
 from krmfn.cli.reading import read_file
@@ -32,7 +32,7 @@ _KEYS = {
 }
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Checks what is not done yet; the exit status is the worst of all. Raises UsageError and InputMissing."""
     repositories = read_fleet(words[0])
     jobs = options["jobs"] or str(os.cpu_count() or 1)

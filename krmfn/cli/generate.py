@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import (
-    UsageError,
-    spell_command,
-    split_list,
-)
+from krmfn.cli.options import UsageError, spell_command, split_list
 from krmfn.cli.output import count_files, hold, is_in_files, print_stream, rewrite
 from krmfn.cli.reading import read_shard, say_if_empty, use_kinds
 from krmfn.krm import FileRef, Item
@@ -35,7 +31,7 @@ if TYPE_CHECKING:
     from krmfn.workspace.replacing import FileChange
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Generates for all manifests together. Raises UsageError."""
     in_files = is_in_files(words, options)
     if in_files and options["only_generated"]:
@@ -46,7 +42,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return _run(words, options, in_files)
 
 
-def _run(words: Sequence[str], options: Mapping[str, Any], in_files: bool) -> int:
+def _run(words: Words, options: Options, in_files: bool) -> int:
     if in_files:
         words = [*words, *_list_companions(path for path in words if isfile(path))]
     configurations = Configurations(options)
@@ -114,7 +110,7 @@ def _tell_affixes(found: Worlds, added: Iterable[Addition]) -> Iterator[Result]:
             yield Result(message, "warning", file=FileRef(path), tags=tags)
 
 
-def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Sequence[str]) -> None:
+def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Words) -> None:
     """Raises UsageError where a gang is in a folder that a kustomization only builds on: its file as it is written is
     not what the kustomization applies."""
     made = [*(owner for _, owner in outcome.added), *outcome.removed]
@@ -134,7 +130,7 @@ def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Seque
     raise UsageError(message)
 
 
-def _finish(changes: Sequence[FileChange], options: Mapping[str, Any]) -> int:
+def _finish(changes: Sequence[FileChange], options: Options) -> int:
     if options["check"] and changes and not options["quiet"]:
         streams.say(f"{count_files(len(changes))} out of date: krmfn generate --write brings them up to date")
     return int(bool(changes) and bool(options["check"] or options["fail_on_change"]))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.options import UsageError, read_command, read_release, spell_command
 from krmfn.cli.output import tell_changes
@@ -32,14 +32,14 @@ from krmfn.workspace.writing import plan_changes, spell_diff
 _READING = {option.key: option.default for option in read_command("tree").options}
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Writes the files that differ. Raises UsageError where the folder cannot be prepared."""
     folder = words[0] if words else "."
     with lock([folder], streams.say):
         return _write(folder, options)
 
 
-def _write(folder: str, options: Mapping[str, Any]) -> int:
+def _write(folder: str, options: Options) -> int:
     release = read_release(options)
     configurations = Configurations({})
     configurations.find_rulings(None, folder)  # whose kinds have name references, too
@@ -90,7 +90,7 @@ def _read_above(configurations: Configurations, folder: str) -> bytes | None:
     return data if spec.keys().isdisjoint(("cluster", "kinds", "rules")) else None
 
 
-def _lead_on(folder: str, options: Mapping[str, Any]) -> None:
+def _lead_on(folder: str, options: Options) -> None:
     """From the kustomization to its first gang: what could be one, the annotations, and the tree of the next build."""
     quiet, chosen = options["quiet"], options["all"] or options["annotate"]
     offers = [] if quiet and chosen else list_offers([folder], options)
@@ -132,7 +132,7 @@ class Offer(NamedTuple):
         return self.candidate.pods is not None
 
 
-def list_offers(folders: Sequence[str], options: Mapping[str, Any]) -> list[Offer]:
+def list_offers(folders: Sequence[str], options: Options) -> list[Offer]:
     """What could be gangs in the worlds of folders, each resource once. Raises ConfigError and InputMissing."""
     configurations = Configurations(options)
     found: dict[tuple[str, int], Offer] = {}
@@ -146,7 +146,7 @@ def list_offers(folders: Sequence[str], options: Mapping[str, Any]) -> list[Offe
     return list(found.values())
 
 
-def choose(offers: Sequence[Offer], options: Mapping[str, Any]) -> list[str]:
+def choose(offers: Sequence[Offer], options: Options) -> list[str]:
     """The words of those that options, or somebody at the terminal, want as gangs."""
     gives = [offer.word for offer in offers if offer.gives]
     if options["all"]:
@@ -157,7 +157,7 @@ def choose(offers: Sequence[Offer], options: Mapping[str, Any]) -> list[str]:
     return gives if gives and streams.agrees(f'Add {OPT_IN}: "true" to {these}? [y/N] ') else []
 
 
-def annotate(folders: Sequence[str], words: Sequence[str], options: Mapping[str, Any]) -> list[FileChange]:
+def annotate(folders: Sequence[str], words: Words, options: Options) -> list[FileChange]:
     """The files with the annotation on the resources of these words. Raises UsageError for one that is not there, and
     for one that cannot be edited."""
     worlds = read_worlds(folders, options)

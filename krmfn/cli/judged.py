@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
+from krmfn.cli import Options, Words
 from krmfn.cli.configuration import Configurations, read_rulings
 from krmfn.config import Rulings, Settings
 from krmfn.judging import Ignores, Judging, Told, list_unused, tell_findings
@@ -27,7 +27,7 @@ from krmfn.workspace.worlds import Worlds
 class Judged:
     """Judges for one command. `options` are its --select, --ignore and --severity, where it has them."""
 
-    def __init__(self, configurations: Configurations, options: Mapping[str, Any]) -> None:
+    def __init__(self, configurations: Configurations, options: Options) -> None:
         """Raises UsageError, and ConfigError for rules that do not exist."""
         self._configurations = configurations
         self._given = read_rulings(options)
@@ -67,7 +67,7 @@ class Judged:
             kept = self.judge_results(world, settings, told)
         return add_own_groups(items, settings), [(world.name, result) for result in kept]
 
-    def sum_up_ignores(self, words: Sequence[str]) -> Ignores:
+    def sum_up_ignores(self, words: Words) -> Ignores:
         """The ignores, of all whose place is in the paths that `words` name."""
         named = [os.path.abspath(word) for word in words if is_path(word)]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.options import UsageError
 from krmfn.config.karta import translate
 from krmfn.config.kinds import is_karta
@@ -22,7 +21,7 @@ def list_words() -> Iterable[str]:
     return dict.fromkeys(name for _, name in KINDS)
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Writes to stdout. Raises UsageError for a kind that is not known, and a file that defines none."""
     if options["from"]:
         if words:

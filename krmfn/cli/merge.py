@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import posixpath
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from krmfn.cli import Options, Words
 from krmfn.cli.findings import exit_status, report
-from krmfn.cli.options import (
-    UsageError,
-)
+from krmfn.cli.options import UsageError
 from krmfn.cli.parts import Document, check_part, join
 from krmfn.cli.reading import read_file
 from krmfn.krm.results import SEVERITIES, Result, Severity
@@ -24,7 +22,7 @@ from krmfn.workspace.manifests import hides
 _OF_FILES = ("alternatives", "not-rendered", "skipped", "unreadable")
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Reads all reports; the exit status is that of one run. Raises UsageError."""
     if options["write_baseline"] and not options["baseline"]:
         raise UsageError("--write-baseline needs --baseline FILE")

@@ -4,10 +4,11 @@ nothing that options do."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from krmfn.cli import Options, Run, Words
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release, find_release, newest_release
 
@@ -76,7 +77,7 @@ def _read_option(row: Mapping[str, Any]) -> Option:
     return Option(**{**row, "names": tuple(row["names"]), "choices": tuple(row.get("choices", ())), "default": default})
 
 
-def read_release(options: Mapping[str, Any]) -> Release:
+def read_release(options: Options) -> Release:
     """The release of --kubernetes, or the newest one. Raises UnknownRelease."""
     return find_release(options["kubernetes"]) if options["kubernetes"] else newest_release()
 
@@ -93,7 +94,7 @@ def split_list(text: str | None) -> list[str]:
     return [word for word in (text or "").split(",") if word]
 
 
-def parse(command: CommandRow, words: Sequence[str]) -> tuple[list[str], dict[str, Any]] | None:
+def parse(command: CommandRow, words: Words) -> tuple[list[str], dict[str, Any]] | None:
     """The positional words of an ordinary command line and the values by Option.key, read without click: click alone
     takes 38 ms, a third of `validate` of one object. Only what cannot be misread: whole option names, values where
     they are due. None for everything else (help, an abbreviation, a mistake), which click knows how to explain."""
@@ -133,9 +134,7 @@ def _is_choice(option: Option, value: str) -> bool:
 VARIABLE: Final = "KRMFN_CACHE"
 
 
-def begin(
-    command: Callable[[Sequence[str], Mapping[str, Any]], int], words: Sequence[str], options: Mapping[str, Any]
-) -> int:
+def begin(command: Run, words: Words, options: Options) -> int:
     """The exit code of a command with its words and options; where it has a cache, it says again what it said."""
     if "cache" in options and (folder := options["cache"] or os.environ.get(VARIABLE)):
         from krmfn.cli.caching import repeat

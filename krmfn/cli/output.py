@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import UsageError
 from krmfn.krm import EditRefused, Item
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.workspace.replacing import FileChange
 
 
-def is_in_files(words: Sequence[str], options: Mapping[str, Any]) -> bool:
+def is_in_files(words: Words, options: Options) -> bool:
     """Whether --write or --check is given. Raises UsageError where there are no files to write."""
     chosen = [name for name in ("write", "check") if options[name]]
     if len(chosen) == 2:
@@ -34,7 +34,7 @@ def is_in_files(words: Sequence[str], options: Mapping[str, Any]) -> bool:
     return bool(chosen)
 
 
-def hold(words: Sequence[str], options: Mapping[str, Any]) -> AbstractContextManager[None]:
+def hold(words: Words, options: Options) -> AbstractContextManager[None]:
     """A block in which no other run writes the files, from reading them to writing them; with --write only."""
     if options["write"]:
         from krmfn.workspace.replacing import lock
@@ -46,7 +46,7 @@ def hold(words: Sequence[str], options: Mapping[str, Any]) -> AbstractContextMan
 
 
 def rewrite(
-    manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item], options: Mapping[str, Any]
+    manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item], options: Options
 ) -> list[FileChange]:
     """Write the files that differ, or show how they would (--check), and give them back. Raises UsageError."""
     from krmfn.workspace.kustomization import NotPossible

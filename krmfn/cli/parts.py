@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from krmfn.cli.judged import tell_unused
 from krmfn.cli.options import UsageError
 from krmfn.judging import Ignore, Ignores
 from krmfn.krm.results import FileRef, Result
+from krmfn.model.values import Fields, Value
 from krmfn.model.wording import join as join_words
 from krmfn.workspace.world import collect, merge, name_worlds
 
@@ -26,7 +27,7 @@ class Document(NamedTuple):
 
     path: str
     results: tuple[Result, ...]
-    shard: Mapping[str, Any] | None
+    shard: Value | None
 
 
 def mark(found: Iterable[tuple[World, Sequence[tuple[Finding, Result]]]]) -> Iterator[Result]:
@@ -39,7 +40,7 @@ def mark(found: Iterable[tuple[World, Sequence[tuple[Finding, Result]]]]) -> Ite
 
 def describe(
     shard: Shard, digest: str, fail_on: str, found: Iterable[tuple[World, Sequence[object]]], ignores: Ignores
-) -> dict[str, Any]:
+) -> Fields:
     """What `shard` of a report says. `digest` is of all that was read, by every shard alike."""
     return {
         "number": shard.number,
@@ -51,7 +52,7 @@ def describe(
     }
 
 
-def check_part(part: Mapping[str, Any], results: Iterable[Result]) -> None:
+def check_part(part: Value, results: Iterable[Result]) -> None:
     """Raises KeyError, TypeError and ValueError for what no shard says of itself, or of its results."""
     number, of, digest, names = (part[key] for key in ("number", "of", "digest", "worlds"))
     if not (type(number) is type(of) is int and 1 <= number <= of and part["failOn"] in ("error", "warning")):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, MutableMapping, Sequence
+from typing import TYPE_CHECKING
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.options import UsageError, split_list
 from krmfn.krm import Item, Result
 from krmfn.krm.item import list_holding
 from krmfn.model.kept import Printed
 from krmfn.model.marks import KIND_WORDS, PREFIX
+from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.files import Inputs, read_paths
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 from krmfn.workspace.trees import Tree
 
 
-def read(inputs: Inputs, options: Mapping[str, Any]) -> Manifests:
+def read(inputs: Inputs, options: Options) -> Manifests:
     """The files, read."""
     return load(streams.track(inputs.files, "reading", options), inputs.left_out)
 
@@ -44,8 +45,8 @@ def read_file(path: str) -> bytes:
 
 
 def read_worlds(
-    words: Sequence[str],
-    options: Mapping[str, Any],
+    words: Words,
+    options: Options,
     default: str = ".",
     complete: bool = False,
     done: MutableMapping[bytes, bytes] | None = None,
@@ -68,7 +69,7 @@ def read_worlds(
     return found
 
 
-def _prepare_helm(options: Mapping[str, Any], done: MutableMapping[bytes, bytes]) -> Helm:
+def _prepare_helm(options: Options, done: MutableMapping[bytes, bytes]) -> Helm:
     """How charts are rendered: for the Kubernetes version of the configuration around each."""
     from krmfn.workspace.helm import Helm
 
@@ -80,7 +81,7 @@ def _prepare_helm(options: Mapping[str, Any], done: MutableMapping[bytes, bytes]
     return Helm(find_release, done)
 
 
-def read_shard(options: Mapping[str, Any]) -> Shard | None:
+def read_shard(options: Options) -> Shard | None:
     """The part that --shard names. Raises UsageError."""
     if not options.get("shard"):
         return None
@@ -92,7 +93,7 @@ def read_shard(options: Mapping[str, Any]) -> Shard | None:
     return Shard(int(number), int(of))
 
 
-def share(states: Iterable[tuple[Sequence[str], str]], options: Mapping[str, Any]) -> Shard | None:
+def share(states: Iterable[tuple[Sequence[str], str]], options: Options) -> Shard | None:
     """The part of two states that --shard names, each with its default path: what both have is dealt out, the rest
     stays together. Raises UsageError and InputMissing."""
     shard = read_shard(options)
@@ -115,15 +116,13 @@ def use_kinds(items: Sequence[Item]) -> None:
         use_objects(items)
 
 
-def say_if_empty(
-    items: Sequence[Item], problems: Sequence[Result], words: Sequence[str], options: Mapping[str, Any]
-) -> None:
+def say_if_empty(items: Sequence[Item], problems: Sequence[Result], words: Words, options: Options) -> None:
     """Why nothing is printed: in a wrong folder that is all there is to say."""
     if not items and not problems and not options["quiet"]:
         streams.say(f"no Kubernetes objects in {' '.join(words)}")
 
 
-def say_if_unasked(number: int, options: Mapping[str, Any]) -> None:
+def say_if_unasked(number: int, options: Options) -> None:
     """How many resources without a group could be gangs, and how they become ones."""
     if number and options["output"] == "text" and not options["quiet"]:
         these = f"{count(number, 'resource')} without a group can become {'gangs' if number > 1 else 'a gang'}"
@@ -139,13 +138,13 @@ def miss_state(missing: RevisionMissing, given: Sequence[str]) -> InputMissing:
     return InputMissing(f"{path}, and {reason}", missing.word, [*missing.known, *path.known])
 
 
-def read_definitions(path: str | None, excluded: Sequence[str] = ()) -> list[Mapping[str, Any]]:
+def read_definitions(path: str | None, excluded: Sequence[str] = ()) -> list[Value]:
     """The definitions in the files at a path, such as that of --crds."""
     read_now = load(read_paths([path], excluded).files, ()) if path else None
     return [item.value for item in read_now.items if item.kind == "CustomResourceDefinition"] if read_now else []
 
 
-def read_crds(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def read_crds(options: Options) -> list[Value]:
     """The definitions that --crds names. Raises UsageError where it names none."""
     found = read_definitions(options["crds"], split_list(options.get("exclude")))
     if options["crds"] and not found:

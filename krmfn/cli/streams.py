@@ -8,10 +8,11 @@ written (a full disk, a closed stream) is an error. Texts are escaped for their 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from krmfn.cli import Options
 from krmfn.krm import running
 from krmfn.krm.terminal import line
 
@@ -119,7 +120,7 @@ def agrees(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def track(things: Sequence[_Thing], label: str, options: Mapping[str, Any]) -> Iterable[_Thing]:
+def track(things: Sequence[_Thing], label: str, options: Options) -> Iterable[_Thing]:
     """`things`, with a bar on stderr while they are consumed when there are many and somebody watches."""
     if len(things) < _LONG or options.get("quiet") or sys.stderr is None or not sys.stderr.isatty():
         return things

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
@@ -19,14 +16,14 @@ from krmfn.workspace.manifests import hides
 from krmfn.workspace.world import merge
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Generates in memory, unless told not to, and draws what is there then: world by world."""
     status, unasked = draw(words, options)
     say_if_unasked(unasked, options)
     return status
 
 
-def draw(words: Sequence[str], options: Mapping[str, Any]) -> tuple[int, int]:
+def draw(words: Words, options: Options) -> tuple[int, int]:
     """Shows the trees; the exit status, and how many resources could be gangs. Raises InputMissing and ConfigError."""
     configurations = Configurations(options)
     judged = Judged(configurations, {})

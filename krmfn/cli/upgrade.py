@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import report_aside
 from krmfn.cli.options import UsageError, spell_command
@@ -19,7 +18,7 @@ from krmfn.workspace.files import is_path
 from krmfn.workspace.worlds import Worlds
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Reads manifests, or the output of kubectl get; 1 when something has to be deleted first. Raises UsageError."""
     if not options["to"]:
         raise UsageError(f"--to is missing: {spell_command(f'krmfn upgrade --to {newest_release()}', words)}")
@@ -48,7 +47,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
     return int(bool(done.blockers))
 
 
-def _name_files(words: Sequence[str], found: Worlds, items: Sequence[Item]) -> Sequence[str]:
+def _name_files(words: Words, found: Worlds, items: Sequence[Item]) -> Sequence[str]:
     """The arguments, where they hold all that is applied: no dump, nothing rendered, nothing generated in memory."""
     dumped = any("uid" in as_mapping(item.value, "metadata") for item in items)
     whole = all(not world.overlay for world in found.worlds) and len(items) == sum(

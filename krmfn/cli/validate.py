@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from krmfn.cli import streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.judged import Judged, tell_unused, tell_world
-from krmfn.cli.options import (
-    UsageError,
-)
+from krmfn.cli.options import UsageError
 from krmfn.cli.reading import (
     miss_state,
     read_crds,
@@ -29,6 +27,7 @@ from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.model.kept import Printed
 from krmfn.model.marks import TOOL_GROUPS
+from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, run_functions
 from krmfn.survey.gangs import list_unasked
@@ -52,7 +51,7 @@ _OF_WHOLE = {
 }
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
     written = [word for word in words if is_path(word)] if options["fix"] else []
     written += [options["baseline"]] if options["write_baseline"] and options["baseline"] else []
@@ -64,7 +63,7 @@ def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
         return _run(words, options)
 
 
-def _refuse_combinations(options: Mapping[str, Any]) -> None:
+def _refuse_combinations(options: Options) -> None:
     """Raises UsageError for options that do not go together."""
     if options["write_baseline"] and not options["baseline"]:
         raise UsageError("--write-baseline needs --baseline FILE")
@@ -73,7 +72,7 @@ def _refuse_combinations(options: Mapping[str, Any]) -> None:
             raise UsageError(f"--shard cannot be combined with --{whole}: {_OF_WHOLE[whole]}")
 
 
-def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def _run(words: Words, options: Options) -> int:
     _refuse_combinations(options)
     if options["baseline"]:
         from krmfn.cli.baseline import handle_baseline, read_baseline
@@ -106,7 +105,7 @@ def _run(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
         found = fix(words, new, found, options)
     ignores = judged.sum_up_ignores(words)
-    part: Mapping[str, Any] = {}
+    part: Value = {}
     if shard:
         from krmfn.cli.parts import describe, mark
 
@@ -144,7 +143,7 @@ def _pair(old: Worlds | None, new: Worlds) -> Mapping[int, World]:
 
 
 def _configure(
-    worlds: Iterable[World], configurations: Configurations, definitions: Definitions, options: Mapping[str, Any]
+    worlds: Iterable[World], configurations: Configurations, definitions: Definitions, options: Options
 ) -> Iterator[tuple[World, Settings]]:
     """Each world with the settings that hold for it."""
     given = read_crds(options)
@@ -175,7 +174,7 @@ def _merge(found: Sequence[Found]) -> list[Result]:
     return merge((world.name, result) for world, findings in found for _, result in findings)
 
 
-def _read_states(words: Sequence[str], options: Mapping[str, Any]) -> tuple[Shard | None, Worlds, Worlds | None]:
+def _read_states(words: Words, options: Options) -> tuple[Shard | None, Worlds, Worlds | None]:
     """The part of --shard, the state that is checked, and the one of --against. A revision alone has the paths of
     `words`. Raises UsageError and InputMissing."""
     given = options["against"]

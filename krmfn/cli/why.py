@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from krmfn.cli import Options, Words
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import is_colored, show
 from krmfn.cli.fit import find_asker
@@ -34,7 +35,7 @@ _LOOKED_AT = 5000
 _FACTS = ("Node", "PriorityClass")
 
 
-def run(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def run(words: Words, options: Options) -> int:
     """0 when all is well, 1 when there is something in the way. Raises UsageError for an object that is not there."""
     if not options["cluster"]:
         raise UsageError("--cluster is missing: pass the output of kubectl get all,podgroups,nodes,events -A -o yaml")
@@ -64,7 +65,7 @@ def _tells_of_cluster(item: Item) -> bool:
     return item.kind in _FACTS or (item.kind == "Pod" and is_program(item.value))
 
 
-def _read(options: Mapping[str, Any], word: str, whole: bool) -> tuple[list[Item], list[Any]]:
+def _read(options: Options, word: str, whole: bool) -> tuple[list[Item], list[Any]]:
     """The objects of the data, and nodes apart; `whole` or without the pods of other namespaces than that of the
     object. Raises InputMissing."""
     inputs = read_paths(options["cluster"], most=MOST_OF_CLUSTERS)

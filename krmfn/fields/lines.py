@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from krmfn.krm.paths import dig
+from krmfn.model.values import Value
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
@@ -53,7 +54,7 @@ def list_described(
     release: str,
     gates: Mapping[str, bool],
     api_version: str,
-    given: Sequence[Mapping[str, Any]],
+    given: Sequence[Value],
 ) -> list[Described]:
     """The kinds of a name, in any case of letters, in that release: built-in ones first, those of scheduling.k8s.io
     before all others, the newest version of a group alone. Custom ones are those of the definitions that are `given`
@@ -79,7 +80,7 @@ def _rank(name: tuple[str, str]) -> tuple[bool, bool, list[int]]:
 
 
 def describe(
-    api_version: str, kind: str, release: str, gates: Mapping[str, bool], given: Sequence[Mapping[str, Any]] = ()
+    api_version: str, kind: str, release: str, gates: Mapping[str, bool], given: Sequence[Value] = ()
 ) -> Described | None:
     """The kind as a release, a definition that is `given`, or the newest one that comes with krmfn has it; None where
     nothing is known."""
@@ -98,9 +99,7 @@ def describe(
     return Described(api_version, kind, source, line)
 
 
-def _find_structure(
-    group: str, kind: str, version: str, given: Sequence[Mapping[str, Any]]
-) -> tuple[Structure | None, str]:
+def _find_structure(group: str, kind: str, version: str, given: Sequence[Value]) -> tuple[Structure | None, str]:
     """The schema of a custom kind, and whose it is."""
     for value in given:
         if structure := read_definition(value).get((group, kind, version)):
@@ -112,7 +111,7 @@ def _find_structure(
     return structure, f"{shipped.name} {newest}"
 
 
-def list_kinds(release: str, given: Sequence[Mapping[str, Any]] = ()) -> Iterator[tuple[str, str]]:
+def list_kinds(release: str, given: Sequence[Value] = ()) -> Iterator[tuple[str, str]]:
     """The `apiVersion` and `kind` of all that something is known of, with the definitions that are `given`."""
     for value in given:
         yield from ((f"{group}/{version}", kind) for group, kind, version in read_definition(value))
@@ -191,7 +190,7 @@ def _say(field: Field) -> Iterator[str]:
         yield f"update {' '.join(field.update)}"
 
 
-def _list_properties(structure: Structure, schema: Mapping[str, Any], path: str) -> Iterator[FieldLine]:
+def _list_properties(structure: Structure, schema: Value, path: str) -> Iterator[FieldLine]:
     """The fields of an object of a CustomResourceDefinition."""
     schema = structure.resolve(schema)
     required = schema.get("required", ())
@@ -207,14 +206,14 @@ def _list_properties(structure: Structure, schema: Mapping[str, Any], path: str)
             inner, suffix = structure.resolve(below), f"{suffix}[]"
             said.append(inner.get("description", ""))
 
-        def list_below(inner: Mapping[str, Any] = inner, place: str = place + suffix) -> list[FieldLine]:
+        def list_below(inner: Value = inner, place: str = place + suffix) -> list[FieldLine]:
             return list(_list_properties(structure, inner, place))
 
         words = ["required"] * (name in required) + list(_say_keywords(field))
         yield FieldLine(place, (f"{spelled}{_spell_schema(inner)}", *words), list_below, "\n".join(filter(None, said)))
 
 
-def _spell_schema(schema: Mapping[str, Any]) -> str:
+def _spell_schema(schema: Value) -> str:
     if schema.get("x-kubernetes-int-or-string"):
         return "intorstring"
     form = str(schema.get("type", "any"))
@@ -223,7 +222,7 @@ def _spell_schema(schema: Mapping[str, Any]) -> str:
     return "bool" if form == "boolean" else form
 
 
-def _say_keywords(schema: Mapping[str, Any]) -> Iterator[str]:
+def _say_keywords(schema: Value) -> Iterator[str]:
     if "enum" in schema:
         yield f"enum {' '.join(map(str, schema['enum']))}"
     if "default" in schema:

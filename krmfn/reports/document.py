@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from krmfn.krm.writing import is_plain, write_scalar
+from krmfn.model.values import Fields
 from krmfn.reports import channels
 from krmfn.reports.ordering import count
 from krmfn.reports.report import Report
@@ -25,14 +26,14 @@ def render_yaml(report: Report) -> str:
     return write_yaml(_document(report))
 
 
-def write_yaml(document: dict[str, Any]) -> str:
+def write_yaml(document: Fields) -> str:
     """Any document as such YAML."""
     pieces: list[str] = []
     _Writer(document).write(document, "", pieces)
     return "".join([*pieces, "\n"])
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: Report) -> Fields:
     results = [
         {**result.to_json(), **({"edit": result.edit.to_json()} if result.edit else {})} for result in report.results
     ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from krmfn.forecast.standing import Load, Outlook, Place, Standing
 from krmfn.model.quantity import format_quantity
+from krmfn.model.values import Fields
 from krmfn.model.wording import count
 from krmfn.reports import channels, outlook_svg
 from krmfn.reports.channels import markup, open_page
@@ -255,10 +256,10 @@ def _render_document(views: Sequence[View], form: str) -> str:
     return write_yaml(document)
 
 
-def spell_outlook(view: View) -> dict[str, Any]:
+def spell_outlook(view: View) -> Fields:
     """An outlook as plain values, as pages draw it."""
     outlook = view.outlook
-    document: dict[str, Any] = {"world": view.world} if view.world else {}
+    document: Fields = {"world": view.world} if view.world else {}
     document |= {
         "simulator": outlook.simulator or None,
         **({"kueue": view.kueue or None} if outlook.queued else {}),
@@ -271,7 +272,7 @@ def spell_outlook(view: View) -> dict[str, Any]:
     return document
 
 
-def _spell_standing(standing: Standing) -> dict[str, Any]:
+def _spell_standing(standing: Standing) -> Fields:
     told = {"why": standing.why, "change": standing.way_out, "rule": standing.rule}
     return {
         "name": standing.name,
@@ -285,11 +286,11 @@ def _spell_standing(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _spell_place(place: Place) -> dict[str, Any]:
+def _spell_place(place: Place) -> Fields:
     return {"pod": place.pod.name, "node": place.node or None} | ({"message": place.message} if place.message else {})
 
 
-def _spell_load(load: Load) -> dict[str, Any]:
+def _spell_load(load: Load) -> Fields:
     return {
         "name": load.name,
         **({"domain": load.domain} if load.domain else {}),

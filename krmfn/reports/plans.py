@@ -14,6 +14,7 @@ from typing import Any, Final
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT, FileRef, Result
 from krmfn.model.showing import HIDDEN
+from krmfn.model.values import Fields
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
 from krmfn.reports.outlook_view import View, spell_places, spell_preempted
@@ -244,9 +245,9 @@ def _details(entry: Entry) -> Iterator[str]:
             yield f"* {channels.code(str(place.ref))} {field}{f' in {channels.code(where)}' if where else ''}"
 
 
-def _to_document(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> dict[str, Any]:
+def _to_document(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> Fields:
     """The plan as plain values; keys without a value are left out."""
-    document: dict[str, Any] = {
+    document: Fields = {
         "entries": [_spell_entry(entry) for entry in plan.entries],
         "summary": dict(plan.counts),
         "refused": plan.is_refused,
@@ -262,8 +263,8 @@ def _to_document(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> di
     return document
 
 
-def _spell_shift(shift: Shift) -> dict[str, Any]:
-    document: dict[str, Any] = {
+def _spell_shift(shift: Shift) -> Fields:
+    document: Fields = {
         "gang": shift.gang,
         "before": shift.before or None,
         "after": shift.after or None,
@@ -274,8 +275,8 @@ def _spell_shift(shift: Shift) -> dict[str, Any]:
     return document | ({"change": shift.way_out} if shift.way_out else {})
 
 
-def _spell_entry(entry: Entry) -> dict[str, Any]:
-    document: dict[str, Any] = {
+def _spell_entry(entry: Entry) -> Fields:
+    document: Fields = {
         "action": entry.action,
         "resourceRef": entry.ref.to_json(),
         **_locate(entry.file),
@@ -294,12 +295,12 @@ def _spell_entry(entry: Entry) -> dict[str, Any]:
     return {key: value for key, value in document.items() if value}
 
 
-def _locate(file: FileRef | None) -> dict[str, Any]:
+def _locate(file: FileRef | None) -> Fields:
     return {"file": file.to_json()} if file and file.path else {}
 
 
-def _spell_change(change: Change) -> dict[str, Any]:
-    document: dict[str, Any] = {"path": format_path(change.path)}
+def _spell_change(change: Change) -> Fields:
+    document: Fields = {"path": format_path(change.path)}
     document |= {} if change.old is ABSENT else {"old": change.old}
     document |= {} if change.new is ABSENT else {"new": change.new}
     return document

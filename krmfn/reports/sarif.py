@@ -5,12 +5,12 @@ Source: OASIS "Static Analysis Results Interchange Format (SARIF) Version 2.1.0"
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote
 
 from krmfn import __version__
 from krmfn.krm.results import Edit, FileRef, ResourceRef, Result
 from krmfn.model.findings import Rule
+from krmfn.model.values import Fields
 from krmfn.releases.release import find_release, list_releases
 from krmfn.reports import channels
 from krmfn.reports.pages import read_page
@@ -42,8 +42,8 @@ def render(report: Report) -> str:
     return channels.json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _describe_rule(id_: str, rule: Rule | None) -> dict[str, Any]:
-    described: dict[str, Any] = {"id": id_} | ({"helpUri": find_page(id_)} if find_page(id_) else {})
+def _describe_rule(id_: str, rule: Rule | None) -> Fields:
+    described: Fields = {"id": id_} | ({"helpUri": find_page(id_)} if find_page(id_) else {})
     if rule is None:
         return described
     described["shortDescription"] = {"text": rule.sentence}
@@ -62,15 +62,15 @@ def _describe_rule(id_: str, rule: Rule | None) -> dict[str, Any]:
     return described
 
 
-def _describe_result(result: Result, places: dict[str, int], print_: str) -> dict[str, Any]:
-    described: dict[str, Any] = {}
+def _describe_result(result: Result, places: dict[str, int], print_: str) -> Fields:
+    described: Fields = {}
     rule, hint = rule_id(result), result.tags.get("hint", "")
     if rule:
         described |= {"ruleId": rule, "ruleIndex": places[rule]}
     described["level"] = _LEVELS[result.severity]
     words = channels.line(describe(result)) + (f"\n{channels.line(hint)}" if hint else "")
     described["message"] = {"text": words}
-    location: dict[str, Any] = {}
+    location: Fields = {}
     if result.file and result.file.path:
         location["physicalLocation"] = _locate(result.file)
     if result.ref or result.path:
@@ -86,7 +86,7 @@ def _describe_result(result: Result, places: dict[str, int], print_: str) -> dic
     return described
 
 
-def _describe_fix(file: FileRef, edit: Edit, hint: str) -> dict[str, Any]:
+def _describe_fix(file: FileRef, edit: Edit, hint: str) -> Fields:
     region = {
         "startLine": edit.line,
         "startColumn": edit.column,
@@ -100,14 +100,14 @@ def _describe_fix(file: FileRef, edit: Edit, hint: str) -> dict[str, Any]:
     }
 
 
-def _locate(file: FileRef) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(file.path)}}
+def _locate(file: FileRef) -> Fields:
+    place: Fields = {"artifactLocation": {"uri": _uri(file.path)}}
     if file.line:
         place["region"] = {"startLine": file.line} | ({"startColumn": file.column} if file.column else {})
     return place
 
 
-def _locate_object(ref: ResourceRef | None, path: str) -> dict[str, Any]:
+def _locate_object(ref: ResourceRef | None, path: str) -> Fields:
     """The field, or the object itself: `fullyQualifiedName` is `Kind.group/namespace/name#path` (3.33.5)."""
     if ref is None:
         return {"fullyQualifiedName": path, "kind": "member"}

@@ -8,9 +8,9 @@ documentation, "Code Quality", section "Code Quality report format"; the schema 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from krmfn.krm.results import Result, has_errors
+from krmfn.model.values import Fields
 from krmfn.reports import channels
 from krmfn.reports.report import Report, describe, fingerprint, rule_id
 
@@ -48,7 +48,7 @@ def render_gitlab(report: Report) -> str:
     return channels.json(issues)
 
 
-def _write_issue(result: Result, print_: str) -> dict[str, Any]:
+def _write_issue(result: Result, print_: str) -> Fields:
     rule, hint = rule_id(result), result.tags.get("hint", "")
     path, line = (result.file.path, result.file.line) if result.file else ("", 0)
     return {

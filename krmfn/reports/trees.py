@@ -7,8 +7,9 @@ anything from elsewhere, for light and dark pages. What it shows is in its descr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from krmfn.model.values import Fields
 from krmfn.reports import channels
 from krmfn.reports.channels import markup, open_page, read_asset
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
@@ -109,8 +110,8 @@ def _number(trees: Sequence[Branch]) -> Iterator[tuple[int, Branch, int | None]]
         found += [(child, number) for child in branch.children]
 
 
-def _to_json(branch: Branch) -> dict[str, Any]:
-    document: dict[str, Any] = {"shape": branch.shape, "name": branch.name, "words": branch.words, **branch.facts}
+def _to_json(branch: Branch) -> Fields:
+    document: Fields = {"shape": branch.shape, "name": branch.name, "words": branch.words, **branch.facts}
     if branch.children:
         document["below"] = [_to_json(child) for child in branch.children]
     return document

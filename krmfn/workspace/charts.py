@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from krmfn.krm import Item, Unreadable
-from krmfn.model.values import as_list, as_mapping, as_text
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 from krmfn.workspace.deployers import Repository, list_applications, locate
 from krmfn.workspace.helm import Chart
 from krmfn.workspace.overlays import Overlay, list_entries
@@ -54,15 +53,15 @@ def list_charts(
                         yield str(item.ref), _read_source(tree, name, namespace, source)
 
 
-def names_chart(tree: Tree, source: Mapping[str, Any]) -> bool:
+def names_chart(tree: Tree, source: Value) -> bool:
     """Whether a source of Argo CD is a chart of the tree."""
     path = as_text(source, "path")
     return bool(path) and source.keys().isdisjoint(_NO_CHART) and is_chart(tree, locate(tree, path))
 
 
-def _read_source(tree: Tree, name: str, namespace: str, source: Mapping[str, Any]) -> Chart | NotRendered:
+def _read_source(tree: Tree, name: str, namespace: str, source: Value) -> Chart | NotRendered:
     folder, helm = locate(tree, as_text(source, "path")), as_mapping(source, "helm")
-    values: list[str | bytes | Mapping[str, Any]] = []
+    values: list[str | bytes | Value] = []
     for file in map(as_text, as_list(helm, "valueFiles")):
         if "://" in file:
             return NotRendered(f"uses {file}", _FETCHED)
@@ -99,7 +98,7 @@ def _escape(value: str) -> str:
     return value if re.fullmatch(r"\{.*\}", value, re.DOTALL) else re.sub(r"(?<!\\),", r"\\,", value)
 
 
-def _spell_capabilities(given: Mapping[str, Any]) -> Iterator[str]:
+def _spell_capabilities(given: Value) -> Iterator[str]:
     if version := as_text(given, "kubeVersion"):
         yield f"--kube-version={version}"
     yield from (f"--api-versions={each}" for each in list_entries(given, "apiVersions"))
@@ -117,7 +116,7 @@ def _read_release(tree: Tree, item: Item, known: Sequence[Item]) -> Chart | None
     if not as_text(chart, "chart") or is_fetched or not is_chart(tree, folder):
         return None
     files = [locate(tree, each) for each in list_entries(chart, "valuesFiles")]
-    values: list[str | bytes | Mapping[str, Any]] = [*files]
+    values: list[str | bytes | Value] = [*files]
     lacking = ["the postRenderers"] if spec.get("postRenderers") else []
     for each in map(as_mapping, as_list(spec, "valuesFrom")):
         found_value = _find_value(item, each, known)
@@ -140,7 +139,7 @@ def _read_release(tree: Tree, item: Item, known: Sequence[Item]) -> Chart | None
     )
 
 
-def _find_value(item: Item, named: Mapping[str, Any], known: Sequence[Item]) -> bytes | Mapping[str, Any] | None:
+def _find_value(item: Item, named: Value, known: Sequence[Item]) -> bytes | Value | None:
     """The values in a ConfigMap of the repository, None where there is none: as a text, or one value at its place."""
     for other in known:
         is_same = named.get("kind") == other.kind == "ConfigMap" and named.get("name") == other.name
@@ -153,7 +152,7 @@ def _find_value(item: Item, named: Mapping[str, Any], known: Sequence[Item]) -> 
     return None
 
 
-def _put(path: str, text: str) -> dict[str, Any]:
+def _put(path: str, text: str) -> Fields:
     """One value at its place, as `helm --set` reads it; between quotes a text (Flux, HelmRelease, `targetPath`)."""
     value: object = json.loads(text) if _CONSTANT.fullmatch(text) else text
     if found := re.fullmatch(r"""(["'])(.*)\1""", text, re.DOTALL):
@@ -178,7 +177,7 @@ def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tupl
         given = as_text(each, "valuesFile")
         file = posixpath.normpath(posixpath.join(overlay.folder, given) if given else f"{folder}/values.yaml")
         inline, merge = as_mapping(each, "valuesInline"), as_text(each, "valuesMerge")
-        values: list[str | Mapping[str, Any]] = [inline if merge == "replace" and inline else file]
+        values: list[str | Value] = [inline if merge == "replace" and inline else file]
         if inline and merge != "replace":
             try:
                 read = as_mapping(Item.parse(tree.find(file) or b"{}", file).value)
@@ -203,7 +202,7 @@ def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tupl
         )
 
 
-def _merge(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(values: Value, others: Value) -> Fields:
     """Values with others on top, as kustomize merges them: a null takes a key away."""
     merged = dict(values)
     for key, each in others.items():

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.json_lists import Skip, read_list
 from krmfn.model.marks import FACTS_KIND, PREFIX
+from krmfn.model.values import Fields, Value
 from krmfn.releases.gates import list_gates
 from krmfn.workspace.files import read_paths, read_tree
 from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing, LeftOut, ManifestFile, Tree
@@ -39,13 +40,13 @@ def read_cluster_in(tree: Tree, paths: Iterable[str], cut: Cut) -> list[tuple[st
     return _read_files(files, tree.left_out[before:], cut)
 
 
-def merge(clusters: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def merge(clusters: Iterable[Value]) -> Fields:
     """Several clusters' facts as one: lists one after the other, maps together; the last value of a key counts.
 
     >>> merge([{"items": [1], "nodes": []}, {"items": [2], "featureGates": {"a": {}}}])
     {'items': [1, 2], 'nodes': [], 'featureGates': {'a': {}}}
     """
-    merged: dict[str, Any] = {}
+    merged: Fields = {}
     for cluster in clusters:
         for key, value in cluster.items():
             before = merged.get(key)
@@ -70,7 +71,7 @@ def _read_files(files: Iterable[ManifestFile], left_out: Sequence[LeftOut], cut:
     return found
 
 
-def _read_objects(path: str, data: bytes, cut: Cut) -> Iterator[Mapping[str, Any]]:
+def _read_objects(path: str, data: bytes, cut: Cut) -> Iterator[Value]:
     """Every object of a file. What kubectl prints as JSON is read without keeping its text, which takes a tenth.
     Metrics of kube-apiserver (`kubectl get --raw /metrics`) or of kube-scheduler are facts about its gates."""
     value = read_json(data, cut)
@@ -87,13 +88,13 @@ def _read_objects(path: str, data: bytes, cut: Cut) -> Iterator[Mapping[str, Any
         yield cut(item.value)
 
 
-def read_json(data: bytes, cut: Cut, skip: Skip | None = None) -> dict[str, Any] | None:
+def read_json(data: bytes, cut: Cut, skip: Skip | None = None) -> Fields | None:
     """The object of a text in JSON; of a list only what `cut` leaves of each object that `skip` does not pass over
     (see read_list). None for other texts, of several documents too, and for what is spoilt: that is said by the
     ordinary way."""
     if data[:1] != b"{":
         return None
-    value: dict[str, Any] = {}
+    value: Fields = {}
     try:
         for key, each in read_list(data, skip):
             if key is None:
@@ -156,14 +157,14 @@ def _is_node(value: Any) -> bool:
     return isinstance(value, dict) and value.get("kind") == "Node" and value.get("apiVersion") == "v1"
 
 
-def _name_kind(listed: Mapping[str, Any]) -> dict[str, Any]:
+def _name_kind(listed: Value) -> Fields:
     """What every object of a list is, where that stands at the list."""
     kind = str(listed.get("kind") or "")
     of_one = kind.endswith("List") and kind != "List"
     return {"apiVersion": listed.get("apiVersion"), "kind": kind.removesuffix("List")} if of_one else {}
 
 
-def _sort(values: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _sort(values: Iterable[Value]) -> Iterator[Value]:
     """Facts of one object each: a ClusterFacts gives its spec, a list its items, everything else is an item."""
     items: list[Any] = []
     for value in values:

@@ -15,11 +15,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from krmfn.krm import Item, Unreadable
 from krmfn.model.patterns import find_match, read_patterns
-from krmfn.model.values import as_list, as_mapping, as_text
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 from krmfn.workspace.trees import LeftOut, NotRendered, Tree, is_chart
 
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
@@ -197,7 +197,7 @@ def _list_deployments(repository: Repository, item: Item, items: Sequence[Item])
             yield from _list_sources(tree, str(item.ref), spec)
 
 
-def list_applications(repository: Repository, item: Item) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def list_applications(repository: Repository, item: Item) -> Iterator[tuple[str, Value]]:
     """The name and the spec of an Application, or of each one that an ApplicationSet makes. Raises NotRendered."""
     spec = as_mapping(item.value, "spec")
     if item.kind == "Application":
@@ -251,7 +251,7 @@ def _name_source(item: Item) -> tuple[str, str]:
     return as_text(reference, "kind"), as_text(reference, "name")
 
 
-def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[Deployment]:
+def _list_sources(tree: Tree, name: str, spec: Value) -> Iterator[Deployment]:
     """The folders of an Application's spec; charts have none."""
     namespace = as_text(spec, "destination", "namespace")
     values = [as_mapping(source) for source in [spec.get("source"), *as_list(spec, "sources")]]
@@ -276,7 +276,7 @@ def _list_sources(tree: Tree, name: str, spec: Mapping[str, Any]) -> Iterator[De
         )
 
 
-def _list_before(spec: Mapping[str, Any]) -> Iterator[str]:
+def _list_before(spec: Value) -> Iterator[str]:
     """What a Flux Kustomization adds to its folder, and what has to be deployed before it."""
     for field, words in (("components", "the component"), ("dependsOn", "the Kustomization")):
         for each in as_list(spec.get(field)):
@@ -311,7 +311,7 @@ def _list_parameters(repository: Repository, generators: object, depth: int = 0)
             yield from _multiply(repository, as_mapping(generator, "matrix"), depth + 1)
 
 
-def _multiply(repository: Repository, matrix: Mapping[str, Any], depth: int) -> Iterator[Mapping[str, str]]:
+def _multiply(repository: Repository, matrix: Value, depth: int) -> Iterator[Mapping[str, str]]:
     """The parameters of a matrix: its second generator can use those of the first."""
     generators = as_list(matrix, "generators")
     for outer in _list_parameters(repository, generators[:1], depth):
@@ -366,9 +366,9 @@ def _fill(value: object, parameters: Mapping[str, str]) -> object:
     return value
 
 
-def _read_variables(build: Mapping[str, Any], items: Iterable[Item]) -> dict[str, str]:
+def _read_variables(build: Value, items: Iterable[Item]) -> dict[str, str]:
     """The variables of a Flux Kustomization that stand in the repository: in itself, and in ConfigMaps."""
-    variables: dict[str, Any] = {}
+    variables: Fields = {}
     for named in map(as_mapping, as_list(build, "substituteFrom")):
         for other in items:
             if named.get("kind") == other.kind == "ConfigMap" and named.get("name") == other.name:

@@ -11,8 +11,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from krmfn.model.values import Fields
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.processes import Failed, run
 from krmfn.workspace.replacing import FileChange, replace
@@ -140,7 +141,7 @@ class Logbook:
         if os.path.exists(self._journal):
             os.remove(self._journal)
 
-    def _list_done(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _list_done(self) -> Iterator[tuple[str, Fields]]:
         data = Disk(self._folder).find(self._journal) or b""
         for line in data.splitlines():
             try:

@@ -11,12 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
 from krmfn.model.identity import identify
 from krmfn.model.placeholders import is_placeholder
+from krmfn.model.values import Value
 from krmfn.model.wording import count, join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
@@ -336,7 +337,7 @@ class Gathering:
         overlay: Overlay,
         files: Sequence[str],
         placing: Placing,
-        configurations: tuple[Mapping[str, Any], ...],
+        configurations: tuple[Value, ...],
     ) -> None:
         """A world of files, as they are or copied to where they are deployed."""
         items: list[Item] = []

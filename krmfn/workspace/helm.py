@@ -11,11 +11,11 @@ import os
 import posixpath
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Unreadable
-from krmfn.model.values import as_list, as_mapping, as_text
+from krmfn.model.values import Value, as_list, as_mapping, as_text
 from krmfn.workspace.overlays import spell_json
 from krmfn.workspace.processes import Background, Failed, find_program, hold_signals, isolate
 from krmfn.workspace.trees import CHART, Lacking, LeftOut, NotRendered, Tree, is_chart
@@ -42,7 +42,7 @@ class Chart(NamedTuple):
     folder: str
     release: str
     namespace: str = ""
-    values: tuple[str | bytes | Mapping[str, Any], ...] = ()
+    values: tuple[str | bytes | Value, ...] = ()
     settings: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()  # a value's name, and the path of its text
     words: tuple[str, ...] = ("--include-crds",)

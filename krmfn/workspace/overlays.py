@@ -11,13 +11,13 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.paths import walk_values
 from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
-from krmfn.model.values import as_list, as_mapping
+from krmfn.model.values import Fields, Value, as_list, as_mapping
 from krmfn.releases import schemastore
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, NotRendered, Tree
@@ -49,7 +49,7 @@ class Overlay(NamedTuple):
 
     folder: str
     path: str
-    value: Mapping[str, Any]
+    value: Value
 
     @property
     def is_component(self) -> bool:
@@ -99,10 +99,10 @@ def find_used(tree: Tree, folder: str) -> Overlay | None:
         raise NotRendered(built, reason.hint, sort=reason.sort) from None
 
 
-def _read_fields(item: Item) -> dict[str, Any]:
+def _read_fields(item: Item) -> Fields:
     """The fields of a kustomization by the names of the table. Raises NotRendered where kustomize would read it
     differently, or not at all."""
-    found: dict[str, Any] = {}
+    found: Fields = {}
     for field, value in item.value.items():
         name = schemastore.load(_TABLE)["fields"].get(str(field).casefold())
         if name is None:
@@ -125,7 +125,7 @@ def with_components(overlay: Overlay, components: Sequence[str]) -> Overlay:
     return overlay._replace(value={**overlay.value, "components": listed}) if components else overlay
 
 
-def list_entries(value: Mapping[str, Any], field: str) -> list[str]:
+def list_entries(value: Value, field: str) -> list[str]:
     """The texts in a list of a kustomization."""
     return [entry for entry in as_list(value.get(field)) if isinstance(entry, str)]
 
@@ -171,7 +171,7 @@ def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
                 yield path
 
 
-def list_sources(value: Mapping[str, Any]) -> Iterator[str]:
+def list_sources(value: Value) -> Iterator[str]:
     """The paths of the files with a kustomization's patches."""
     for field in ("patches", "patchesJson6902", "replacements"):
         paths = (each.get("path") for each in _list_mappings(value.get(field)))
@@ -179,7 +179,7 @@ def list_sources(value: Mapping[str, Any]) -> Iterator[str]:
     yield from (each for each in list_entries(value, "patchesStrategicMerge") if is_path(each) and ": " not in each)
 
 
-def list_generated(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def list_generated(value: Value) -> Iterator[tuple[str, str]]:
     """The paths of the files that a kustomization makes ConfigMaps and Secrets of, each with what a message calls it.
     Those of Secrets are not told: somebody may have written a secret there."""
     for generator in _list_mappings(value.get("configMapGenerator")):
@@ -188,17 +188,17 @@ def list_generated(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((path, "") for path in _list_files(generator))
 
 
-def _list_mappings(listed: object) -> list[dict[str, Any]]:
+def _list_mappings(listed: object) -> list[Fields]:
     return [each for each in as_list(listed) if isinstance(each, dict)]
 
 
-def _list_files(generator: Mapping[str, Any]) -> Iterator[str]:
+def _list_files(generator: Value) -> Iterator[str]:
     files = (entry.partition("=")[2] or entry for entry in list_entries(generator, "files"))
     alone = [generator["env"]] if isinstance(generator.get("env"), str) else []
     yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
 
 
-def is_ours(value: Mapping[str, Any]) -> bool:
+def is_ours(value: Value) -> bool:
     """Whether an object is a configuration of krmfn."""
     return str(value.get("apiVersion")).partition("/")[0] == CONFIG_GROUP and value.get("kind") == CONFIG_KIND
 
@@ -269,7 +269,7 @@ def refuse_fetching(value: object) -> None:
         raise refuse_address(fetched)
 
 
-def find_charts(value: Mapping[str, Any]) -> str:
+def find_charts(value: Value) -> str:
     """The Helm charts that a kustomization, or a generator, inflates, in words; empty where it inflates none."""
     if all(value.get(field) in (None, []) for field in _HELM) and value.get("kind") != "HelmChartInflationGenerator":
         return ""
@@ -278,12 +278,12 @@ def find_charts(value: Mapping[str, Any]) -> str:
     return " and ".join(f"the Helm chart {name}" for name in dict.fromkeys(names))
 
 
-def without_charts(value: Mapping[str, Any]) -> dict[str, Any]:
+def without_charts(value: Value) -> Fields:
     """A kustomization without the Helm charts that it inflates."""
     return {key: each for key, each in value.items() if key not in _HELM}
 
 
-def read_function(value: Mapping[str, Any]) -> Function | None:
+def read_function(value: Value) -> Function | None:
     """What kustomize would run for an object in one of PLUGINS, None for what is built into it.
 
     Raises NotRendered for a declaration that cannot be understood, and for what kustomize would look for elsewhere.
@@ -328,7 +328,7 @@ def _read_declaration(declared: object) -> Function:
     raise NotRendered("declares a function in a way that krmfn does not understand")
 
 
-def with_program(value: Mapping[str, Any], program: str) -> dict[str, Any]:
+def with_program(value: Value, program: str) -> Fields:
     """The object, for which kustomize runs `program` and nothing else."""
     metadata = as_mapping(value, "metadata")
     annotations = as_mapping(metadata, "annotations")
@@ -338,7 +338,7 @@ def with_program(value: Mapping[str, Any], program: str) -> dict[str, Any]:
     return {**value, "metadata": {**others, "annotations": {**kept, **declared}}}
 
 
-def read_objects(data: bytes, path: str) -> list[dict[str, Any]]:
+def read_objects(data: bytes, path: str) -> list[Fields]:
     """The objects of a text in one of PLUGINS, as plain values. Raises NotRendered."""
     try:
         stream = Stream.parse(data, path)

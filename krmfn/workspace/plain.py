@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.paths import Path
-from krmfn.model.values import as_list, as_mapping
+from krmfn.model.values import Fields, as_list, as_mapping
 from krmfn.releases import schemastore
 from krmfn.workspace.deployers import Placing, substitute
 from krmfn.workspace.overlays import (
@@ -37,7 +37,7 @@ class Plain(NamedTuple):
 
     files: tuple[str, ...]
     namespace: str
-    configurations: tuple[dict[str, Any], ...]
+    configurations: tuple[Fields, ...]
 
 
 def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
@@ -108,7 +108,7 @@ def _list_places(placing: Placing, item: Item, accounts: Collection[str]) -> Ite
                 yield ("subjects", number, "namespace")
 
 
-def _read_configurations(tree: Tree, overlay: Overlay) -> tuple[dict[str, Any], ...] | None:
+def _read_configurations(tree: Tree, overlay: Overlay) -> tuple[Fields, ...] | None:
     """The functionConfigs of ours, None when something else is listed too."""
     found = []
     for entry in list_entries(overlay.value, "transformers"):

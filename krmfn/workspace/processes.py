@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from krmfn.krm.sharing import prepare_start
+from krmfn.model.values import Fields, Value
 from krmfn.workspace.trees import MOST_BYTES, InputMissing, NotRendered
 from krmfn.workspace.witness import isdir, note
 
@@ -317,7 +318,7 @@ def find_simulator(release: str, given: str = "") -> str:
     return os.path.abspath(place)
 
 
-def simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
+def simulate(program: str, question: Value) -> list[Fields]:
     """The results of the question's trials, in order. Trials know nothing of each other: each processor takes a share.
     Raises SimulatorFailed."""
     from concurrent.futures import ThreadPoolExecutor  # threads that wait for processes
@@ -331,11 +332,11 @@ def simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [answers[number % shares][number // shares] for number in range(len(trials))]
 
 
-def _simulate(program: str, question: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _simulate(program: str, question: Value) -> list[Fields]:
     names, asked = [trial["name"] for trial in question["trials"]], json.dumps(question).encode()
     try:
         out, _ = run([program], {"PATH": os.environ.get("PATH", "")}, None, asked, _MOST_SECONDS * len(names))
-        trials: list[dict[str, Any]] = json.loads(out)["trials"]
+        trials: list[Fields] = json.loads(out)["trials"]
         shapes = [_OF_KUEUE if "jobs" in each else {"pods": {key: {} for key in each["pods"]}} for each in trials]
         if [trial["name"] for trial in trials] == names and all(map(_fits, trials, shapes)):
             return trials

@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from krmfn.model.showing import HIDDEN
+from krmfn.model.values import Fields
 from krmfn.workspace.disk import Disk, find_here
 from krmfn.workspace.helm import Helm
 from krmfn.workspace.processes import (
@@ -67,7 +68,7 @@ class Rendered(NamedTuple):
 
     data: bytes
     copied: frozenset[str]
-    configurations: tuple[dict[str, Any], ...]
+    configurations: tuple[Fields, ...]
     left_out: tuple[NotRendered, ...] = ()
     brought: tuple[str, ...] = ()
     ran_in: tuple[str, ...] = ()
@@ -176,7 +177,7 @@ def _begin(workshop: _Workshop, folder: str, *, free: bool) -> Build | Rendered 
         return reason
 
 
-def _read_reason(spelled: dict[str, Any]) -> NotRendered:
+def _read_reason(spelled: Fields) -> NotRendered:
     """What is left out, as Build.spell has it."""
     reason = NotRendered(spelled.pop("reason"))
     if "entry" in spelled:

@@ -16,7 +16,7 @@ from typing import Any
 
 from krmfn.krm import FileRef, Stream, Unreadable
 from krmfn.krm.errors import HOLDS_ITSELF
-from krmfn.model.values import as_list, as_mapping, as_text
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.helm import Helm, inflate
 from krmfn.workspace.overlays import (
@@ -89,7 +89,7 @@ class Stage:
         self.runs_others = False
         self.makes_secrets = False
         self.copied: set[str] = set()
-        self.configurations: list[dict[str, Any]] = []
+        self.configurations: list[Fields] = []
         self.ran_in: list[str] = []  # the folders of the kustomizations that list these
         self.templates: dict[str, str] = {}
         self._helm = helm
@@ -102,7 +102,7 @@ class Stage:
         self._allowed = allowed
         self._here = find_here()
         self.files: dict[str, bytes] = {}
-        self._kustomizations: dict[str, dict[str, Any]] = {}  # by folder of the copy
+        self._kustomizations: dict[str, Fields] = {}  # by folder of the copy
         self._builds: dict[str, int] = {}  # how often kustomize builds something for a folder of the copy
         self._number = 0
         self._first = ""  # the kustomization that builds on all others
@@ -120,7 +120,7 @@ class Stage:
         for place in emptied if names else ():
             self._write(place, b"".join(b"%b=${%b}\n" % (name, name) for name in sorted(names)))
 
-    def _aim(self, value: Mapping[str, Any], place: str) -> dict[str, Any]:
+    def _aim(self, value: Value, place: str) -> Fields:
         """A kustomization whose strategic merge patches change what they are for, and nothing where that is missing."""
         aimed: list[object] = []
         listed = [*as_list(value, "patchesStrategicMerge"), *as_list(value, "patches")]
@@ -174,7 +174,7 @@ class Stage:
             raise NotRendered(f"makes kustomize build kustomizations more than {_MOST_BUILDS} times")
         return place
 
-    def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> dict[str, Any]:
+    def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> Fields:
         """The kustomization as kustomize will read it, with all that it names copied."""
         charts = find_charts(overlay.value)
         value = without_charts(overlay.value)
@@ -336,7 +336,7 @@ class Stage:
                 names.append(name)
         return names
 
-    def _read_plugins(self, overlay: Overlay, field: str, entry: str, depth: int) -> Iterator[dict[str, Any]]:
+    def _read_plugins(self, overlay: Overlay, field: str, entry: str, depth: int) -> Iterator[Fields]:
         path, kind = follow(self.tree, overlay.folder, entry)
         if kind == "folder":
             below = find_used(self.tree, path)
@@ -356,7 +356,7 @@ class Stage:
         else:
             raise Lacking(entry)
 
-    def _permit(self, overlay: Overlay, value: dict[str, Any]) -> dict[str, Any]:
+    def _permit(self, overlay: Overlay, value: Fields) -> Fields:
         """The configuration, changed so that what is run for it is ours or allowed. Raises NotRendered."""
         if charts := find_charts(value):
             raise refuse_charts(charts)
@@ -457,7 +457,7 @@ class Stage:
             _refuse_circles(data, path.removeprefix(self._here + os.sep))
         return data
 
-    def _write(self, place: str, content: bytes | Mapping[str, Any]) -> None:
+    def _write(self, place: str, content: bytes | Value) -> None:
         self.files[place] = content if isinstance(content, bytes) else spell_json(content)
 
 
@@ -475,7 +475,7 @@ def _refuse_circles(data: bytes, path: str) -> None:
             raise NotRendered(f"uses {path}, which cannot be read: {error.message}", place=place) from None
 
 
-def _find_target(patch: Mapping[str, Any]) -> dict[str, str]:
+def _find_target(patch: Value) -> dict[str, str]:
     """The target of a strategic merge patch, as regular expressions."""
     group, _, version = as_text(patch, "apiVersion").rpartition("/")
     metadata = as_mapping(patch, "metadata")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.paths import Path
@@ -17,6 +17,7 @@ from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources
 from krmfn.model.placeholders import is_placeholder
+from krmfn.model.values import Value
 from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
 from krmfn.workspace.trees import CHART, LeftOut, NotRendered, Tree
 
@@ -132,7 +133,7 @@ class World(NamedTuple):
     files: tuple[LoadedFile, ...] = ()
     overlay: str = ""
     sources: Mapping[int, Item] = {}
-    configurations: tuple[Mapping[str, Any], ...] = ()
+    configurations: tuple[Value, ...] = ()
     left_out: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     base: Literal["", "base", "undeployed"] = ""

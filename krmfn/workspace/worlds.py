@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
+from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import open_tree, read_paths
@@ -59,7 +60,7 @@ class Worlds(NamedTuple):
         """The worlds that are judged here, and not by another shard."""
         return [world for world in self.worlds if not world.elsewhere]
 
-    def apply(self, run: Callable[[Sequence[Item], Sequence[Mapping[str, Any]], FileRef], Sequence[Item]]) -> Worlds:
+    def apply(self, run: Callable[[Sequence[Item], Sequence[Value], FileRef], Sequence[Item]]) -> Worlds:
         """The worlds as they are applied: `run` is our function, for those whose kustomization lists it."""
         worlds = (
             world._replace(items=run(world.items, world.configurations, FileRef(RENDERED)))

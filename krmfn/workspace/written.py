@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from krmfn.model.patterns import is_inside, read_patterns
+from krmfn.model.values import Value
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.files import open_tree, read_paths
 from krmfn.workspace.fragments import leave_out_fragments
@@ -120,7 +120,7 @@ def _borrow(tree: Tree, files: Iterable[ManifestFile], overlays: Iterable[Overla
     return sorted(found)
 
 
-def _list_configurations(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+def _list_configurations(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[str, tuple[Value, ...]]:
     """The folders of kustomizations, each with the functionConfigs that reach what is in it."""
     found = {folder: tuple(_list_own(tree, overlay)) for folder, overlay in overlays.items()}
     users: dict[str, set[str]] = {}
@@ -135,7 +135,7 @@ def _list_configurations(tree: Tree, overlays: Mapping[str, Overlay]) -> dict[st
     return found
 
 
-def _list_own(tree: Tree, overlay: Overlay) -> Iterator[Mapping[str, Any]]:
+def _list_own(tree: Tree, overlay: Overlay) -> Iterator[Value]:
     """The functionConfigs of ours that a kustomization lists: in its own text, in files, or in folders of them."""
     seen = {tree.resolve(overlay.folder)}
     waiting = [(overlay, "transformers")]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from krmfn.cli import Options
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import UsageError
@@ -18,6 +19,7 @@ from krmfn.judging import tell_findings
 from krmfn.krm.results import FileRef, Result
 from krmfn.model.findings import STAGES
 from krmfn.model.tree import Gang, leaves
+from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.pipeline import find_all, run_functions
 from krmfn.releases.release import GROUP
@@ -50,7 +52,7 @@ class Checked(NamedTuple):
 class Checker:
     """Checks the working directory. `unsaved` are the texts of the editor, by the real paths of their files."""
 
-    def __init__(self, options: Mapping[str, Any], folders: Sequence[str] = (".",)) -> None:
+    def __init__(self, options: Options, folders: Sequence[str] = (".",)) -> None:
         """`options` are those of the command line, such as `kubernetes`; `folders` are seen from the working
         directory."""
         self._folders = folders
@@ -63,7 +65,7 @@ class Checker:
         self._definitions = Definitions(())
 
     @property
-    def definitions(self) -> list[Mapping[str, Any]]:
+    def definitions(self) -> list[Value]:
         """The CustomResourceDefinitions of the folder."""
         every = (item for each in self.checked for item in each.world.items)
         return [item.value for item in every if item.kind == "CustomResourceDefinition"]

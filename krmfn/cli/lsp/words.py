@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from krmfn.cli.lsp.context import Context
 from krmfn.config.selection import known_annotations
 from krmfn.fields.lines import FieldLine, describe, find_line, list_kinds
 from krmfn.model.rules import RULES, list_rules_of
+from krmfn.model.values import Value
 from krmfn.releases.release import Release
 
 _ANNOTATIONS = ("metadata", "annotations")
 #: The CustomResourceDefinitions of the folder.
-Definitions = Sequence[Mapping[str, Any]]
+Definitions = Sequence[Value]
 _LINKS = ("podGroupName", "parentCompositePodGroupName")
 
 
