@@ -8,10 +8,10 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Value
 from krmfn.server.body import Address, check_name, check_version, read_body, refuse_uid
 from krmfn.server.declarative import check_update
 from krmfn.server.formats import STATUSES, check_label_key, count_bytes
-from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import write_json
 from krmfn.server.verdict import (
@@ -71,7 +71,7 @@ def _drop_from_status(kind: Kind, new: dict[str, Any], stored: dict[str, Any]) -
             yield ("status", inner.name), inner.gate
 
 
-def _check_claim_statuses(new: Object) -> Iterator[Cause]:
+def _check_claim_statuses(new: Value) -> Iterator[Cause]:
     """B40: a claim's status belongs to a claim of the spec."""
     claims = {claim.get("name", "") for claim in new.get("spec", {}).get("resourceClaims", ())}
     for index, status in enumerate(new.get("status", {}).get("resourceClaimStatuses", ())):
@@ -90,7 +90,7 @@ _NO_REASON = (
 )
 
 
-def _check_conditions(new: Object, place: str) -> Iterator[Cause]:
+def _check_conditions(new: Value, place: str) -> Iterator[Cause]:
     """B43. `place` is `item` where a second condition of a type is reported at the item, `type` where at its
     type."""
     conditions = new.get("status", {}).get("conditions", ())
@@ -103,7 +103,7 @@ def _check_conditions(new: Object, place: str) -> Iterator[Cause]:
         yield from _check_one(condition, path, place)
 
 
-def _check_one(condition: Object, path: Path, place: str) -> Iterator[Cause]:
+def _check_one(condition: Value, path: Path, place: str) -> Iterator[Cause]:
     kind = condition.get("type", "")
     status = condition.get("status", "")
     if not kind and place == "item":

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Fields
 from krmfn.server.formats import check_path_segment
+from krmfn.server.schema import Gates
 from krmfn.server.spell import read_written
 from krmfn.server.verdict import Cause
 
@@ -51,10 +53,10 @@ NO_FACTS = AdmissionFacts()
 class Write(NamedTuple):
     """A request that is admitted: the `new` object, and the stored one where there is one."""
 
-    gates: Mapping[str, bool]
+    gates: Gates
     facts: AdmissionFacts
-    new: dict[str, Any]
-    old: dict[str, Any] | None
+    new: Fields
+    old: Fields | None
 
 
 def deny(rule: str, detail: str, path: Path = ("spec",)) -> Cause:
@@ -103,7 +105,7 @@ def resolve_priority(write: Write, argument: Any) -> Cause | None:
     return None
 
 
-def _compare_policy(spec: dict[str, Any], field: str, policy: str, noun: str, facts: AdmissionFacts) -> Cause | None:
+def _compare_policy(spec: Fields, field: str, policy: str, noun: str, facts: AdmissionFacts) -> Cause | None:
     given = spec.get(field)
     if given is not None and given != policy:
         if facts.priority_classes is None and not spec.get("priorityClassName"):

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
+from krmfn.model.values import Fields
 from krmfn.server.admission import NO_FACTS, AdmissionFacts
 from krmfn.server.requests import create, hold, update
-from krmfn.server.schema import Kind, find_kind
+from krmfn.server.schema import Gates, Kind, find_kind
 from krmfn.server.verdict import Verdict
 
 Mode: TypeAlias = 'Literal["apply", "server-side-apply", "replace"]'
 
 
-def kind_of(value: Any, release: str, gates: Mapping[str, bool]) -> Kind | None:
+def kind_of(value: Any, release: str, gates: Gates) -> Kind | None:
     """The kind that `apiVersion` and `kind` name, in that release with those gates on; None when it is not covered."""
     if not isinstance(value, Mapping):
         return None
@@ -56,7 +57,7 @@ def change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: AdmissionFact
 
 
 def change(
-    kind: Kind, new: Any, old: Any, stored: dict[str, Any], mode: Mode = "apply", facts: AdmissionFacts = NO_FACTS
+    kind: Kind, new: Any, old: Any, stored: Fields, mode: Mode = "apply", facts: AdmissionFacts = NO_FACTS
 ) -> Verdict:
     """The answer to changing the manifest `old`, which the server holds as `stored` (see hold)."""
     if mode == "replace":

@@ -8,28 +8,29 @@ Values here are JSON as written, not normal. Sources: sigs.k8s.io/structured-mer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.krm.json_reading import load_json
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import BadTime, read_time
+from krmfn.model.values import Fields
 from krmfn.server.admission import AdmissionFacts
 from krmfn.server.body import Address, address_of
 from krmfn.server.requests import is_live, update
 from krmfn.server.schema import Field, Kind, Type
 from krmfn.server.spell import to_api, write_json
 from krmfn.server.threeway import field_of, is_atomic, keep_filled, read_applied
-from krmfn.server.verdict import Cause, Verdict
+from krmfn.server.verdict import Cause, Causes, Out, Verdict
 
 
-def apply(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts) -> Verdict:
+def apply(kind: Kind, new: Any, old: Any, stored: Fields, facts: AdmissionFacts) -> Verdict:
     """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
     body = keep_filled(kind.root, new, find_applied(old), to_api(kind.root, stored))
     return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
 
 
-def apply_server_side(kind: Kind, new: Any, old: Any, stored: dict[str, Any], facts: AdmissionFacts) -> Verdict:
+def apply_server_side(kind: Kind, new: Any, old: Any, stored: Fields, facts: AdmissionFacts) -> Verdict:
     """Server-side apply of `new` by the forced field manager that had applied `old`."""
     where = Address(address_of(kind, new).version, *_place(stored))
     if _manages_fields(kind, new):
@@ -68,7 +69,7 @@ def _manages_fields(kind: Kind, new: Any) -> bool:
     return all(isinstance(entry, dict) and _is_readable(entry) for entry in entries)
 
 
-def _is_readable(entry: dict[str, Any]) -> bool:
+def _is_readable(entry: Fields) -> bool:
     """Whether an entry of managedFields can be converted: an unreadable one counts as none."""
     texts = ("manager", "operation", "apiVersion", "fieldsType", "subresource")
     return _is_time(entry.get("time")) and all(isinstance(entry.get(name, ""), str | None) for name in texts)
@@ -89,7 +90,7 @@ def _unplaced(message: str) -> str:
     return f"{head} into Go value of type {rest.partition(' of type ')[2]}" if found else message
 
 
-def _place(stored: dict[str, Any]) -> tuple[str, str]:
+def _place(stored: Fields) -> tuple[str, str]:
     return stored["metadata"].get("namespace", ""), stored["metadata"]["name"]
 
 
@@ -140,7 +141,7 @@ def merge_applied(root: Type, live: Any, old: Any, new: Any, others: Sequence[An
         raise BadPatch(problems)
     merged = _merge(root, None, live, new)
     pruned = _prune(root, None, merged, old, new, others)
-    numbers: list[Cause] = []
+    numbers: Out = []
     body = _as_integers(root, pruned, (), numbers)
     if numbers:
         raise BadPatch(tuple(numbers), converting=True)
@@ -233,7 +234,7 @@ def _prune(of: Type, field: Field | None, merged: Any, old: Any, new: Any, other
     return merged
 
 
-def _prune_keys(of: Type, merged: dict[str, Any], old: Any, new: Any, others: Sequence[Any]) -> Any:
+def _prune_keys(of: Type, merged: Fields, old: Any, new: Any, others: Sequence[Any]) -> Any:
     if not isinstance(old, dict):
         return merged
     if not isinstance(new, dict):
@@ -293,7 +294,7 @@ def _misfit(path: Path, label: str, text: str, rule: str = "wrong-type") -> Caus
     return Cause("Decode", path, f"{label}: {text}", rule)
 
 
-def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) -> Iterator[Cause]:
+def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) -> Causes:
     """What structured-merge-diff refuses. Of a wrong value the text ends at `got`: the rest is Go's inner view."""
     if value is None or of.kind == "any":
         return
@@ -336,7 +337,7 @@ def _wanted(of: Type, value: Any) -> str:
     return "" if isinstance(value, str) else "string"
 
 
-def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, label: str) -> Iterator[Cause]:
+def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, label: str) -> Causes:
     seen = set()
     for index, entry in enumerate(value):
         where = (*path, index)
@@ -363,7 +364,7 @@ def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, l
         yield from _check(item, None, entry, where, label + _spell_item(keys, entry))
 
 
-def _is_anonymous(item: Type, keys: _Keys, entry: dict[str, Any]) -> bool:
+def _is_anonymous(item: Type, keys: _Keys, entry: Fields) -> bool:
     """Whether an item has no key, not even by default. Of built-in kinds all have, but for references to objects."""
     if item.go not in ("", "v1.ObjectReference"):
         return False
@@ -395,7 +396,7 @@ def _spell_key(value: Any) -> str:
     return write_json(value)
 
 
-def _as_integers(of: Type, value: Any, path: Path, problems: list[Cause]) -> Any:
+def _as_integers(of: Type, value: Any, path: Path, problems: Out) -> Any:
     """Numbers as the server converts them: a whole number is an integer however it is spelled, too large ones wrap."""
     if of.kind in ("int32", "int64") and isinstance(value, (int, float)) and not isinstance(value, bool):
         if isinstance(value, float):

@@ -6,11 +6,12 @@ k8s.io/apimachinery/pkg/runtime/serializer/json.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
+from krmfn.model.values import Fields, Value
 from krmfn.server.decode import Normal, Unclean, decode
 from krmfn.server.schema import Kind, find_kind
 from krmfn.server.verdict import Cause, Verdict, invalid, refuse
@@ -50,9 +51,7 @@ def write_api_version(kind: Kind, version: str) -> str:
     return f"{kind.group}/{version}" if kind.group else version
 
 
-def read_body(
-    kind: Kind, value: Any, where: Address, duplicates: Iterable[Path] = ()
-) -> tuple[dict[str, Any], Verdict | None]:
+def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path] = ()) -> tuple[Fields, Verdict | None]:
     """The normal object, or the 400 that ends the request."""
     expected = write_api_version(kind, where.version)
     if value is None:
@@ -75,7 +74,7 @@ def read_body(
 
 def _read(
     kind: Kind, value: Any, named: str, version: str, duplicates: Iterable[Path]
-) -> tuple[dict[str, Any], Verdict | None]:
+) -> tuple[Fields, Verdict | None]:
     if not duplicates:
         try:
             return decode(kind.root, value), None
@@ -173,7 +172,7 @@ def refuse_body(kind: Kind, body: bytes, path: Path, why: str) -> Verdict:
     return Verdict(400, text, (Cause("Decode", path, why, "wrong-kind"),))
 
 
-def check_name(new: dict[str, Any], where: Address) -> Verdict | None:
+def check_name(new: Fields, where: Address) -> Verdict | None:
     name = new.get("metadata", {}).get("name", "")
     if name == where.name:
         return None
@@ -205,7 +204,7 @@ def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:
     return Verdict(409, text, (Cause("Conflict", ("metadata", "uid"), text, "metadata-immutable"),))
 
 
-def check_version(kind: Kind, where: Address, meta: Mapping[str, Any], held: str) -> Verdict | None:
+def check_version(kind: Kind, where: Address, meta: Value, held: str) -> Verdict | None:
     """Whether an update meets the version that is stored; None when it does or names none and need not."""
     given = meta.get("resourceVersion", "")
     digits = given.isascii() and given.isdigit()

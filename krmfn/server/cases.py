@@ -15,15 +15,17 @@ from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
+from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.formats import Form, count_bytes, find_format
 from krmfn.server.plain.values import check_choice, check_kept, check_least, spell_any
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.setting import Setting
 from krmfn.server.schema import Kind, Type, find_function
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import copy_value
 from krmfn.server.verdict import (
     Cause,
+    Out,
     duplicate,
     find_repeated,
     forbidden,
@@ -45,10 +47,10 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "over": lambda one, other: one is not None and one > (other or 0),
     "within": lambda one, other: one is not None and one <= (other or 0),
 }
-Condition: TypeAlias = "Callable[[Any, Object, Object | None], bool]"
+Condition: TypeAlias = "Callable[[Any, Value, Value | None], bool]"
 
 
-def read_conditions(row: Mapping[str, Any], chosen: bool = False) -> Condition | None:
+def read_conditions(row: Value, chosen: bool = False) -> Condition | None:
     """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing.
     `chosen`: rows are chosen by the fields that there are."""
     found: Condition | None = None
@@ -90,7 +92,7 @@ def _make_condition(names: str, wanted: Any) -> Condition:
     )
 
 
-def _is_changed(new: Object, old: Object, place: Path, strict: bool) -> bool:
+def _is_changed(new: Value, old: Value, place: Path, strict: bool) -> bool:
     """Whether a field is not as it was. `strict`: an empty map is not the same as none."""
     before = dig(old, *place)
     return dig(new, *place) != before or (strict and before is None and read_written(new, *place) == {})
@@ -122,7 +124,7 @@ def _is_like(text: str, pattern: str) -> bool:
     return re.match(pattern, text, re.DOTALL) is not None
 
 
-def list_checks(row: Mapping[str, Any]) -> list[Check]:
+def list_checks(row: Value) -> list[Check]:
     """What the keywords of a row ask of a value, in the order in which it is asked."""
     return [make(row[keyword]) for keyword, make in _KEYWORDS.items() if keyword in row]
 
@@ -144,7 +146,7 @@ def _is_plain(wanted: Any) -> bool:
 class Case:
     """What is said of a field, or of a place below it, while other fields of the same struct are as `when` says."""
 
-    def __init__(self, row: Mapping[str, Any], name: str = "", unset: Any = None) -> None:
+    def __init__(self, row: Value, name: str = "", unset: Any = None) -> None:
         self.when = read_conditions(row, chosen=True)
         self.place: Path = (*_read_place(name), *_read_place(row.get("at", "")))
         named: str | None = row.get("path")
@@ -167,7 +169,7 @@ class Case:
             names for names, wanted in when.items() if wanted == "absent" and _is_about_presence(names, wanted)
         )
 
-    def check(self, kind: Any, holder: Object, path: Path, out: list[Cause]) -> None:
+    def check(self, kind: Any, holder: Value, path: Path, out: Out) -> None:
         """What is said, where `when` holds."""
         value, before = dig(holder, *self.place), len(out)
         if value is None and not self.says:
@@ -195,7 +197,7 @@ class Cases:
         # Objects have few sets of fields, and each of them leaves few cases: saves a few percent of stage server.
         self._select = lru_cache(256)(self._choose)
 
-    def check(self, kind: Any, holder: Object, path: Path, out: list[Cause], old: Object | None = None) -> None:
+    def check(self, kind: Any, holder: Value, path: Path, out: Out, old: Value | None = None) -> None:
         """What they say, where their `when` holds. `old` is the stored struct in an update."""
         for case in self._select(tuple(holder) if isinstance(holder, dict) else ()):
             if case.when is None or case.when(kind, holder, old):
@@ -206,11 +208,11 @@ class Cases:
         return [case for case in self._cases if case.needs <= there and not case.bars & there]
 
 
-def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Object | None = None) -> list[Cause]:
+def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Value | None = None) -> Out:
     """What the rows of a part say of one at a path; a pod's setting keeps that itself. `kind`: what knows the gates. A
     cause that is of no rule of its own is of `rule`, where that is given. `old` is the stored part in an update."""
     keeps = isinstance(kind, Setting)
-    out: list[Cause] = kind.out if keeps else []
+    out: Out = kind.out if keeps else []
     before = len(out)
     _read_part(name).check(kind, part, at, out, old)
     if rule and len(out) > before:
@@ -218,7 +220,7 @@ def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: O
     return [] if keeps else out
 
 
-def fill_part(kind: Any, name: str, holder: dict[str, Any]) -> None:
+def fill_part(kind: Any, name: str, holder: Fields) -> None:
     """Fill in what the rows of `schemas/kubernetes/defaults.json` say of a part, in their order."""
     for when, place, row in _read_defaults(name):
         if when is not None and not when(kind, holder, None):
@@ -235,12 +237,12 @@ def fill_part(kind: Any, name: str, holder: dict[str, Any]) -> None:
 
 
 @cache
-def _read_defaults(name: str) -> list[tuple[Condition | None, Path, Mapping[str, Any]]]:
+def _read_defaults(name: str) -> list[tuple[Condition | None, Path, Value]]:
     rows = schemastore.load("kubernetes/defaults.json")[name]
     return [(read_conditions(row), _read_place(row["at"]), row) for row in rows]
 
 
-def check_each(kind: Any, name: str, parts: Iterable[Any], at: Path, rule: str = "") -> list[Cause]:
+def check_each(kind: Any, name: str, parts: Iterable[Any], at: Path, rule: str = "") -> Out:
     """What the rows of a part say of each item of a list."""
     return [cause for index, part in enumerate(parts) for cause in check_part(kind, name, part, (*at, index), rule)]
 
@@ -299,7 +301,7 @@ def _make_unique(wanted: Any) -> Check:
             return tuple(value.get(name, "") for name in by)
         return value.get(by, "") if isinstance(by, str) else value
 
-    def check(kind: Kind, values: list[Any], path: Path) -> list[Cause]:
+    def check(kind: Kind, values: list[Any], path: Path) -> Out:
         texts = [read(value) for value in values]
         return [
             duplicate((*path, index, *below), shown or quote(texts[index]))
@@ -336,24 +338,24 @@ _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
 
 
 #: What a plain field has where nothing is written. Of lists and maps only `required` asks.
-_UNSET: Mapping[str, Any] = {"struct": {}, "string": "", "int32": 0, "int64": 0}
+_UNSET: Value = {"struct": {}, "string": "", "int32": 0, "int64": 0}
 
 
-def check_fields(kind: Kind, new: Object, old: Object | None) -> list[Cause]:
+def check_fields(kind: Kind, new: Value, old: Value | None) -> Out:
     """What the rows of all types of a kind refuse in an object."""
-    out: list[Cause] = []
+    out: Out = []
     _check_struct(kind, kind.root, new, old or {}, (), bool(old), out)
     return out
 
 
-def check_change(kind: Kind, new: Object, old: Object | None, argument: str) -> list[Cause]:
+def check_change(kind: Kind, new: Value, old: Value | None, argument: str) -> Out:
     """What an update refuses when all else is looked at: the rows of a part."""
     return check_part(kind, argument, new, (), old=old)
 
 
-def find_missing(root: Type, new: Object) -> list[Cause]:
+def find_missing(root: Type, new: Value) -> Out:
     """What an object of a kind without other rules lacks."""
-    out: list[Cause] = []
+    out: Out = []
     _check_struct(None, root, new, {}, (), False, out)
     return out
 
@@ -361,7 +363,7 @@ def find_missing(root: Type, new: Object) -> list[Cause]:
 class _Row:
     """A row for values of a type, read once."""
 
-    def __init__(self, row: Mapping[str, Any], of: Type, pointer: bool, name: str = "") -> None:
+    def __init__(self, row: Value, of: Type, pointer: bool, name: str = "") -> None:
         self.required: str | None = row.get("required")
         self.blank: bool = row.get("blank", False)
         self.optional: bool = row.get("optional", False)
@@ -384,7 +386,7 @@ class _Row:
         self.unset: Any = _UNSET.get(of.kind) if says and not pointer else None
 
 
-def _read_cases(rows: Sequence[Mapping[str, Any]], name: str = "", unset: Any = None) -> Cases | None:
+def _read_cases(rows: Sequence[Value], name: str = "", unset: Any = None) -> Cases | None:
     return Cases(Case(row, name, unset) for row in rows) if rows else None
 
 
@@ -405,9 +407,7 @@ def _reaches(of: Type) -> bool:
     return of.kind == "struct" and bool(_list_fields(of))
 
 
-def _check_struct(
-    kind: Kind | None, of: Type, new: Object, old: Object, path: Path, changed: bool, out: list[Cause]
-) -> None:
+def _check_struct(kind: Kind | None, of: Type, new: Value, old: Value, path: Path, changed: bool, out: Out) -> None:
     """`changed`: the object was there before, as `old`. Without a kind only what is missing is told."""
     for name, row in _list_fields(of):
         value = new.get(name, row.unset)
@@ -422,7 +422,7 @@ def _check_struct(
 
 
 def _check_value(
-    kind: Kind | None, of: Type, row: _Row, value: Any, old: Any, path: Path, changed: bool, out: list[Cause]
+    kind: Kind | None, of: Type, row: _Row, value: Any, old: Any, path: Path, changed: bool, out: Out
 ) -> None:
     """A field, or an item of one."""
     if changed and row.stored and (value == old or row.stored == "fixed"):

@@ -10,27 +10,23 @@ Source: k8s.io/apiextensions-apiserver/pkg/apiserver, validation/ratcheting.go, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path, dig, format_path, walk_values
 from krmfn.krm.results import ABSENT
 from krmfn.model.gotext import quote
 from krmfn.model.kept import check_once
 from krmfn.model.showing import close
+from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.answers import Mode
 from krmfn.server.decode import Unclean, decode
 from krmfn.server.metadata import check_new_metadata
 from krmfn.server.schema import Schemas, Type
 from krmfn.server.spell import spell
-from krmfn.server.strategy import (
-    drop_repeated_owners,
-    forget_unreadable_managers,
-    generate_name,
-    wipe_system_fields,
-)
-from krmfn.server.structure import Endless, Structure
-from krmfn.server.verdict import Cause
+from krmfn.server.strategy import drop_repeated_owners, forget_unreadable_managers, generate_name, wipe_system_fields
+from krmfn.server.structure import Endless, Schema, Structure
+from krmfn.server.verdict import Cause, Out
 
 _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
 
@@ -42,7 +38,7 @@ class Judgement(NamedTuple):
     unchecked: tuple[tuple[Path, str], ...] = ()
 
 
-def find_unknown(structure: Structure, value: Mapping[str, Any]) -> list[Path]:
+def find_unknown(structure: Structure, value: Value) -> list[Path]:
     """The fields that the definition does not have."""
     unknown: list[Path] = []
     structure.complete(dict(value), unknown)
@@ -53,11 +49,11 @@ Definitions = dict[tuple[str, str, str], Structure]
 
 
 #: The definitions read last, with the values that they were read from: all worlds of a repository have them in common.
-_READ: dict[int, tuple[Mapping[str, Any], Definitions]] = {}
+_READ: dict[int, tuple[Value, Definitions]] = {}
 _ROOM = 256
 
 
-def find_wrong_keywords(value: Mapping[str, Any]) -> list[Cause]:
+def find_wrong_keywords(value: Value) -> Out:
     """The keywords of a schema, and of the schemas in it, that have not the type that they have to have: who writes a
     definition may write anything, and a server refuses it. Source: the type JSONSchemaProps of apiextensions.k8s.io/v1.
     """
@@ -70,7 +66,7 @@ def is_schema(value: Any) -> bool:
     return isinstance(value, dict) and not find_wrong_keywords(value)
 
 
-def read_definition(value: Mapping[str, Any]) -> Definitions:
+def read_definition(value: Value) -> Definitions:
     """What a CustomResourceDefinition says, by group, kind and version; nothing where it is malformed."""
     found: Definitions = {}
     spec = value.get("spec")
@@ -87,7 +83,7 @@ def read_definition(value: Mapping[str, Any]) -> Definitions:
     return found
 
 
-def _recall(value: Mapping[str, Any]) -> Definitions:
+def _recall(value: Value) -> Definitions:
     """As read_definition, of a value that nobody changes."""
     known = _READ.get(id(value))
     if known is None or known[0] is not value:
@@ -100,9 +96,9 @@ def _recall(value: Mapping[str, Any]) -> Definitions:
 class Given:
     """The definitions that somebody gives, read when an object of their kind is met: most are of kinds that are not."""
 
-    def __init__(self, *sources: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, *sources: Iterable[Value]) -> None:
         """CustomResourceDefinitions. A version that an earlier source defines is taken from there alone."""
-        self._sources: list[dict[tuple[Any, Any], list[Mapping[str, Any]]]] = [{} for _ in sources]
+        self._sources: list[dict[tuple[Any, Any], list[Value]]] = [{} for _ in sources]
         for known, values in zip(self._sources, sources, strict=True):
             for value in values:
                 names = (dig(value, "spec", "group"), dig(value, "spec", "names", "kind"))
@@ -127,7 +123,7 @@ class Given:
 def judge(
     structure: Structure,
     schemas: Schemas,
-    value: Mapping[str, Any],
+    value: Value,
     old: Any = None,
     duplicates: Iterable[Path] = (),
     passed: Collection[Path] = (),
@@ -149,7 +145,7 @@ def judge(
 def _judge(
     structure: Structure,
     schemas: Schemas,
-    value: Mapping[str, Any],
+    value: Value,
     old: Any,
     duplicates: Iterable[Path],
     passed: Collection[Path],
@@ -197,9 +193,7 @@ def _judge(
     )
 
 
-def _merge(
-    structure: Structure, value: Mapping[str, Any], old: Mapping[str, Any], update: Mode
-) -> tuple[Mapping[str, Any], tuple[Cause, ...]]:
+def _merge(structure: Structure, value: Value, old: Value, update: Mode) -> tuple[Value, tuple[Cause, ...]]:
     """What a change leads to, or the manifest itself with what does not fit the definition."""
     from krmfn.server.apply import BadPatch
     from krmfn.server.typed import merge
@@ -210,9 +204,7 @@ def _merge(
         return value, error.problems
 
 
-def _let_through(
-    structure: Structure, found: list[Cause], were: list[Cause], new: Mapping[str, Any], old: Mapping[str, Any]
-) -> list[Cause]:
+def _let_through(structure: Structure, found: Out, were: Out, new: Value, old: Value) -> Out:
     """What is wrong and stays as it was. Lists are not looked at where one had an entry twice."""
     repeated = [cause for cause in found if cause.rule == "unique-key"]
     let = [cause for cause in found if cause not in repeated and stays(structure, new, old, cause.path)]
@@ -236,7 +228,7 @@ def _tell_strict(path: Path, rule: str, words: str) -> Cause:
     return Cause("Decode", path, f"{words} {quote(format_path(path))}", rule)
 
 
-def _read_metadata(meta: Type, value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Cause, ...]]:
+def _read_metadata(meta: Type, value: Value) -> tuple[Fields, tuple[Cause, ...]]:
     """Metadata as a create leaves it, or why it cannot be read."""
     written = value.get("metadata")
     try:
@@ -264,15 +256,12 @@ def _place(problem: Cause) -> Cause:
     return problem._replace(path=("metadata", *problem.path), message=message)
 
 
-Schema: TypeAlias = "Mapping[str, Any]"
 #: What else a rule may say, and is not known here.
 _UNKNOWN = ("fieldPath", "messageExpression", "optionalOldSelf")
 _TYPES = {"FieldValueRequired": ("Required", "Required value"), "FieldValueForbidden": ("Forbidden", "Forbidden")}
 
 
-def apply_rules(
-    structure: Structure, value: Mapping[str, Any], old: Any, typed: bool = True
-) -> Iterator[Cause | tuple[Path, str]]:
+def apply_rules(structure: Structure, value: Value, old: Any, typed: bool = True) -> Iterator[Cause | tuple[Path, str]]:
     """The causes of an object, and place and text of each rule that is not judged. `old` is ABSENT for a create. Unless
     all values are `typed` as the schema says, no rule is judged."""
     for schema, rule, path, item, before, same in find_rules(structure, structure.resolve(structure.root), value, old):
@@ -284,7 +273,7 @@ def apply_rules(
 
 def find_rules(
     structure: Structure, schema: Schema, value: Any, old: Any, path: Path = (), same: bool = False
-) -> Iterator[tuple[Schema, Mapping[str, Any], Path, Any, Any, bool]]:
+) -> Iterator[tuple[Schema, Value, Path, Any, Any, bool]]:
     """The rules that a value meets: schema and rule, the place, the value and what it was, and whether the rule may be
     broken because nothing has changed."""
     same = same or (old is not ABSENT and is_same(structure, schema, value, old))
@@ -301,7 +290,7 @@ def find_rules(
 
 
 def _judge_rule(
-    rule: Mapping[str, Any], type_name: str, value: Any, old: Any, path: Path, passed: bool
+    rule: Value, type_name: str, value: Any, old: Any, path: Path, passed: bool
 ) -> Iterator[Cause | tuple[Path, str]]:
     from krmfn.server.cel import EvaluationFailed, Unsupported, compile_rule  # most objects meet no rule
 

@@ -13,32 +13,24 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path
+from krmfn.model.values import Fields
 from krmfn.server.formats import FORMATS
 from krmfn.server.schema import Field, Type
 from krmfn.server.spell import to_api, write_json
-from krmfn.server.verdict import (
-    Cause,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-    too_long,
-    too_many,
-)
+from krmfn.server.verdict import Cause, duplicate, forbidden, invalid, not_supported, required, too_long, too_many
 
 Out = list[Cause]
 Check: TypeAlias = "Callable[[Any, Any, Path, Out], None]"
 
-_EMPTY: dict[str, Any] = {}
+_EMPTY: Fields = {}
 
 
-def check_create(of: Type, new: dict[str, Any], path: Path, out: Out) -> None:
+def check_create(of: Type, new: Fields, path: Path, out: Out) -> None:
     """Append what the declarative rules refuse in a new object."""
     _walker(of, False)(new, None, path, out)
 
 
-def check_update(of: Type, new: dict[str, Any], old: dict[str, Any], out: Out) -> None:
+def check_update(of: Type, new: Fields, old: Fields, out: Out) -> None:
     """Append what the declarative rules refuse in a change from `old` to `new`."""
     _walker(of, True)(new, old, (), out)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from krmfn.model.gotext import BadTime, read_microtime, read_time
 from krmfn.model.quantity import BadQuantity
+from krmfn.model.values import Fields
 from krmfn.server.amounts import read_amount
 from krmfn.server.formats import find_corrupt_base64
 from krmfn.server.schema import Type
@@ -38,7 +39,7 @@ class Unclean(Exception):
     """Something in the value is not as it should be: `explain` says what."""
 
 
-def decode(root: Type, value: Any) -> dict[str, Any]:
+def decode(root: Type, value: Any) -> Fields:
     """The normal form of `value` as `root`. Raises Unclean."""
     try:
         return _decoder(root)(value) if value is not None else {}

@@ -8,22 +8,24 @@ complete.go).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any
 
 from krmfn.krm.item import HEAD
 from krmfn.krm.paths import Path, dig
 from krmfn.model.kept import check_once
-from krmfn.model.values import without_nulls
+from krmfn.model.values import Value, without_nulls
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
 from krmfn.server.plain.values import check_kept
 from krmfn.server.plain.webhooks import check_versions
 from krmfn.server.spell import Key, spell
-from krmfn.server.structure import Endless, Structure
+from krmfn.server.structure import Endless, Schema, Structure
 from krmfn.server.verdict import (
     RULE,
     Cause,
+    Causes,
+    Out,
     find_repeated,
     forbidden,
     invalid,
@@ -41,9 +43,7 @@ _NOT_AT_ROOT = (
 )  # fmt: skip
 
 
-def check_definition(
-    value: Mapping[str, Any], old: Mapping[str, Any] | None, integers: bool, update: str
-) -> tuple[Cause, ...]:
+def check_definition(value: Value, old: Value | None, integers: bool, update: str) -> tuple[Cause, ...]:
     """The refusals of a definition whose fields and types are right. What was wrong before may stay."""
     if old is None:
         return (*_check_name(value), *_check(value, integers))
@@ -53,7 +53,7 @@ def check_definition(
     return (*(cause for cause in found if cause not in were), *_check_change(value.get("spec") or {}, old))
 
 
-def _check_name(value: Mapping[str, Any]) -> Iterator[Cause]:
+def _check_name(value: Value) -> Causes:
     spec, name = value.get("spec") or {}, dig(value, "metadata", "name")
     wanted = f"{dig(spec, 'names', 'plural')}.{spec.get('group')}"
     if name and name != wanted:
@@ -69,7 +69,7 @@ def _check_name(value: Mapping[str, Any]) -> Iterator[Cause]:
             yield invalid(path, text, f'{detail} with either a URL or a reason starting with "unapproved"')
 
 
-def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
+def _check(value: Value, integers: bool) -> Causes:
     spec = value.get("spec") or {}
     yield from check_part(None, "definition", spec, _SPEC)
     versions = [version or {} for version in spec.get("versions") or ()]
@@ -83,7 +83,7 @@ def _check(value: Mapping[str, Any], integers: bool) -> Iterator[Cause]:
         yield invalid_text(path, shown, "must have exactly one version marked as storage version", rule)
 
 
-def _check_version(version: Mapping[str, Any], at: Path, integers: bool) -> Iterator[Cause]:
+def _check_version(version: Value, at: Path, integers: bool) -> Causes:
     written = {name: value for name, value in version.items() if value is not None}
     yield from check_part(None, "definedVersion", written, at)
     schema = _drop_nulls(dig(version, "schema", "openAPIV3Schema"))
@@ -116,7 +116,7 @@ def _drop_nulls(schema: Any) -> Any:
     return found
 
 
-def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
+def _tell_wrong_keywords(wrong: Out, at: Path) -> Causes:
     """What keeps a schema from being read. Passed over: nulls in lists, which are empty texts, and a wrong
     additionalProperties, which may be two things."""
     for cause in wrong:
@@ -130,12 +130,12 @@ def _tell_wrong_keywords(wrong: list[Cause], at: Path) -> Iterator[Cause]:
             yield cause._replace(path=tuple(path))
 
 
-def check_reviews(kind: None, conversion: Mapping[str, Any], at: Path) -> Iterator[Cause]:
+def check_reviews(kind: None, conversion: Value, at: Path) -> Causes:
     versions = (conversion.get("webhook") or {}).get("conversionReviewVersions") or []
     yield from check_versions(versions, (*at, "webhook", "conversionReviewVersions"), reviewed=True)
 
 
-def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[Cause]:
+def _check_change(spec: Value, old: Value) -> Causes:
     """What cannot change, nor leave: a version in which objects may be stored."""
     before = old.get("spec") or {}
     names, were = spec.get("names") or {}, before.get("names") or {}
@@ -159,7 +159,6 @@ def _check_change(spec: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[C
             yield invalid(("status", "storedVersions", index), name, detail)
 
 
-Schema: TypeAlias = "Mapping[str, Any]"
 _RULE = "custom-schema"
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _EMBEDDED, _EITHER = "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"
@@ -172,7 +171,7 @@ _NOT_OF_GO = re.compile(r"(?<!\\)(?:\\\\)*(?:\(\?(?:[=!]|<[=!])|\\[1-9])")
 _ANY: Schema = {}
 
 
-def check_structural(root: Schema, at: Path, integers: bool) -> Iterator[Cause]:
+def check_structural(root: Schema, at: Path, integers: bool) -> Causes:
     """What is wrong about the schema of a version. `integers`: see Structure."""
     if root.get("nullable"):
         yield forbidden((*at, "nullable"), "nullable cannot be true at the root", _RULE)
@@ -180,7 +179,7 @@ def check_structural(root: Schema, at: Path, integers: bool) -> Iterator[Cause]:
     yield from found or _check_defaults(root, at, integers)
 
 
-def _check_schema(schema: Schema, at: Path, level: str) -> Iterator[Cause]:
+def _check_schema(schema: Schema, at: Path, level: str) -> Causes:
     """A schema with those in it, by the rows of its `level`, which are a part."""
     yield from check_part(None, "schema", schema, at)
     yield from check_part(None, level, schema, at)
@@ -194,7 +193,7 @@ def _check_schema(schema: Schema, at: Path, level: str) -> Iterator[Cause]:
         yield from _check_nested(inner, schema if level == "rootSchema" else _ANY, path, at, skip)
 
 
-def check_pattern(kind: None, pattern: str, path: Path) -> Iterator[Cause]:
+def check_pattern(kind: None, pattern: str, path: Path) -> Causes:
     if wrong := _find_fault(pattern):
         yield invalid(path, pattern, f"must be a valid regular expression, but isn't: {wrong}")
 
@@ -210,7 +209,7 @@ def _find_fault(pattern: str) -> str:
     return ""
 
 
-def check_metadata(kind: None, field: Schema, path: Path) -> Iterator[Cause]:
+def check_metadata(kind: None, field: Schema, path: Path) -> Causes:
     """metadata at the root."""
     kept = {key for key, value in field.items() if value not in (None, {}, [], "", False)}
     others = set(field.get("properties", ())) - {"name", "generateName"}
@@ -219,7 +218,7 @@ def check_metadata(kind: None, field: Schema, path: Path) -> Iterator[Cause]:
         yield forbidden(path, detail)
 
 
-def check_list_keys(kind: None, schema: Schema, at: Path) -> Iterator[Cause]:
+def check_list_keys(kind: None, schema: Schema, at: Path) -> Causes:
     """The keys of the items of a list, which are objects."""
     keys, item = schema.get(_KEYS, ()), schema["items"]
     fields = item.get("properties", {})
@@ -253,7 +252,7 @@ def _list_nested(schema: Schema, at: Path) -> Iterator[tuple[Schema, Path, bool]
         yield schema["not"], (*at, "not"), False
 
 
-def _check_nested(inner: Schema, of: Schema | None, at: Path, place: Path, skip: bool) -> Iterator[Cause]:
+def _check_nested(inner: Schema, of: Schema | None, at: Path, place: Path, skip: bool) -> Causes:
     """A schema that limits the values at `place`, whose own schema is `of`: what the root limits has to have one."""
     if of is None:
         yield required(place, "because it is defined in anyOf, allOf, oneOf or not")
@@ -271,7 +270,7 @@ def _check_nested(inner: Schema, of: Schema | None, at: Path, place: Path, skip:
             yield from _check_nested(each, of, path, place, first)
 
 
-def _check_defaults(schema: Schema, at: Path, integers: bool) -> Iterator[Cause]:
+def _check_defaults(schema: Schema, at: Path, integers: bool) -> Causes:
     """Defaults that the schema itself refuses, or would prune."""
     default = schema.get("default")
     if default is not None and not schema.get(_EITHER):  # a server lets those be anything

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from krmfn.model.values import Value
 from krmfn.server.admission import NO_FACTS, AdmissionFacts
 from krmfn.server.answers import Mode, as_sent, change_held, kind_of, misreads_numbers
 from krmfn.server.requests import create
-from krmfn.server.schema import compile_schemas
+from krmfn.server.schema import Gates, compile_schemas
 from krmfn.server.verdict import Verdict, guard, refused_by
 
 
 def answer(
     value: Any,
     release: str,
-    gates: Mapping[str, bool],
+    gates: Gates,
     stored: Any = None,
     way: Mode = "apply",
     facts: AdmissionFacts = NO_FACTS,
-    definitions: Iterable[Mapping[str, Any]] = (),
+    definitions: Iterable[Value] = (),
 ) -> Verdict | None:
     """The answer of a server of `release` to an object, with strict field validation.
 
@@ -45,9 +46,7 @@ def answer(
     return ask(as_sent(value)) if misreads_numbers(verdict, value) else verdict
 
 
-def _judge_other(
-    value: Any, release: str, stored: Any, way: Mode, definitions: Iterable[Mapping[str, Any]] = ()
-) -> Verdict | None:
+def _judge_other(value: Any, release: str, stored: Any, way: Mode, definitions: Iterable[Value] = ()) -> Verdict | None:
     """The answer about an object of a kind without rules: by its definition, or by its shape; None where neither is
     known."""
     api_version, kind = (value.get(key) if isinstance(value, Mapping) else None for key in ("apiVersion", "kind"))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from krmfn.krm.paths import Path, format_path
 from krmfn.model.gotext import BadTime, quote, read_microtime, read_time
 from krmfn.model.quantity import BadQuantity
+from krmfn.model.values import Fields
 from krmfn.server.amounts import read_amount
 from krmfn.server.decode import zero_of
 from krmfn.server.formats import find_corrupt_base64
@@ -27,7 +28,7 @@ class Decoded(NamedTuple):
     """`value` is normal; `problems` is empty or ends the request (HTTP 400) with `text` behind "cannot be handled
     as"."""
 
-    value: dict[str, Any]
+    value: Fields
     problems: tuple[Cause, ...]
     text: str
 
@@ -83,7 +84,7 @@ class _Explainer:
                 self._wrong(name_json_type(value), of.go, path, struct, stack)
                 return {}
             assert of.item is not None
-            out: dict[str, Any] = {}
+            out: Fields = {}
             for key, item in getattr(value, "pairs", None) or value.items():
                 self._duplicate((*path, key), key in out)
                 out[key] = self._item(of.item, item, (*path, key), struct, stack)

@@ -15,8 +15,9 @@ from typing import TypeAlias
 
 from krmfn.releases import schemastore
 
-#: What is wrong with a text, nothing where it is right.
-Form: TypeAlias = "Callable[[str], tuple[str, ...]]"
+#: What is wrong with a text, nothing where it is right; and what finds it.
+Faults: TypeAlias = "tuple[str, ...]"
+Form: TypeAlias = "Callable[[str], Faults]"
 
 #: Those of a condition.
 STATUSES = ("False", "True", "Unknown")
@@ -78,7 +79,7 @@ def _is_label_name(text: str) -> bool:
     return bool(text) and not text.strip(_QUALIFIED) and text[0] in _ALNUM and text[-1] in _ALNUM
 
 
-def check_short_name(text: str, unit: str = "characters") -> tuple[str, ...]:
+def check_short_name(text: str, unit: str = "characters") -> Faults:
     """A DNS label of RFC 1123."""
     if _is_label(text):
         return () if len(text) <= 63 else (f"must be no more than 63 {unit}",)
@@ -86,7 +87,7 @@ def check_short_name(text: str, unit: str = "characters") -> tuple[str, ...]:
     return (f"must be no more than 63 {unit}", wrong) if count_bytes(text) > 63 else (wrong,)
 
 
-def check_dns_1035(text: str) -> tuple[str, ...]:
+def check_dns_1035(text: str) -> Faults:
     """A DNS label of RFC 1035, which begins with a letter."""
     wrong = ("must be no more than 63 characters",) if count_bytes(text) > 63 else ()
     if not text.strip(_LABEL) and "a" <= text[:1] <= "z" and text[-1] != "-":
@@ -99,7 +100,7 @@ def check_dns_1035(text: str) -> tuple[str, ...]:
     )
 
 
-def check_long_name(text: str, unit: str = "characters") -> tuple[str, ...]:
+def check_long_name(text: str, unit: str = "characters") -> Faults:
     """A DNS subdomain of RFC 1123."""
     if _is_subdomain(text):
         return () if len(text) <= 253 else (f"must be no more than 253 {unit}",)
@@ -107,7 +108,7 @@ def check_long_name(text: str, unit: str = "characters") -> tuple[str, ...]:
 
 
 @lru_cache(1024)  # the objects of an input have few
-def check_label_key(text: str) -> tuple[str, ...]:
+def check_label_key(text: str) -> Faults:
     """A label key: `name` or `prefix/name`."""
     prefix, slash, name = text.partition("/")
     if not slash:
@@ -134,7 +135,7 @@ def check_label_key(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(1024)  # what makes pods repeats its labels
-def check_label_value(text: str) -> tuple[str, ...]:
+def check_label_value(text: str) -> Faults:
     """The value of a label: empty, or like the name part of a key."""
     fits = not text or _is_label_name(text)
     if fits and len(text) <= 63:
@@ -143,7 +144,7 @@ def check_label_value(text: str) -> tuple[str, ...]:
     return wrong if fits else (*wrong, _NO_LABEL_VALUE)
 
 
-def check_path_segment(text: str) -> tuple[str, ...]:
+def check_path_segment(text: str) -> Faults:
     """A text that can stand in a URL's path."""
     if "/" not in text and "%" not in text:
         return (f"may not be '{text}'",) if text in (".", "..") else ()
@@ -155,7 +156,7 @@ def is_percent(text: str) -> bool:
     return text[-1:] == "%" and text[:-1].isascii() and text[:-1].isdigit()
 
 
-def check_ip(text: str, strict: bool) -> tuple[str, ...]:
+def check_ip(text: str, strict: bool) -> Faults:
     """An IP address. `strict`: no zeros in front, no IPv4 inside of IPv6."""
     import ipaddress  # rare
 
@@ -181,12 +182,12 @@ def trim_address(text: str) -> str:
     return ":".join((*groups, last))
 
 
-def check_object_name(text: str) -> tuple[str, ...]:
+def check_object_name(text: str) -> Faults:
     """The name of a whole ConfigMap or Secret, which the server takes for a prefix that can end in a dash."""
     return check_long_name(text[:-2] + "a" if text.endswith("-") and len(text) > 1 else text)
 
 
-def check_driver_name(text: str) -> tuple[str, ...]:
+def check_driver_name(text: str) -> Faults:
     """The name of a driver of CSI."""
     return check_long_name(text.lower())
 
@@ -212,7 +213,7 @@ def find_format(name: str) -> Form:
         (pattern if isinstance(pattern, int) else re.compile(pattern, re.DOTALL), detail) for pattern, detail in rows
     ]
 
-    def find_faults(text: str) -> tuple[str, ...]:
+    def find_faults(text: str) -> Faults:
         return tuple(
             detail
             for asked, detail in checks

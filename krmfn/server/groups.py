@@ -8,30 +8,21 @@ Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Value
 from krmfn.releases.spelling import TEMPLATES, find_word
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, to_internal, write_json
-from krmfn.server.verdict import (
-    Cause,
-    duplicate,
-    invalid,
-    invalid_text,
-    required,
-)
-
-if TYPE_CHECKING:
-    from krmfn.server.pods.setting import Object
+from krmfn.server.verdict import Causes, duplicate, invalid, invalid_text, required
 
 _COMPOSITES = "compositePodGroupTemplates"
 _LEAVES = "podGroupTemplates"
 
 
-def check_unique_names(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_unique_names(kind: Kind, new: Value, old: Value | None) -> Causes:
     """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
     spec = new.get("spec", {})
     field, composites = _find(spec, _COMPOSITES)
@@ -40,7 +31,7 @@ def check_unique_names(kind: Kind, new: Object, old: Object | None) -> Iterator[
         yield from _names_below(composites, ("spec", field), seen)
 
 
-def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[Cause]:
+def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Causes:
     for index, composite in enumerate(composites):
         if composite.get("name", "") in seen:
             yield duplicate((*path, index, "name"), quote(composite.get("name", "")), "unique-template-names")
@@ -56,7 +47,7 @@ def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Iterator[
         yield from _names_below(below, (*path, index, field), seen)
 
 
-def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
+def check_depth(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
     """C21: at most `argument` levels, a flat list being one."""
     field, composites = _find(new.get("spec", {}), _COMPOSITES)
     for index, composite in enumerate(composites):
@@ -67,11 +58,11 @@ def check_depth(kind: Kind, new: Object, old: Object | None, argument: Any = Non
             yield invalid_text(("spec", field, index), write_json(below), detail, "max-tree-depth")
 
 
-def _is_deeper(composite: Object, levels: int) -> bool:
+def _is_deeper(composite: Value, levels: int) -> bool:
     return levels == 0 or any(_is_deeper(child, levels - 1) for child in _find(composite, _COMPOSITES)[1])
 
 
-def check_single_priority(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
+def check_single_priority(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
     """C22: all templates have the same class and the same priority; an absent one differs from 0. `argument` (1.38):
     further fields that are the same in all."""
     spec = new.get("spec", {})
@@ -90,25 +81,25 @@ def check_single_priority(kind: Kind, new: Object, old: Object | None, argument:
         yield invalid(("spec",), None, detail, "single-priority")
 
 
-def _find(fields: Object, name: str) -> tuple[str, Any]:
+def _find(fields: Value, name: str) -> tuple[str, Any]:
     """A field by its word in the release, and its value: a list, unless `name` is that of a plain field."""
     word = find_word(fields, name)
     return word, fields.get(word, () if name.endswith("s") else None)
 
 
-def _read(template: Object, fields: tuple[str, ...]) -> tuple[Any, ...]:
+def _read(template: Value, fields: tuple[str, ...]) -> tuple[Any, ...]:
     """What a template says of priority; no class and an empty one are the same."""
     class_name, *others = (_find(template, field)[1] for field in fields)
     return (class_name or "", *others)
 
 
-def _read_all(composite: Object, fields: tuple[str, ...]) -> set[tuple[Any, ...]]:
+def _read_all(composite: Value, fields: tuple[str, ...]) -> set[tuple[Any, ...]]:
     found = {_read(composite, fields)}
     found.update(_read(leaf, fields) for leaf in _find(composite, _LEAVES)[1])
     return found.union(*(_read_all(each, fields) for each in _find(composite, _COMPOSITES)[1]))
 
 
-def check_children(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
+def check_children(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
     """C12: a composite has a child in one of its lists. `argument` (1.38): also which modes go together in a tree, and
     if it is true, as in a create, that only a gang is disrupted as a whole."""
     spec = new.get("spec", {})
@@ -120,7 +111,7 @@ def check_children(kind: Kind, new: Object, old: Object | None, argument: Any = 
         yield from _check_composite(composite, ("spec", field, index), argument)
 
 
-def _check_composite(composite: Object, path: Path, argument: Any) -> Iterator[Cause]:
+def _check_composite(composite: Value, path: Path, argument: Any) -> Causes:
     lists = [_find(composite, name) for name in (_COMPOSITES, _LEAVES)]
     if not any(below for _, below in lists):
         detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
@@ -137,7 +128,7 @@ def _check_composite(composite: Object, path: Path, argument: Any) -> Iterator[C
                 yield from _check_whole(child, (*path, field, index))
 
 
-def _check_child(composite: Object, child: Object, path: Path) -> Iterator[Cause]:
+def _check_child(composite: Value, child: Value, path: Path) -> Causes:
     """What a composite demands of all below it."""
     for field, mode in (("schedulingPolicy", "gang"), ("disruptionMode", "all")):
         if _has_mode(composite, field, mode) and not _has_mode(child, field, mode):
@@ -146,22 +137,22 @@ def _check_child(composite: Object, child: Object, path: Path) -> Iterator[Cause
             yield invalid_text((*path, find_word(child, field)), detail, "", "mixed-modes")
 
 
-def check_disruption(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_disruption(kind: Kind, new: Value, old: Value | None) -> Causes:
     """1.38: only a gang is disrupted as a whole."""
     yield from _check_whole(new.get("spec", {}), ("spec",))
 
 
-def _check_whole(group: Object, path: Path) -> Iterator[Cause]:
+def _check_whole(group: Value, path: Path) -> Causes:
     if _has_mode(group, "disruptionMode", "all") and not _has_mode(group, "schedulingPolicy", "gang"):
         detail = 'cannot have "all" disruption mode when scheduling policy is other than "gang"'
         yield invalid_text((*path, find_word(group, "disruptionMode")), detail, "", "mixed-modes")
 
 
-def _has_mode(group: Object, field: str, mode: str) -> bool:
+def _has_mode(group: Value, field: str, mode: str) -> bool:
     return mode in (_find(group, field)[1] or {})
 
 
-def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_parent_needs_workload(kind: Kind, new: Value, old: Value | None) -> Causes:
     """C17: a group below a composite one names its Workload; what an update leaves as it was is not looked at."""
     spec = new.get("spec", {})
     field = find_word(spec, "parentCompositePodGroupName")
@@ -174,14 +165,14 @@ def check_parent_needs_workload(kind: Kind, new: Object, old: Object | None) -> 
         yield required(("spec", reference), detail, "parent-needs-workload-ref")
 
 
-def check_v1alpha1_workload(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_v1alpha1_workload(kind: Kind, new: Value, old: Value | None) -> Causes:
     """A2-A12: the whole spec of the Workload of 1.35."""
     from krmfn.server.cases import check_part  # one release has it
 
     yield from check_part(kind, "firstWorkload", new.get("spec", {}), ("spec",))
 
 
-def check_v1alpha1_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_v1alpha1_change(kind: Kind, new: Value, old: Value | None) -> Causes:
     """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
     for name, field in kind.root.fields["spec"].type.fields.items():

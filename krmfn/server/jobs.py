@@ -6,26 +6,23 @@ rules J1-J25 of the reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 from krmfn.model.selectors import match_labels
+from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_part, fill_part
 from krmfn.server.formats import check_short_name, count_bytes
 from krmfn.server.plain.values import check_kept, check_least
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
-from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector, spell_labels
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import STORED_UID
 from krmfn.server.verdict import (
-    Cause,
+    Causes,
     duplicate,
     find_repeated,
     invalid,
@@ -42,7 +39,7 @@ _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 _DELEGATION = ("scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name")
 
 
-def fill_job(kind: Kind, new: dict[str, Any]) -> None:
+def fill_job(kind: Kind, new: Fields) -> None:
     """The defaults that depend on other fields. Static ones are in the schema."""
     spec = new.setdefault("spec", {})
     fill_part(kind, "job", new)
@@ -53,7 +50,7 @@ def fill_job(kind: Kind, new: dict[str, Any]) -> None:
         meta["labels"] = labels  # the server shares the map, so the generated labels show up here as well
 
 
-def select_own_pods(kind: Kind, new: dict[str, Any]) -> None:
+def select_own_pods(kind: Kind, new: Fields) -> None:
     """The selector and the labels of the template that a create generates."""
     spec = new["spec"]
     if spec.get("manualSelector"):
@@ -67,7 +64,7 @@ def select_own_pods(kind: Kind, new: dict[str, Any]) -> None:
     selector.setdefault(_UID_LABELS[1], STORED_UID)
 
 
-def check_new_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_new_job(kind: Kind, new: Value, old: Value | None) -> Causes:
     """A create: also the generated selector and labels."""
     spec = new.get("spec", {})
     if not spec.get("manualSelector") and "selector" in spec:
@@ -75,7 +72,7 @@ def check_new_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause
     yield from check_job(kind, new, old)
 
 
-def check_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_job(kind: Kind, new: Value, old: Value | None) -> Causes:
     """What holds on every write of a Job."""
     spec = new.get("spec", {})
     path: Path = ("spec",)
@@ -96,7 +93,7 @@ def check_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
     yield from _check_hostname(new, spec)
 
 
-def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
+def check_job_spec(kind: Kind, new: Value, spec: Value, before: Value | None, path: Path) -> Causes:
     """The spec of a Job at `path` of a new object, also the one in a CronJob."""
     yield from check_part(kind, "job", spec, path)
     yield from of_rule("job-failure-policy", check_failure_policy(kind, new, spec, path))
@@ -109,7 +106,7 @@ def check_job_spec(kind: Kind, new: Object, spec: Object, before: Object | None,
     yield from check_part(kind, "jobRestart", spec, path, "job-restart-policy")
 
 
-def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
+def _check_scheduling(spec: Value, path: Path) -> Causes:
     """J4 and J8: a gang is no larger than the Job, and `all` needs a gang."""
     scheduling = spec.get("scheduling")
     if scheduling is None:
@@ -122,7 +119,7 @@ def _check_scheduling(spec: Object, path: Path) -> Iterator[Cause]:
         yield invalid(where, count, f"must not be greater than parallelism ({parallelism})", "gang-within-parallelism")
 
 
-def _check_one_way(spec: Object, before: Object | None, path: Path) -> Iterator[Cause]:
+def _check_one_way(spec: Value, before: Value | None, path: Path) -> Causes:
     """1.38: a Job has its group by `scheduling` or by the link of its pods, unless it had both before."""
     held = [each for each in (spec, before or {}) if "scheduling" in each and _is_linked(each)]
     if held and held[0] is spec and len(held) == 1:
@@ -131,7 +128,7 @@ def _check_one_way(spec: Object, before: Object | None, path: Path) -> Iterator[
         )
 
 
-def check_delegation(new: Object, old: Object | None, path: Path) -> Iterator[Cause]:
+def check_delegation(new: Value, old: Value | None, path: Path) -> Causes:
     """1.38: the annotations of a Job, or of the template of one at `path`, that name a template of a Workload: both or
     none, and not beside `scheduling`. What an update leaves as it was may stay."""
     notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old or {}))
@@ -148,11 +145,11 @@ def check_delegation(new: Object, old: Object | None, path: Path) -> Iterator[Ca
                 yield required((*path, "metadata", "annotations", Key(key)), detail, "job-scheduling-linked")
 
 
-def _is_linked(spec: Object) -> bool:
+def _is_linked(spec: Value) -> bool:
     return "schedulingGroup" in spec.get("template", {}).get("spec", {})
 
 
-def _check_hostname(new: Object, spec: Object) -> Iterator[Cause]:
+def _check_hostname(new: Value, spec: Value) -> Causes:
     completions = spec.get("completions", 0)
     if spec.get("completionMode") != "Indexed" or completions <= 0:
         return
@@ -163,7 +160,7 @@ def _check_hostname(new: Object, spec: Object) -> Iterator[Cause]:
         yield invalid(("metadata", "name"), name, detail, "job-hostname")
 
 
-def _check_generated(new: Object) -> Iterator[Cause]:
+def _check_generated(new: Value) -> Causes:
     """Labels that the user wrote in place of the generated ones."""
     name = new.get("metadata", {}).get("name", "")
     labels = new["spec"].get("template", {}).get("metadata", {}).get("labels", {})
@@ -182,7 +179,7 @@ def _check_generated(new: Object) -> Iterator[Cause]:
         yield invalid_text(("spec", "selector"), write_json(selector), "`selector` not auto-generated", "job-selector")
 
 
-def check_job_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_job_change(kind: Kind, new: Value, old: Value | None) -> Causes:
     """What cannot change. A suspended Job may change a little more of its template."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
     yield from _check_completions(spec, before)
@@ -192,7 +189,7 @@ def check_job_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     yield from check_part(kind, "changedJob", spec, ("spec",), old=before)
 
 
-def _check_completions(spec: Object, before: Object) -> Iterator[Cause]:
+def _check_completions(spec: Value, before: Value) -> Causes:
     completions, was = spec.get("completions"), before.get("completions")
     if completions == was:
         return
@@ -203,7 +200,7 @@ def _check_completions(spec: Object, before: Object) -> Iterator[Cause]:
         yield invalid(("spec", "completions"), completions, detail, "job-immutable")
 
 
-def _check_template_change(kind: Kind, spec: Object, old: Object) -> Iterator[Cause]:
+def _check_template_change(kind: Kind, spec: Value, old: Value) -> Causes:
     """The template stays, but for what a suspended Job may change. Its value is long and holds a uid, so it is not
     spelled here: `{…}`."""
     before = old.get("spec", {})
@@ -226,14 +223,14 @@ def _check_template_change(kind: Kind, spec: Object, old: Object) -> Iterator[Ca
         yield invalid_text(("spec", "template"), "{…}", "field is immutable", "job-immutable")
 
 
-def _is_suspended(status: Object) -> bool:
+def _is_suspended(status: Value) -> bool:
     return any(
         condition.get("type") == "Suspended" and condition.get("status") == "True"
         for condition in status.get("conditions", ())
     )
 
 
-def _with_directives(new: Object, old: Object) -> dict[str, Any]:
+def _with_directives(new: Value, old: Value) -> Fields:
     """The old spec with the scheduling directives of the new one, which a suspended Job may change."""
     out = dict(old)
     for name in ("nodeSelector", "tolerations", "schedulingGates"):
@@ -253,7 +250,7 @@ def _with_directives(new: Object, old: Object) -> dict[str, Any]:
     return out
 
 
-def _with_resources(new: Object, old: Object) -> dict[str, Any]:
+def _with_resources(new: Value, old: Value) -> Fields:
     out = dict(old)
     for name in ("containers", "initContainers"):
         mine, theirs = new.get(name, ()), old.get(name, ())
@@ -264,14 +261,14 @@ def _with_resources(new: Object, old: Object) -> dict[str, Any]:
     return out
 
 
-def _take_resources(old: Object, new: Object) -> Object:
+def _take_resources(old: Value, new: Value) -> Value:
     if old.get("name") != new.get("name"):
         return old
     out = {key: value for key, value in old.items() if key != "resources"}
     return {**out, "resources": new["resources"]} if "resources" in new else out
 
 
-def check_failure_policy(kind: Kind, new: Object, spec: Object, path: Path) -> Iterator[Cause]:
+def check_failure_policy(kind: Kind, new: Value, spec: Value, path: Path) -> Causes:
     """Of the spec of a Job at a path of a new object."""
     rules = spec.get("podFailurePolicy", {}).get("rules", ())
     pods = spec.get("template", {}).get("spec", {})
@@ -289,7 +286,7 @@ def check_failure_policy(kind: Kind, new: Object, spec: Object, path: Path) -> I
             yield from _check_codes(rule["onExitCodes"], names, new, (*at, "onExitCodes"))
 
 
-def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Iterator[Cause]:
+def _check_codes(codes: Value, names: set[str], new: Value, path: Path) -> Causes:
     name, values, where = codes.get("containerName"), codes.get("values", []), (*path, "values")
     if name is not None and name not in names:
         detail = "must be one of the container or initContainer names in the pod template"
@@ -307,7 +304,7 @@ def _check_codes(codes: Object, names: set[str], new: Object, path: Path) -> Ite
         yield invalid_text(where, write_json(values), "must be ordered")
 
 
-def check_success_policy(kind: Kind, spec: Object, path: Path) -> Iterator[Cause]:
+def check_success_policy(kind: Kind, spec: Value, path: Path) -> Causes:
     completions = spec["completions"]
     for index, rule in enumerate(spec["successPolicy"].get("rules", ())):
         at = (*path, "successPolicy", "rules", index)
@@ -324,7 +321,7 @@ def check_success_policy(kind: Kind, spec: Object, path: Path) -> Iterator[Cause
             yield from _check_count(count, completions, total if indexes is not None else None, (*at, "succeededCount"))
 
 
-def _check_count(count: int, completions: int, total: int | None, path: Path) -> Iterator[Cause]:
+def _check_count(count: int, completions: int, total: int | None, path: Path) -> Causes:
     yield from check_least(count, 0, path)
     if count > completions:
         detail = f"must be less than or equal to {completions} (the number of specified completions)"
@@ -369,12 +366,12 @@ def _read_interval(text: str, completions: int) -> tuple[int, int, str]:
     return found[0], found[-1], ""
 
 
-def fill_cron_job(kind: Kind, new: dict[str, Any]) -> None:
+def fill_cron_job(kind: Kind, new: Fields) -> None:
     """Defaults that depend on others: those of the pods."""
     fill_template(new["spec"].setdefault("jobTemplate", {}).setdefault("spec", {}).setdefault("template", {}))
 
 
-def check_cron_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_cron_job(kind: Kind, new: Value, old: Value | None) -> Causes:
     """The name, the schedule with its time zone, and the job template."""
     spec = new.get("spec", {})
     before = None if old is None else old.get("spec", {})
@@ -394,7 +391,7 @@ def check_cron_job(kind: Kind, new: Object, old: Object | None) -> Iterator[Caus
         yield from check_delegation(spec.get("jobTemplate", {}), (before or {}).get("jobTemplate"), path[:-1])
 
 
-def _check_schedule(spec: Object, old: Object | None) -> Iterator[Cause]:
+def _check_schedule(spec: Value, old: Value | None) -> Causes:
     """A schedule may name a time zone only where the stored one already does."""
     path, schedule = ("spec", "schedule"), spec["schedule"]
     try:
@@ -411,7 +408,7 @@ def _check_schedule(spec: Object, old: Object | None) -> Iterator[Cause]:
         yield invalid(path, schedule, detail, "cronjob-schedule")
 
 
-def _check_zone(zone: str) -> Iterator[Cause]:
+def _check_zone(zone: str) -> Causes:
     path = ("spec", "timeZone")
     if not zone:
         yield invalid(path, zone, "timeZone must be nil or non-empty string", "cronjob-schedule")

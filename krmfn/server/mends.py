@@ -6,7 +6,7 @@ The words are data: `schemas/kubernetes/dialects.json`, which README.md beside i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.editing import REMOVED, edit_copy
@@ -15,6 +15,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.findings import EditStep
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import KINDS
+from krmfn.model.values import Fields, Value
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
@@ -88,7 +89,7 @@ def find_advice(parent: Type, word: str) -> str:
 
 def _read_row(parent: Type, word: str) -> list[str]:
     """What the dialects say of a field of a type."""
-    rows: Mapping[str, Any] = schemastore.load("kubernetes/dialects.json").get(parent.go.rpartition(".")[2], {})
+    rows: Value = schemastore.load("kubernetes/dialects.json").get(parent.go.rpartition(".")[2], {})
     row = rows.get(word, rows.get(word[:1].lower() + word[1:], []))
     return row if isinstance(row, list) else ["#" if row is None else row]
 
@@ -286,7 +287,7 @@ class _Reshaper:
                 return {own[0]: fitted}
         return value
 
-    def _fit_fields(self, of: Type, value: Mapping[str, Any]) -> dict[str, Any]:
+    def _fit_fields(self, of: Type, value: Value) -> Fields:
         """The fields of a struct under the names that it has; what is not sure stays."""
         made: Any = {}
         for key, each in value.items():

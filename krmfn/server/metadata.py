@@ -8,11 +8,12 @@ k8s.io/kubernetes/pkg/apis/core/validation; section 2.2 of the reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Value
 from krmfn.server.formats import (
     Form,
     check_label_key,
@@ -24,7 +25,7 @@ from krmfn.server.formats import (
 )
 from krmfn.server.schema import Kind, Type
 from krmfn.server.spell import to_api, write_json
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text, required, too_long
+from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, refuse_text, required, too_long
 
 _ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
@@ -37,12 +38,8 @@ _MANAGED = ("metadata", "managedFields")
 
 
 def check_new_metadata(
-    of: Type,
-    meta: Mapping[str, Any],
-    check: Form = check_long_name,
-    kind: Kind | None = None,
-    any_finalizer: bool = False,
-) -> Iterator[Cause]:
+    of: Type, meta: Value, check: Form = check_long_name, kind: Kind | None = None, any_finalizer: bool = False
+) -> Causes:
     """What a create refuses. Name and namespace have been filled in before. `check`: what names are."""
     yield from _check_names(meta, check, kind)
     yield from _check_common(of, meta)
@@ -50,16 +47,14 @@ def check_new_metadata(
         yield from _check_kube_finalizers(meta, kind)
 
 
-def check_shared_metadata(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
+def check_shared_metadata(of: Type, meta: Value) -> Causes:
     """What a create of any kind refuses. Kinds differ in what names they take and whether they have a namespace."""
     if not meta.get("name") and not meta.get("generateName"):
         yield required(("metadata", "name"), "name or generateName is required", "metadata-name")
     yield from _check_common(of, meta)
 
 
-def check_changed_metadata(
-    of: Type, meta: Mapping[str, Any], old: Mapping[str, Any], kind: Kind | None = None
-) -> Iterator[Cause]:
+def check_changed_metadata(of: Type, meta: Value, old: Value, kind: Kind | None = None) -> Causes:
     """What an update refuses. Both have the system's fields filled in."""
     if meta == old:
         return
@@ -79,7 +74,7 @@ def check_changed_metadata(
     yield from _check_kube_finalizers(meta, kind)
 
 
-def _check_names(meta: Mapping[str, Any], check: Form, kind: Kind | None, changed: bool = False) -> Iterator[Cause]:
+def _check_names(meta: Value, check: Form, kind: Kind | None, changed: bool = False) -> Causes:
     prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
     if prefix:
         wrong = check(prefix if check is check_path_segment else _mask_dash(prefix))
@@ -104,7 +99,7 @@ def _mask_dash(prefix: str) -> str:
     return (text[:-2] + b"a").decode("utf-8", "replace") if len(text) > 1 and text[-1:] == b"-" else prefix
 
 
-def _check_common(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
+def _check_common(of: Type, meta: Value) -> Causes:
     generation = meta.get("generation", 0)
     if generation < 0:
         yield invalid(
@@ -120,7 +115,7 @@ def _check_common(of: Type, meta: Mapping[str, Any]) -> Iterator[Cause]:
         yield from _check_managed_fields(meta["managedFields"])
 
 
-def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cause]:
+def check_template_metadata(meta: Value, path: Path) -> Causes:
     """The labels and annotations at a path: those of an object, or of a template."""
     labels, annotations, size = (*path, "labels"), (*path, "annotations"), 0
     for key, value in meta.get("labels", _NOTHING).items():
@@ -133,7 +128,7 @@ def check_template_metadata(meta: Mapping[str, Any], path: Path) -> Iterator[Cau
         yield too_long(annotations, _ANNOTATIONS, rule="metadata-annotation")
 
 
-def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
+def _check_owners(of: Type, owners: list[Any]) -> Causes:
     way: str = of.keywords["x-kubernetes-owner-references"]
     from krmfn.server.cases import check_part  # few objects have owners
 
@@ -151,7 +146,7 @@ def _check_owners(of: Type, owners: list[Any]) -> Iterator[Cause]:
                 controller = name
 
 
-def _check_finalizers(finalizers: list[str]) -> Iterator[Cause]:
+def _check_finalizers(finalizers: list[str]) -> Causes:
     for name in finalizers:
         yield from refuse_text(_FINALIZERS, name, check_label_key(name), "metadata-finalizer")
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
@@ -159,14 +154,14 @@ def _check_finalizers(finalizers: list[str]) -> Iterator[Cause]:
         yield invalid_text(_FINALIZERS, write_json(finalizers), detail, "metadata-finalizer")
 
 
-def _check_kube_finalizers(meta: Mapping[str, Any], kind: Kind | None) -> Iterator[Cause]:
+def _check_kube_finalizers(meta: Value, kind: Kind | None) -> Causes:
     for index, name in enumerate(meta.get("finalizers", ())):
         if "/" not in name and name not in _STANDARD_FINALIZERS and not (kind is not None and kind.any_finalizer):
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             yield invalid((*_FINALIZERS, index), name, detail, "metadata-finalizer")
 
 
-def _check_managed_fields(entries: list[Any]) -> Iterator[Cause]:
+def _check_managed_fields(entries: list[Any]) -> Causes:
     """Entries that the server cannot read never get here: see strategy.forget_unreadable_managers."""
     for index, entry in enumerate(entries):
         for name, limit in (("manager", 128), ("subresource", 256)):

@@ -6,52 +6,51 @@ of pkg/apis/core.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
+from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_part, fill_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
 from krmfn.server.plain.values import check_kept, count_share
 from krmfn.server.pods.changes import list_template_causes
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
-from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, write_json
-from krmfn.server.verdict import Cause, forbidden, invalid_text, refuse_text, required
+from krmfn.server.verdict import Cause, Causes, forbidden, invalid_text, refuse_text, required
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"
 _SPEC: Path = ("spec",)
 
 
-def fill_deployment(kind: Kind, new: dict[str, Any]) -> None:
+def fill_deployment(kind: Kind, new: Fields) -> None:
     """Defaults that depend on others, of a Deployment."""
     fill_replica_set(kind, new)
     fill_part(kind, "deployment", new)
 
 
-def fill_daemon_set(kind: Kind, new: dict[str, Any]) -> None:
+def fill_daemon_set(kind: Kind, new: Fields) -> None:
     fill_replica_set(kind, new)
     fill_part(kind, "daemonSet", new)
 
 
-def fill_stateful_set(kind: Kind, new: dict[str, Any]) -> None:
+def fill_stateful_set(kind: Kind, new: Fields) -> None:
     fill_replica_set(kind, new)
     fill_part(kind, "statefulSet", new)
 
 
-def fill_replica_set(kind: Kind, new: dict[str, Any]) -> None:
+def fill_replica_set(kind: Kind, new: Fields) -> None:
     fill_template(new["spec"].setdefault("template", {}))
 
 
-def fill_pod_template(kind: Kind, new: dict[str, Any]) -> None:
+def fill_pod_template(kind: Kind, new: Fields) -> None:
     fill_template(new.setdefault("template", {}))
 
 
-def fill_replication_controller(kind: Kind, new: dict[str, Any]) -> None:
+def fill_replication_controller(kind: Kind, new: Fields) -> None:
     spec = new["spec"]
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     if "template" in spec:
@@ -63,7 +62,7 @@ def fill_replication_controller(kind: Kind, new: dict[str, Any]) -> None:
             new["metadata"]["labels"] = dict(labels)
 
 
-def check_deployment(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_deployment(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "deployment", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
@@ -73,7 +72,7 @@ def check_deployment(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
 
 
-def check_replica_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_replica_set(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "replicaSet", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
@@ -81,7 +80,7 @@ def check_replica_set(kind: Kind, new: Object, old: Object | None) -> Iterator[C
     yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
 
 
-def check_daemon_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_daemon_set(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "daemonSet", spec, _SPEC)
     selector = spec.get("selector")
@@ -97,7 +96,7 @@ def check_daemon_set(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
 
 
-def check_stateful_set(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
+def check_stateful_set(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
     """`argument` is the server's text for a change of anything that cannot change, empty where each field has its
     own."""
     spec, before = new["spec"], (old or {}).get("spec")
@@ -121,7 +120,7 @@ _CHANGING = (
 )  # fmt: skip
 
 
-def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iterator[Cause]:
+def _check_stateful_spec(kind: Kind, new: Value, before: Value | None) -> Causes:
     spec = new["spec"]
     yield from check_part(kind, "statefulSet", spec, _SPEC)
     skip_template = False
@@ -143,7 +142,7 @@ def _check_stateful_spec(kind: Kind, new: Object, before: Object | None) -> Iter
     yield from _check_running(kind, spec, "StatefulSet")
 
 
-def _check_stateful_template(kind: Kind, spec: Object, before: Object | None) -> Iterator[Cause]:
+def _check_stateful_template(kind: Kind, spec: Value, before: Value | None) -> Causes:
     """The template with the volumes that its claims bring, and without the names that each pod gets."""
     template = spec["template"]
     pods = {key: value for key, value in template.get("spec", {}).items() if key not in ("hostname", "subdomain")}
@@ -159,7 +158,7 @@ def _check_stateful_template(kind: Kind, spec: Object, before: Object | None) ->
     yield from list_template_causes(kind, {**template, "spec": pods}, old, (*_SPEC, "template"))
 
 
-def check_replication_controller(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_replication_controller(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "replicaSet", spec, _SPEC)
     selector = spec.get("selector", {})
@@ -177,29 +176,29 @@ def check_replication_controller(kind: Kind, new: Object, old: Object | None) ->
     yield from _check_running(kind, spec, "ReplicationController")
 
 
-def _labels(spec: Object) -> Object:
-    found: Object = spec.get("template", {}).get("metadata", {}).get("labels", {})
+def _labels(spec: Value) -> Value:
+    found: Value = spec.get("template", {}).get("metadata", {}).get("labels", {})
     return found
 
 
-def _mismatch(new: Object) -> Cause:
+def _mismatch(new: Value) -> Cause:
     path = (*_SPEC, "template", "metadata", "labels")
     text = spell_labels(_labels(new["spec"]), new, path)
     return invalid_text(path, text, "`selector` does not match template `labels`", _SELECTOR)
 
 
-def spell_labels(labels: Object, new: Object, path: Path) -> str:
+def spell_labels(labels: Value, new: Value, path: Path) -> str:
     """The labels at a path of a new object as a text of the server shows them: an empty map is not none."""
     if labels:
         return write_json(dict(sorted(labels.items())))
     return "{}" if read_written(new, *path) == {} else "null"
 
 
-def _needs(selector: Object) -> int:
+def _needs(selector: Value) -> int:
     return len(selector.get("matchLabels", ())) + len(selector.get("matchExpressions", ()))
 
 
-def is_wrong_selector(selector: Object | None) -> bool:
+def is_wrong_selector(selector: Value | None) -> bool:
     """Whether the server cannot use a selector: a key, an operator or a value is none."""
     if not selector:
         return False
@@ -215,7 +214,7 @@ def is_wrong_selector(selector: Object | None) -> bool:
     return False
 
 
-def _check_selector(kind: Kind, spec: Object, noun: str, wrong: str = "invalid label selector") -> Iterator[Cause]:
+def _check_selector(kind: Kind, spec: Value, noun: str, wrong: str = "invalid label selector") -> Causes:
     selector = spec.get("selector")
     path = (*_SPEC, "selector")
     if selector is None:
@@ -228,7 +227,7 @@ def _check_selector(kind: Kind, spec: Object, noun: str, wrong: str = "invalid l
         yield invalid_text(path, "{…}", wrong, _SELECTOR)
 
 
-def _check_template(kind: Kind, new: Object, before: Object | None) -> Iterator[Cause]:
+def _check_template(kind: Kind, new: Value, before: Value | None) -> Causes:
     """A template that the selector has to fit; where the selector is no use, it is not looked at."""
     spec = new["spec"]
     selector = spec.get("selector")
@@ -240,7 +239,7 @@ def _check_template(kind: Kind, new: Object, before: Object | None) -> Iterator[
     yield from _check_running(kind, spec, "ReplicaSet")
 
 
-def _check_running(kind: Kind, spec: Object, noun: str) -> Iterator[Cause]:
+def _check_running(kind: Kind, spec: Value, noun: str) -> Causes:
     pods = spec.get("template", {}).get("spec", {})
     path = (*_SPEC, "template", "spec")
     yield from check_part(kind, "alwaysRestarting", pods, path)
@@ -249,14 +248,14 @@ def _check_running(kind: Kind, spec: Object, noun: str) -> Iterator[Cause]:
         yield forbidden((*path, "activeDeadlineSeconds"), detail, "pod-deadline")
 
 
-def check_some_update(kind: Kind, update: Object, path: Path) -> Iterator[Cause]:
+def check_some_update(kind: Kind, update: Value, path: Path) -> Causes:
     least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
     if count_share(least) == 0 and count_share(most) == 0:
         detail = "may not be 0 when `maxSurge` is 0"
         yield invalid_text((*path, "maxUnavailable"), _spell_share(least), detail)
 
 
-def check_one_way_to_update(kind: Kind, update: Object, path: Path) -> Iterator[Cause]:
+def check_one_way_to_update(kind: Kind, update: Value, path: Path) -> Causes:
     least, most = update.get("maxUnavailable", 0), update.get("maxSurge", 0)
     if count_share(least) and count_share(most):
         detail = "may not be set when maxUnavailable is non-zero"
@@ -265,7 +264,7 @@ def check_one_way_to_update(kind: Kind, update: Object, path: Path) -> Iterator[
         yield required((*path, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
 
 
-def check_not_zero(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
+def check_not_zero(kind: Kind, value: int | str, path: Path) -> Causes:
     if count_share(value) == 0:
         yield invalid_text(path, _spell_share(value), "cannot be 0")
 

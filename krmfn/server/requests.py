@@ -5,11 +5,12 @@ Source: k8s.io/apiserver/pkg/endpoints/handlers and pkg/registry/rest; section 2
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Fields, Value
 from krmfn.server.admission import NO_FACTS, AdmissionFacts, Write
 from krmfn.server.body import Address, address_of, check_name, check_version, read_body, refuse_uid
 from krmfn.server.declarative import check_create, check_update
@@ -26,7 +27,7 @@ from krmfn.server.strategy import (
     generate_name,
     wipe_system_fields,
 )
-from krmfn.server.verdict import Cause, Verdict, refuse
+from krmfn.server.verdict import Cause, Out, Verdict, refuse
 
 STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
@@ -81,7 +82,7 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates:
 def update(
     kind: Kind,
     value: Any,
-    stored: dict[str, Any],
+    stored: Fields,
     facts: AdmissionFacts = NO_FACTS,
     address: Address | None = None,
     duplicates: Iterable[Path] = (),
@@ -138,7 +139,7 @@ def is_live(value: Any) -> bool:
     )
 
 
-def hold(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS) -> dict[str, Any] | None:
+def hold(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS) -> Fields | None:
     """The manifest `value` as the server holds it, or None when the server would refuse it.
 
     One that was read from a server is taken as it stands. Any other is what a create of it leaves behind.
@@ -158,9 +159,9 @@ def hold(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS) -> dict[str, 
     return held
 
 
-def mark_stored(kind: Kind, stored: dict[str, Any]) -> dict[str, Any]:
+def mark_stored(kind: Kind, stored: Fields) -> Fields:
     """What a create left behind, as the next request meets it: defaulted once more, with the server's own metadata."""
-    held: dict[str, Any] = copy_value(stored)
+    held: Fields = copy_value(stored)
     _fill(kind, held)
     for settle in kind.settle:
         settle(kind, held)
@@ -169,14 +170,14 @@ def mark_stored(kind: Kind, stored: dict[str, Any]) -> dict[str, Any]:
     return held
 
 
-def _place(kind: Kind, meta: dict[str, Any], where: Address) -> None:
+def _place(kind: Kind, meta: Fields, where: Address) -> None:
     if kind.cluster:
         meta.pop("namespace", None)
     else:
         meta.setdefault("namespace", where.namespace)
 
 
-def _take_over(meta: dict[str, Any], before: Mapping[str, Any]) -> None:
+def _take_over(meta: Fields, before: Value) -> None:
     """Fields of metadata that an update cannot touch."""
     meta.setdefault("uid", before["uid"])
     for name in ("creationTimestamp", "resourceVersion", "generation"):
@@ -187,7 +188,7 @@ def _take_over(meta: dict[str, Any], before: Mapping[str, Any]) -> None:
     meta.pop("selfLink", None)
 
 
-def _fill(kind: Kind, new: dict[str, Any]) -> None:
+def _fill(kind: Kind, new: Fields) -> None:
     fill_defaults(kind.root, new)
     if kind.defaults:
         from krmfn.server.cases import fill_part  # what groups do not need
@@ -204,14 +205,14 @@ def _warn_of_hostname(kind: Kind, name: str) -> list[str]:
     return [f"{text}[{' '.join(wrong)}]"] if wrong else []
 
 
-def _put(target: dict[str, Any], name: str, value: Any) -> None:
+def _put(target: Fields, name: str, value: Any) -> None:
     if value is None:
         target.pop(name, None)
     else:
         target[name] = value
 
 
-def _drop(kind: Kind, new: dict[str, Any], stored: dict[str, Any] | None) -> tuple[tuple[Path, str], ...]:
+def _drop(kind: Kind, new: Fields, stored: Fields | None) -> tuple[tuple[Path, str], ...]:
     dropped: list[tuple[Path, str]] = []
     drop_gated(kind.root, new, stored, (), dropped)
     if kind.pod_spec:
@@ -224,16 +225,12 @@ def _drop(kind: Kind, new: dict[str, Any], stored: dict[str, Any] | None) -> tup
     return tuple(dropped)
 
 
-def _check_by_hand(
-    kind: Kind, operation: str, new: dict[str, Any], old: dict[str, Any] | None, causes: list[Cause]
-) -> None:
+def _check_by_hand(kind: Kind, operation: str, new: Fields, old: Fields | None, causes: Out) -> None:
     for check, argument in kind.handwritten.get(operation, ()):
         causes.extend(check(kind, new, old) if argument is None else check(kind, new, old, argument))
 
 
-def _admit(
-    kind: Kind, phase: str, facts: AdmissionFacts, new: dict[str, Any], old: dict[str, Any] | None, name: str
-) -> Verdict | None:
+def _admit(kind: Kind, phase: str, facts: AdmissionFacts, new: Fields, old: Fields | None, name: str) -> Verdict | None:
     plugins = kind.admission.get(phase)
     if not plugins:
         return None

@@ -12,11 +12,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 
 #: The kind that defines others. Its rules stand in a module of their own (definitions).
 DEFINITION = "CustomResourceDefinition"
 
+#: Feature gates that are on or off; what is not in it is off.
+Gates: TypeAlias = "Mapping[str, bool]"
 Functions: TypeAlias = "tuple[Callable[..., Any], ...]"
 Calls: TypeAlias = "Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]"
 
@@ -81,11 +84,9 @@ class Field:
     #: How items are matched with stored ones when gated fields are dropped: "index" or "name".
     drop_by: str = "index"
     #: What a hand-written rule says of the field by itself (see krmfn.server.cases).
-    row: Mapping[str, Any] = MappingProxyType({})
+    row: Value = MappingProxyType({})
 
-    def __init__(
-        self, name: str, of: Type, schema: Mapping[str, Any], required: bool, gates: Mapping[str, bool]
-    ) -> None:
+    def __init__(self, name: str, of: Type, schema: Value, required: bool, gates: Gates) -> None:
         rules = dict(schema)
         for keyword, wanted in (("x-kubernetes-if-enabled", True), ("x-kubernetes-if-disabled", False)):
             for gate, gated in schema.get(keyword, {}).items():
@@ -127,11 +128,11 @@ class Type:
         self.item = item
         self.enum: frozenset[str] | None = None
         self.union: tuple[str, ...] = ()
-        self.keywords: Mapping[str, Any] = {}
+        self.keywords: Value = {}
         self._fields: dict[str, Field] | None = None
         self._build: Any = None
         #: Closures that other modules make of the type, by their own key.
-        self.cache: dict[str, Any] = {}
+        self.cache: Fields = {}
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -144,7 +145,7 @@ class Type:
 class Schemas:
     """The compiled types of one release under one set of gates."""
 
-    def __init__(self, release: str, gates: Mapping[str, bool]) -> None:
+    def __init__(self, release: str, gates: Gates) -> None:
         self.release = release
         self.gates = gates
         self._types: dict[str, Type] = {}
@@ -168,7 +169,7 @@ class Schemas:
             found = self._types[file + place] = self._struct(file, schema)
         return found
 
-    def _at(self, file: str, schema: Mapping[str, Any]) -> Type:
+    def _at(self, file: str, schema: Value) -> Type:
         if "$ref" in schema:
             return self._reference(file, schema["$ref"])
         go = schema.get("x-kubernetes-go-type", "")
@@ -196,14 +197,14 @@ class Schemas:
             made.enum = frozenset(schema["enum"])
         return made
 
-    def _struct(self, file: str, schema: Mapping[str, Any]) -> Type:
+    def _struct(self, file: str, schema: Value) -> Type:
         made = Type("struct", schema.get("x-kubernetes-go-type", ""))
         made.union = tuple(schema.get("x-kubernetes-union", ()))
         made.keywords = schema
         made._build = lambda: self._fields(file, schema)
         return made
 
-    def _fields(self, file: str, schema: Mapping[str, Any]) -> dict[str, Field]:
+    def _fields(self, file: str, schema: Value) -> dict[str, Field]:
         required = frozenset(schema.get("required", ()))
         gates = self.gates
         rows = _find_rows(file, schema)
@@ -219,7 +220,7 @@ class Schemas:
         }
 
 
-def _find_rows(file: str, schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _find_rows(file: str, schema: Value) -> dict[str, Value]:
     """What `schemas/kubernetes/fields.json` says of the fields of a struct of a kind without pods."""
     if not file.startswith("others/"):
         return {}
@@ -231,7 +232,7 @@ def _find_rows(file: str, schema: Mapping[str, Any]) -> dict[str, Mapping[str, A
 _COMPILED: dict[tuple[str, frozenset[tuple[str, bool]]], Schemas] = {}
 
 
-def compile_schemas(release: str, gates: Mapping[str, bool]) -> Schemas:
+def compile_schemas(release: str, gates: Gates) -> Schemas:
     """The types of `release` with these gates on or off, and all others as they are by default. Compiled once per
     process."""
     key = (release, frozenset(gates.items()))
@@ -284,7 +285,7 @@ class Kind:
     expressions: Sequence[str] = ()
     pod_spec: Sequence[str] = ()
 
-    def __init__(self, root: Type, keywords: Mapping[str, Any], schemas: Schemas) -> None:
+    def __init__(self, root: Type, keywords: Value, schemas: Schemas) -> None:
         self.root = root
         self.release = schemas.release
         self.gates = schemas.gates
@@ -295,7 +296,7 @@ class Kind:
             value = keywords.get(f"x-kubernetes-{attribute.replace('_', '-')}")
             if value is not None:
                 setattr(self, attribute, tuple(map(find_function, value)) if form == "Functions" else value)
-        served: Mapping[str, Any] = keywords["x-kubernetes-versions"]
+        served: Value = keywords["x-kubernetes-versions"]
         #: The versions that are served, the server's first one first.
         self.versions = tuple(
             version for version, gates in served.items() if all(self.gates.get(gate, False) for gate in gates)
@@ -335,7 +336,7 @@ _FOUND: dict[tuple[str, str, str, str, frozenset[tuple[str, bool]]], Kind | None
 _LONGEST = 63
 
 
-def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool], version: str = "") -> Kind | None:
+def find_kind(group: str, kind: str, release: str, gates: Gates, version: str = "") -> Kind | None:
     """The kind, or None when there is no schema for it in that release. Gates that are not given have their default.
     A few kinds have other fields in an older `version` of their group."""
     key = (group, kind, version, release, frozenset(gates.items()))
@@ -344,7 +345,7 @@ def find_kind(group: str, kind: str, release: str, gates: Mapping[str, bool], ve
     return _FOUND[key]
 
 
-def _load(group: str, kind: str, release: str, gates: Mapping[str, bool], version: str) -> Kind | None:
+def _load(group: str, kind: str, release: str, gates: Gates, version: str) -> Kind | None:
     if not kind.isalpha() or not kind.isascii() or len(kind) > _LONGEST:
         return None
     schemas = compile_schemas(release, gates)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
+from krmfn.model.values import Value
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_projects
@@ -72,7 +73,7 @@ def find_shipped(
     return unserved
 
 
-def _find_meant(project: str, table: Mapping[str, Any], group: str, kind: str) -> Unserved | None:
+def _find_meant(project: str, table: Value, group: str, kind: str) -> Unserved | None:
     """A kind that is written in other letters, or as the name of its resource."""
     for meant, (its, plural, _) in table["kinds"].items():
         if its == group and kind.lower() in (meant.lower(), plural):
@@ -89,7 +90,7 @@ def _number(version: str) -> tuple[int, int]:
 def judge_all(
     shipped: Shipped,
     schemas: Schemas,
-    value: Mapping[str, Any],
+    value: Value,
     old: Any = None,
     duplicates: Iterable[Path] = (),
     update: Mode = "replace",

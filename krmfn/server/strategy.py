@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path
+from krmfn.model.values import Fields
 from krmfn.server.schema import Field, Kind, Type
 
 _Plan: TypeAlias = "tuple[tuple[Field, ...], tuple[Field, ...]]"
@@ -22,7 +23,7 @@ STORED_UID = "00000000-0000-0000-0000-000000000000"
 _SYSTEM = frozenset(("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"))
 
 
-def fill_defaults(of: Type, value: dict[str, Any]) -> None:
+def fill_defaults(of: Type, value: Fields) -> None:
     """Static defaults of this struct and everything below it."""
     plan = of.cache.get("defaults")
     if plan is None:
@@ -47,9 +48,7 @@ def fill_defaults(of: Type, value: dict[str, Any]) -> None:
             fill_defaults(inner, held)
 
 
-def drop_gated(
-    of: Type, new: dict[str, Any], old: dict[str, Any] | None, path: Path, out: list[tuple[Path, str]]
-) -> None:
+def drop_gated(of: Type, new: Fields, old: Fields | None, path: Path, out: list[tuple[Path, str]]) -> None:
     """Remove the fields whose gate is off, unless the stored object uses them. Appends (path, gate) of what was
     there."""
     own, below = list_gated(of)
@@ -126,7 +125,7 @@ def copy_value(value: Any) -> Any:
     return [copy_value(item) for item in value] if isinstance(value, list) else value
 
 
-def wipe_system_fields(meta: dict[str, Any]) -> None:
+def wipe_system_fields(meta: Fields) -> None:
     """What a create ignores in metadata."""
     for name in _SYSTEM.intersection(meta):
         del meta[name]
@@ -136,7 +135,7 @@ def wipe_system_fields(meta: dict[str, Any]) -> None:
 RANDOM = "krmfn"
 
 
-def generate_name(meta: dict[str, Any]) -> str:
+def generate_name(meta: Fields) -> str:
     """Make a name from generateName: its first 58 bytes and five characters. Returns it, or "" where none was made."""
     prefix: str = meta.get("generateName", "")
     if not prefix or meta.get("name"):
@@ -150,7 +149,7 @@ def generate_name(meta: dict[str, Any]) -> str:
     return prefix + RANDOM
 
 
-def drop_repeated_owners(meta: dict[str, Any], patched: bool = False) -> str:
+def drop_repeated_owners(meta: Fields, patched: bool = False) -> str:
     """Equal owner references are kept once. Returns the warning, if any; a patch is looked at after admission."""
     owners = meta.get("ownerReferences")
     if not owners or len(owners) < 2:
@@ -173,12 +172,12 @@ def drop_repeated_owners(meta: dict[str, Any], patched: bool = False) -> str:
     )
 
 
-def first_generation(kind: Kind, new: dict[str, Any]) -> None:
+def first_generation(kind: Kind, new: Fields) -> None:
     """Built-in kinds count their generations from 1 whatever the manifest says."""
     new["metadata"]["generation"] = 1
 
 
-def forget_unreadable_managers(meta: dict[str, Any]) -> None:
+def forget_unreadable_managers(meta: Fields) -> None:
     """Managed fields of which one entry cannot be read are replaced by the server's own."""
     entries = meta.get("managedFields", ())
     for entry in entries:

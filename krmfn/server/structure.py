@@ -9,16 +9,17 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from krmfn.krm.item import HEAD
 from krmfn.krm.paths import Path, format_path, walk_values
+from krmfn.model.values import Fields, Value
 from krmfn.server.patterns import compile_pattern, is_quick
 from krmfn.server.spell import spell, write_json
-from krmfn.server.verdict import Cause, duplicate, invalid, not_supported, required, too_long, too_many
+from krmfn.server.verdict import Cause, Causes, Out, duplicate, invalid, not_supported, required, too_long, too_many
 
-Schema: TypeAlias = "Mapping[str, Any]"
+Schema: TypeAlias = "Value"
 _LIMITS = {"int32": 2**31, "int64": 2**63}
 _KEEPS = "x-kubernetes-preserve-unknown-fields"
 #: Steps for an object, and for each value in it: many times what any schema takes that somebody wrote in good faith.
@@ -74,7 +75,7 @@ class Structure:
             schema = self.resolve(below)
         return tuple(schema.get("properties", ()))
 
-    def complete(self, value: dict[str, Any], unknown: list[Path], nulls: bool = False) -> dict[str, Any]:
+    def complete(self, value: Fields, unknown: list[Path], nulls: bool = False) -> Fields:
         """The object with its defaults, without a status of its own and nulls that stand for nothing, unless these
         `nulls` stay; `unknown` gets the fields that the definition does not have. Raises Endless."""
         self.nulls = nulls
@@ -85,7 +86,7 @@ class Structure:
             found.pop("status", None)
         return found
 
-    def _resource(self, schema: Schema, value: dict[str, Any], path: Path, unknown: list[Path]) -> dict[str, Any]:
+    def _resource(self, schema: Schema, value: Fields, path: Path, unknown: list[Path]) -> Fields:
         """An object that has metadata, whatever its schema says of it."""
         head = {name: item for name, item in value.items() if name in HEAD}
         rest = {name: item for name, item in value.items() if name not in HEAD}
@@ -103,7 +104,7 @@ class Structure:
             return [self._complete(items, item, (*path, index), unknown) for index, item in enumerate(value)]
         return value
 
-    def _object(self, schema: Schema, value: dict[str, Any], path: Path, unknown: list[Path]) -> dict[str, Any]:
+    def _object(self, schema: Schema, value: Fields, path: Path, unknown: list[Path]) -> Fields:
         fields = schema.get("properties", {})
         self._spend(1 + len(fields))
         others = schema.get("additionalProperties")
@@ -131,21 +132,21 @@ class Structure:
                 out[name] = self._complete(field, copy.deepcopy(field["default"]), (*path, name), unknown)
         return out
 
-    def check(self, value: Mapping[str, Any]) -> list[Cause]:
+    def check(self, value: Value) -> Out:
         """What the schema says against a completed object. Raises Endless."""
-        out: list[Cause] = []
+        out: Out = []
         # A schema can need metadata, and limit its name; what else is in it is judged for itself.
         head = value.get("metadata")
         name = {"name": head["name"]} if isinstance(head, dict) and isinstance(head.get("name"), str) else {}
         self._check(self.root, {**value, "metadata": name}, (), out)
         return out
 
-    def check_default(self, value: Any) -> tuple[list[Path], list[Cause]]:
+    def check_default(self, value: Any) -> tuple[list[Path], Out]:
         """The fields of a default that its own schema does not have, and what that says of it. Raises Endless."""
         self.left += _STEPS + _STEPS_OF_VALUE * _count(value)
         unknown: list[Path] = []
         self._complete(self.root, value, (), unknown)
-        out: list[Cause] = []
+        out: Out = []
         self._check(self.root, value, (), out)
         return unknown, out
 
@@ -155,7 +156,7 @@ class Structure:
             if self.left < 0:
                 raise Endless
 
-    def _check(self, schema: Schema, value: Any, path: Path, out: list[Cause]) -> None:
+    def _check(self, schema: Schema, value: Any, path: Path, out: Out) -> None:
         schema = self.resolve(schema)
         kind = _kind_of(value)
         if len(schema) == 1 and schema.get("type") == kind and kind != "object":  # most of what definitions say
@@ -192,7 +193,7 @@ class Structure:
     def _reads(self, pattern: str, value: str) -> bool:
         return (self.trusted or is_quick(pattern, value)) and compile_pattern(pattern) is not None
 
-    def _check_type(self, schema: Schema, value: Any, kind: str, path: Path, out: list[Cause]) -> None:
+    def _check_type(self, schema: Schema, value: Any, kind: str, path: Path, out: Out) -> None:
         wanted = schema.get("type")
         if schema.get("x-kubernetes-int-or-string"):
             if kind not in ("string", "integer") and not (kind == "null" and schema.get("nullable")):
@@ -215,9 +216,7 @@ class Structure:
         text = f'{format_path(path)} in body must be of type {wanted}: "{shown}"'
         out.append(Cause("FieldValueTypeInvalid", path, f'Invalid value: "{shown}": {text}', "wrong-type"))
 
-    def _check_several(
-        self, schemas: list[Schema], keyword: str, words: str, value: Any, path: Path, out: list[Cause]
-    ) -> None:
+    def _check_several(self, schemas: list[Schema], keyword: str, words: str, value: Any, path: Path, out: Out) -> None:
         unread = len(self.unread)
         fitting = sum(not self._try(schema, value, path) for schema in schemas)
         one = fitting == 1 or (fitting > 1 and unread < len(self.unread))
@@ -227,12 +226,12 @@ class Structure:
             if keyword == "allOf":
                 out.extend(cause for schema in schemas for cause in self._try(schema, value, path))
 
-    def _try(self, schema: Schema, value: Any, path: Path) -> list[Cause]:
-        out: list[Cause] = []
+    def _try(self, schema: Schema, value: Any, path: Path) -> Out:
+        out: Out = []
         self._check(schema, value, path, out)
         return out
 
-    def _check_object(self, schema: Schema, value: dict[str, Any], path: Path, out: list[Cause]) -> None:
+    def _check_object(self, schema: Schema, value: Fields, path: Path, out: Out) -> None:
         for name in schema.get("required", ()):
             if name not in value:
                 out.append(required((*path, name)))
@@ -277,7 +276,7 @@ def _without(schema: Schema, keyword: str) -> Schema:
     return {name: value for name, value in schema.items() if name != keyword}
 
 
-def _check_text(schema: Schema, value: str, path: Path) -> Iterator[Cause]:
+def _check_text(schema: Schema, value: str, path: Path) -> Causes:
     most, least = schema.get("maxLength"), schema.get("minLength")
     pattern = schema.get("pattern")
     # One of the three is told.
@@ -303,7 +302,7 @@ def _is_date_time(text: str) -> bool:
     return re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", text, re.ASCII) is not None
 
 
-def _check_number(schema: Schema, value: float, path: Path) -> Iterator[Cause]:
+def _check_number(schema: Schema, value: float, path: Path) -> Causes:
     limit = _LIMITS.get(schema.get("format", "")) if schema.get("type") == "integer" else None
     if limit and not (-limit <= value < limit and float(value).is_integer()):
         text = f"Checked value must be of type integer with format {schema['format']} in {format_path(path)}"
@@ -320,7 +319,7 @@ def _check_number(schema: Schema, value: float, path: Path) -> Iterator[Cause]:
         yield _should(path, value, f"be a multiple of {write_json(factor)}")
 
 
-def _check_list(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]:
+def _check_list(schema: Schema, value: list[Any], path: Path) -> Causes:
     most, least = schema.get("maxItems"), schema.get("minItems")
     if least is not None and len(value) < least:
         yield _should(path, len(value), f"have at least {least} items")
@@ -328,7 +327,7 @@ def _check_list(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]
         yield too_many(path, len(value), most)
 
 
-def _check_keys(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]:
+def _check_keys(schema: Schema, value: list[Any], path: Path) -> Causes:
     """Lists that are sets or maps have no item twice."""
     kind = schema.get("x-kubernetes-list-type")
     seen: set[str] = set()
@@ -346,7 +345,7 @@ def _check_keys(schema: Schema, value: list[Any], path: Path) -> Iterator[Cause]
         seen.add(text)
 
 
-_CHECKS: Mapping[str, Callable[[Schema, Any, Path], Iterator[Cause]]] = {
+_CHECKS: Mapping[str, Callable[[Schema, Any, Path], Causes]] = {
     "string": _check_text,
     "integer": _check_number,
     "number": _check_number,

@@ -10,11 +10,11 @@ its value, `i:` an item by its place, `.` the place itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 from krmfn.krm.json_reading import load_json
-from krmfn.model.values import group_by
+from krmfn.model.values import Fields, Value, group_by
 from krmfn.server.schema import Field, Type
 
 
@@ -27,7 +27,7 @@ def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None =
     return new
 
 
-def _keep_keys(of: Type, new: dict[str, Any], old: dict[str, Any], stored: dict[str, Any], field: Field | None) -> Any:
+def _keep_keys(of: Type, new: Fields, old: Fields, stored: Fields, field: Field | None) -> Any:
     out = {}
     for key, value in new.items():
         inner, inner_field = field_of(of, key)
@@ -107,9 +107,9 @@ def _merge_alike(of: Type, field: Field, new: list[Any], old: list[Any], stored:
     return out
 
 
-def _compare(before: Any, after: Any, added: bool) -> dict[str, Any]:
+def _compare(before: Any, after: Any, added: bool) -> Fields:
     """The patch between two items: what was `added` or changed, else what is gone."""
-    out: dict[str, Any] = {}
+    out: Fields = {}
     for key, value in after.items():
         was = before.get(key)
         if isinstance(was, dict) and isinstance(value, dict):
@@ -143,9 +143,6 @@ def _place(theirs: list[Any], mine: list[Any], order: Sequence[Any]) -> list[Any
     return [*out, *theirs, *mine]
 
 
-Fields: TypeAlias = "Mapping[str, Any]"
-
-
 def is_atomic(of: Type, field: Field | None) -> bool:
     """Whether an object is replaced as a whole."""
     return (field is not None and field.map_type == "atomic") or of.keywords.get("x-kubernetes-map-type") == "atomic"
@@ -159,7 +156,7 @@ def field_of(of: Type, key: str) -> tuple[Type | None, Field | None]:
     return (field.type, field) if field else (None, None)
 
 
-def read_applied(root: Type, live: Mapping[str, Any], manifest: Any) -> tuple[Any, list[Any]]:
+def read_applied(root: Type, live: Value, manifest: Any) -> tuple[Any, list[Any]]:
     """The part of a live object that the applier of a manifest owns, as if it was the manifest that it had applied
     before, and the parts that others own. {} where nobody has applied the object.
 

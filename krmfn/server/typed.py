@@ -5,10 +5,8 @@ Source: k8s.io/kube-openapi/pkg/schemaconv, and kubectl's JSON merge patch for w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from krmfn.krm.item import HEAD
+from krmfn.model.values import Fields, Value
 from krmfn.server.answers import Mode
 from krmfn.server.apply import find_applied, merge_applied
 from krmfn.server.requests import is_live
@@ -19,7 +17,7 @@ from krmfn.server.threeway import keep_filled, read_applied
 _SCALARS = {"string": "string", "boolean": "bool", "integer": "float64", "number": "float64"}
 
 
-def merge(structure: Structure, value: Mapping[str, Any], old: Mapping[str, Any], update: Mode) -> Mapping[str, Any]:
+def merge(structure: Structure, value: Value, old: Value, update: Mode) -> Value:
     """The object that the change leads to; metadata is the manifest's. The manifest itself where it is replaced.
 
     Raises BadPatch where a server-side apply does not fit the definition.
@@ -30,7 +28,7 @@ def merge(structure: Structure, value: Mapping[str, Any], old: Mapping[str, Any]
     head = {name: item for name, item in value.items() if name in HEAD}
     new, stored = _leave_head(value), _leave_head(old)
     if update == "apply":
-        kept: dict[str, Any] = keep_filled(root, new, _leave_head(find_applied(old)), stored)
+        kept: Fields = keep_filled(root, new, _leave_head(find_applied(old)), stored)
         return head | kept
     managed = is_live(old) and any("fieldsV1" in entry for entry in old["metadata"].get("managedFields", ()))
     before, others = read_applied(root, old, value) if managed else (stored, [])
@@ -38,11 +36,11 @@ def merge(structure: Structure, value: Mapping[str, Any], old: Mapping[str, Any]
     return head | (merged or {})
 
 
-def _leave_head(value: Mapping[str, Any]) -> dict[str, Any]:
+def _leave_head(value: Value) -> Fields:
     return {name: item for name, item in value.items() if name not in HEAD}
 
 
-def _make(structure: Structure, schema: Mapping[str, Any]) -> Type:
+def _make(structure: Structure, schema: Value) -> Type:
     """The type of a schema; those below it are made when they are met."""
     schema = structure.resolve(schema)
     form = schema.get("type", "")
@@ -61,6 +59,6 @@ def _make(structure: Structure, schema: Mapping[str, Any]) -> Type:
     return Type("any" if schema.get("x-kubernetes-int-or-string") else _SCALARS.get(form, "any"), "")
 
 
-def _make_field(structure: Structure, name: str, schema: Mapping[str, Any]) -> Field:
+def _make_field(structure: Structure, name: str, schema: Value) -> Field:
     schema = structure.resolve(schema)
     return Field(name, _make(structure, schema), schema, False, {})

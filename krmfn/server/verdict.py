@@ -5,15 +5,16 @@ Knows no rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.showing import cut
+from krmfn.model.values import Fields
 from krmfn.server.spell import spell, spell_path
 from krmfn.server.strategy import RANDOM, STORED_UID
 
-_NOTHING: dict[str, Any] = {}
+_NOTHING: Fields = {}
 #: A server's text of one field is longer only where somebody wants it to be; many such texts would fill the memory.
 _MOST_CHARACTERS = 40_000
 _OF_NOTHING = ("Invalid value: null", 'Invalid value: "":', "Invalid value: {…}")
@@ -30,6 +31,11 @@ class Cause(NamedTuple):
     path: Path
     message: str
     rule: str
+
+
+#: What a rule says of an object, as it finds it; and where what is said is gathered.
+Causes: TypeAlias = "Iterator[Cause]"
+Out: TypeAlias = "list[Cause]"
 
 
 def _limit(text: str) -> str:
@@ -102,13 +108,13 @@ def too_long(path: Path, limit: int, unit: str = "bytes", rule: str = RULE) -> C
 _GENERAL = frozenset((RULE, "required", "enum", "minimum", "unique-key", "max-items"))
 
 
-def note_rule(out: list[Cause], start: int, rule: str) -> None:
+def note_rule(out: Out, start: int, rule: str) -> None:
     """The causes from `start` on are of a rule, but for those that are of a narrower one."""
     if start < len(out):
         out[start:] = [cause._replace(rule=rule) if cause.rule in _GENERAL else cause for cause in out[start:]]
 
 
-def of_rule(rule: str, causes: Iterable[Cause]) -> list[Cause]:
+def of_rule(rule: str, causes: Iterable[Cause]) -> Out:
     """The causes, of a rule where they are of no narrower one."""
     out = list(causes)
     note_rule(out, 0, rule)
@@ -128,7 +134,7 @@ class Verdict(NamedTuple):
     causes: tuple[Cause, ...] = ()
     dropped: tuple[tuple[Path, str], ...] = ()
     warnings: tuple[str, ...] = ()
-    stored: dict[str, Any] = _NOTHING
+    stored: Fields = _NOTHING
 
     @property
     def accepted(self) -> bool:
@@ -143,7 +149,7 @@ def refused_by(causes: tuple[Cause, ...]) -> Verdict:
     return Verdict(400 if any(cause.type == "Decode" for cause in causes) else 422, causes=causes)
 
 
-def refuse(kind: str, group: str, name: str, causes: list[Cause], generated: str = "") -> Verdict:
+def refuse(kind: str, group: str, name: str, causes: Out, generated: str = "") -> Verdict:
     """The 422 of validation. The uid is the server's secret: it is shown as `<uid>`.
 
     Of a `generated` name only the part is shown that is known, which is what the manifest says.
@@ -169,7 +175,7 @@ def guard(answer: Callable[..., Verdict], *arguments: Any) -> Verdict:
         return Verdict(400, text, (Cause("Decode", (), text, "bad-value"),))
 
 
-def join_reasons(causes: Iterable[Cause], value: Any) -> list[Cause]:
+def join_reasons(causes: Iterable[Cause], value: Any) -> Out:
     """The causes, one for each mistake: what the server says several times about one text in `value`, or again about
     what it has filled in from that text, is one."""
     joined: dict[tuple[Any, ...], Cause] = {}

@@ -34,7 +34,7 @@ from krmfn.server.admission import AdmissionFacts
 from krmfn.server.answers import as_sent, change, misreads_numbers
 from krmfn.server.requests import create, hold
 from krmfn.server.schema import DEFINITION, Kind, Type, compile_schemas, find_kind
-from krmfn.server.verdict import Cause, Verdict, guard, join_reasons, refused_by
+from krmfn.server.verdict import Cause, Out, Verdict, guard, join_reasons, refused_by
 from krmfn.survey.facts import read_facts
 
 if TYPE_CHECKING:
@@ -450,7 +450,7 @@ def leave_out(
     return verdict, () if unknown is None else (_tell_unknown(item, value, unknown),)
 
 
-def _leave_summaries_out(causes: Sequence[Cause]) -> list[Cause]:
+def _leave_summaries_out(causes: Sequence[Cause]) -> Out:
     """The causes without those that only say that one of several schemas has to fit, where another says more."""
     places = [cause.path for cause in causes if not cause.message.endswith(_SUMMARY)]
     return [cause for cause in causes if not (cause.message.endswith(_SUMMARY) and cause.path in places)]

@@ -10,23 +10,23 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.placeholders import has_placeholder
+from krmfn.model.values import Fields, Value
 from krmfn.server.admission import SYSTEM_CLASSES
 from krmfn.server.formats import check_label_key, check_short_name, count_bytes, find_format
 from krmfn.server.plain.values import check_share, check_whole, read_network
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.resources import check_overhead
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.setting import Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key
 from krmfn.server.verdict import (
-    Cause,
+    Causes,
     find_repeated,
     forbidden,
     invalid,
@@ -45,7 +45,7 @@ _NEEDS_ONE: Mapping[str, tuple[str, ...]] = {"kubernetes.io/basic-auth": ("usern
 _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 
 
-def check_config_map(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_config_map(kind: Kind, new: Value, old: Value | None) -> Causes:
     texts, binary = new.get("data", {}), new.get("binaryData", {})
     for key in texts:
         if key in binary:
@@ -54,7 +54,7 @@ def check_config_map(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
         yield too_long(("",), _MOST)
 
 
-def check_keys(kind: Kind, values: Object, path: Path) -> Iterator[Cause]:
+def check_keys(kind: Kind, values: Value, path: Path) -> Causes:
     for key in values:
         yield from refuse_text((*path, Key(key)), key, find_format("config_key")(key))
 
@@ -64,7 +64,7 @@ def read_bytes(value: str | list[int]) -> bytes:
     return bytes(number or 0 for number in value) if isinstance(value, list) else base64.b64decode(value)
 
 
-def fill_secret(kind: Kind, new: dict[str, Any]) -> None:
+def fill_secret(kind: Kind, new: Fields) -> None:
     texts = new.pop("stringData", {})
     if texts:
         data = new.setdefault("data", {})
@@ -72,7 +72,7 @@ def fill_secret(kind: Kind, new: dict[str, Any]) -> None:
             data[key] = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
-def check_secret(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_secret(kind: Kind, new: Value, old: Value | None) -> Causes:
     data, name = new.get("data", {}), new.get("type", "")
     if sum(len(read_bytes(value)) for value in data.values()) > _MOST:
         yield too_long(("data",), _MOST)
@@ -89,7 +89,7 @@ def check_secret(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]
         yield from _check_docker(data, _DOCKER[name])
 
 
-def _check_docker(data: Object, key: str) -> Iterator[Cause]:
+def _check_docker(data: Value, key: str) -> Causes:
     from krmfn.krm.json_reading import load_json
 
     path = ("data", Key(key))
@@ -108,13 +108,13 @@ def _check_docker(data: Object, key: str) -> Iterator[Cause]:
         yield invalid(path, "<secret contents redacted>", "is not a JSON object")
 
 
-def fill_namespace(kind: Kind, new: dict[str, Any]) -> None:
+def fill_namespace(kind: Kind, new: Fields) -> None:
     meta = new.get("metadata", {})
     if meta.get("name"):
         meta["labels"] = {**meta.get("labels", {}), "kubernetes.io/metadata.name": meta["name"]}
 
 
-def prepare_namespace(kind: Kind, new: dict[str, Any]) -> None:
+def prepare_namespace(kind: Kind, new: Fields) -> None:
     """The server adds its own finalizer, and a name that it made to the labels."""
     spec = new.setdefault("spec", {})
     if "kubernetes" not in spec.get("finalizers", ()):
@@ -122,11 +122,11 @@ def prepare_namespace(kind: Kind, new: dict[str, Any]) -> None:
     fill_namespace(kind, new)
 
 
-def prepare_namespace_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+def prepare_namespace_change(kind: Kind, new: Fields, old: Value) -> None:
     new["spec"] = dict(old.get("spec", {}))
 
 
-def check_namespace(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_namespace(kind: Kind, new: Value, old: Value | None) -> Causes:
     if old:
         return
     path = ("spec", "finalizers")
@@ -137,13 +137,13 @@ def check_namespace(kind: Kind, new: Object, old: Object | None) -> Iterator[Cau
             yield invalid(path, name, detail)
 
 
-def check_role_selector(kind: Kind, selector: Object, path: Path) -> Iterator[Cause]:
+def check_role_selector(kind: Kind, selector: Value, path: Path) -> Causes:
     yield from check_label_selector(kind, selector, path)
     if is_wrong_selector(selector):
         yield invalid_text(path, "null", "invalid label selector.")
 
 
-def check_api_service(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_api_service(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec = new["spec"]
     group, version, name = spec.get("group", ""), spec.get("version", ""), new["metadata"].get("name", "")
     whole = f"{version}.{group}"
@@ -155,7 +155,7 @@ def check_api_service(kind: Kind, new: Object, old: Object | None) -> Iterator[C
         yield invalid(("spec", "caBundle"), f"{len(bundle)} bytes", detail)
 
 
-def fill_node(kind: Kind, new: dict[str, Any]) -> None:
+def fill_node(kind: Kind, new: Fields) -> None:
     """The older field of one network decides."""
     spec = new.setdefault("spec", {})
     alone, several = spec.get("podCIDR"), spec.get("podCIDRs", [])
@@ -165,7 +165,7 @@ def fill_node(kind: Kind, new: dict[str, Any]) -> None:
         spec["podCIDR"] = several[0]
 
 
-def check_node(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_node(kind: Kind, new: Value, old: Value | None) -> Causes:
     networks = map(read_network, new["spec"].get("podCIDRs", ()))
     families = [network.version for network in networks if network]
     if find_repeated(families):
@@ -176,18 +176,18 @@ _SPEC = ("spec",)
 _HIGHEST = 1_000_000_000
 
 
-def check_budget(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_budget(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec = new.get("spec", {})
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
     yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
 
 
-def check_budget_share(kind: Kind, value: int | str, path: Path) -> Iterator[Cause]:
+def check_budget_share(kind: Kind, value: int | str, path: Path) -> Causes:
     yield from check_share(kind, value, path)
     yield from check_whole(kind, value, path)
 
 
-def check_priority_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_priority_class(kind: Kind, new: Value, old: Value | None) -> Causes:
     value, name = new.get("value", 0), new["metadata"].get("name", "")
     if old:
         return
@@ -206,7 +206,7 @@ def check_priority_class(kind: Kind, new: Object, old: Object | None) -> Iterato
         yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_HIGHEST}", "maximum")
 
 
-def check_runtime_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_runtime_class(kind: Kind, new: Value, old: Value | None) -> Causes:
     pod = Setting({}, kind.gates, [])
     check_overhead(pod, new.get("overhead", {}).get("podFixed", {}), ("overhead",))
     yield from of_rule("pod-resources", pod.out)
@@ -215,14 +215,14 @@ def check_runtime_class(kind: Kind, new: Object, old: Object | None) -> Iterator
 _MOST_BITS = 60
 
 
-def check_namespaces(kind: Kind, names: list[str], path: Path) -> Iterator[Cause]:
+def check_namespaces(kind: Kind, names: list[str], path: Path) -> Causes:
     for index, name in enumerate(names if "*" not in names else ()):
         wrong = check_short_name(name)
         prefix = "each member of this list must be '*' or a DNS-1123 label; "
         yield from refuse_text((*path, index), name, [prefix + message for message in wrong])
 
 
-def check_queues(kind: Kind, queuing: Object, at: Path) -> Iterator[Cause]:
+def check_queues(kind: Kind, queuing: Value, at: Path) -> Causes:
     queues, hand = queuing["queues"], queuing["handSize"]
     if hand > queues:
         yield invalid((*at, "handSize"), hand, f"should not be greater than queues ({queues})")

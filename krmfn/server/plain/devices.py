@@ -9,19 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from krmfn.krm.paths import Path, dig
-from krmfn.server.formats import (
-    NO_CASELESS_SUBDOMAIN,
-    NO_SUBDOMAIN,
-    check_label_key,
-    check_long_name,
-    check_short_name,
-)
-from krmfn.server.pods.setting import Object
+from krmfn.model.values import Value
+from krmfn.server.formats import NO_CASELESS_SUBDOMAIN, NO_SUBDOMAIN, check_label_key, check_long_name, check_short_name
 from krmfn.server.pods.volumes import check_metadata_of_claims
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, write_json
 from krmfn.server.verdict import (
-    Cause,
+    Causes,
     duplicate,
     find_repeated,
     invalid,
@@ -36,17 +30,17 @@ _MOST, _LONGEST = 32, 10 * 1024
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 
-def check_claim(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_claim(kind: Kind, new: Value, old: Value | None) -> Causes:
     if not old:
         yield from _check_devices(kind, new, ("spec",))
 
 
-def check_claim_template(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_claim_template(kind: Kind, new: Value, old: Value | None) -> Causes:
     yield from check_metadata_of_claims(kind, dig(new, "spec", "metadata", default={}), ("spec", "metadata"))
     yield from _check_devices(kind, new, ("spec", "spec"))
 
 
-def check_device_class(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_device_class(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec = new.get("spec", {})
     for index, config in enumerate(_list_few(spec.get("config", ()))):
         yield from _check_config(new, config, ("spec", "config", index))
@@ -68,7 +62,7 @@ def _list_extended_misnomers(name: str) -> Iterator[str]:
     yield from check_label_key(f"requests.{name}")
 
 
-def _check_devices(kind: Kind, new: Object, at: Path) -> Iterator[Cause]:
+def _check_devices(kind: Kind, new: Value, at: Path) -> Causes:
     at = (*at, "devices")
     devices = dig(new, *at, default={})
     requests, constraints, configs = (devices.get(name, []) for name in ("requests", "constraints", "config"))
@@ -83,12 +77,12 @@ def _check_devices(kind: Kind, new: Object, at: Path) -> Iterator[Cause]:
         yield from _check_config(new, config, (*at, "config", index))
 
 
-def _list_few(items: Sequence[Object]) -> Sequence[Object]:
+def _list_few(items: Sequence[Value]) -> Sequence[Value]:
     """What a server looks at: of too many nothing."""
     return items if len(items) <= _MOST else ()
 
 
-def check_names(kind: Kind, items: list[Any], path: Path) -> Iterator[Cause]:
+def check_names(kind: Kind, items: list[Any], path: Path) -> Causes:
     """The names of requests differ."""
     names = [item.get("name", "") for item in items]
     for index in sorted(find_repeated(names)):
@@ -96,7 +90,7 @@ def check_names(kind: Kind, items: list[Any], path: Path) -> Iterator[Cause]:
         yield duplicate((*path, index), shown)
 
 
-def check_expression(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+def check_expression(kind: Kind, text: str, path: Path) -> Causes:
     if not text.strip():
         detail = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>'"
         yield invalid(path, text, detail)
@@ -104,7 +98,7 @@ def check_expression(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
         yield too_long(path, _LONGEST)
 
 
-def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path) -> Iterator[Cause]:
+def _check_constraint(kind: Kind, constraint: Value, names: set[str], at: Path) -> Causes:
     yield from _check_references(constraint.get("requests", []), names, (*at, "requests"))
     for name in ("matchAttribute", "distinctAttribute"):
         if name in constraint:
@@ -117,7 +111,7 @@ def _check_constraint(kind: Kind, constraint: Object, names: set[str], at: Path)
         yield required((*at, "matchAttribute"))
 
 
-def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+def _check_attribute(kind: Kind, text: str, path: Path) -> Causes:
     domain, slash, name = text.partition("/")
     older = kind.is_on("older-texts")
     words = ("the domain", "the name") if older else ("prefix", "name")
@@ -140,7 +134,7 @@ def _check_attribute(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
             yield from _check_identifier(name, path)
 
 
-def _check_identifier(text: str, path: Path) -> Iterator[Cause]:
+def _check_identifier(text: str, path: Path) -> Causes:
     import re
 
     if len(text) > 32:
@@ -154,14 +148,14 @@ def _check_identifier(text: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, text, detail)
 
 
-def check_driver(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+def check_driver(kind: Kind, name: str, path: Path) -> Causes:
     if len(name) > 63:
         yield too_long(path, 63, "characters")
     if check_long_name(name.lower()):
         yield invalid(path, name, NO_SUBDOMAIN if kind.is_on("older-texts") else NO_CASELESS_SUBDOMAIN)
 
 
-def _check_references(references: list[str], names: set[str], path: Path) -> Iterator[Cause]:
+def _check_references(references: list[str], names: set[str], path: Path) -> Causes:
     if len(references) > _MOST:
         yield too_many(path, len(references), _MOST)
         return
@@ -175,7 +169,7 @@ def _check_references(references: list[str], names: set[str], path: Path) -> Ite
             yield duplicate(at, write_json(text))
 
 
-def _check_config(new: Object, config: Object, at: Path) -> Iterator[Cause]:
+def _check_config(new: Value, config: Value, at: Path) -> Causes:
     path = (*at, "opaque", "parameters")
     parameters = read_written(new, *path)  # of any type, and `{}` is not nothing
     if "opaque" not in config:

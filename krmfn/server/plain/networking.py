@@ -10,14 +10,9 @@ from collections.abc import Iterator
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Value
 from krmfn.server.cases import check_each, check_part
-from krmfn.server.formats import (
-    check_dns_1035,
-    check_ip,
-    check_long_name,
-    check_short_name,
-    count_bytes,
-)
+from krmfn.server.formats import Faults, check_dns_1035, check_ip, check_long_name, check_short_name, count_bytes
 from krmfn.server.plain.values import (
     check_address,
     check_choice,
@@ -30,10 +25,10 @@ from krmfn.server.plain.values import (
     spell_empty,
 )
 from krmfn.server.pods.placement import check_label_selector
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.setting import Setting
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, invalid, invalid_text, refuse_text, required
+from krmfn.server.verdict import Causes, Out, invalid, invalid_text, refuse_text, required
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"
@@ -41,13 +36,13 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _WILDCARD = rf"\*\.{_LABEL}(\.{_LABEL})*"
 
 
-def check_ingress(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_ingress(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec = new.get("spec", {})
     before = old.get("spec", {}) if old else {}
     if not spec.get("rules") and "defaultBackend" not in spec:
         detail = "either `defaultBackend` or `rules` must be specified"
         yield invalid_text(_SPEC, spell_empty(new, "rules"), detail)
-    out: list[Cause] = []
+    out: Out = []
     relaxed = frozenset(("RelaxedServiceNameValidation",) if _has_relaxed_name(before) else ())
     setting = Setting({}, kind.gates, out, allowed=relaxed)
     if "defaultBackend" in spec:
@@ -69,11 +64,11 @@ def check_ingress(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause
             yield invalid(("annotations", _CLASS), noted, detail)
 
 
-def check_host(kind: Kind, host: str, path: Path) -> Iterator[Cause]:
+def check_host(kind: Kind, host: str, path: Path) -> Causes:
     yield from refuse_text(path, host, _list_faults(host))
 
 
-def _list_faults(host: str) -> tuple[str, ...]:
+def _list_faults(host: str) -> Faults:
     if "*" not in host:
         return check_long_name(host)
     wrong = ("must be no more than 253 characters",) if count_bytes(host) > 253 else ()
@@ -87,7 +82,7 @@ def _list_faults(host: str) -> tuple[str, ...]:
     return (*wrong, text)
 
 
-def _check_rule(setting: Setting, rule: Object, path: Path, any_rule: bool) -> None:
+def _check_rule(setting: Setting, rule: Value, path: Path, any_rule: bool) -> None:
     host = rule.get("host", "")
     if host:
         if read_address(host) is not None:
@@ -97,13 +92,13 @@ def _check_rule(setting: Setting, rule: Object, path: Path, any_rule: bool) -> N
         check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), (*path, "http", "paths"))
 
 
-def _is_wrong_rule(kind: Kind, rule: Object) -> bool:
+def _is_wrong_rule(kind: Kind, rule: Value) -> bool:
     setting = Setting({}, {**kind.gates, "RelaxedServiceNameValidation": False}, [])
     check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), ())
     return bool(setting.out)
 
 
-def _has_relaxed_name(spec: Object) -> bool:
+def _has_relaxed_name(spec: Value) -> bool:
     """Whether a stored Ingress has a name of a Service that only newer rules take."""
     backends = [spec.get("defaultBackend", {})]
     for rule in spec.get("rules", ()):
@@ -112,7 +107,7 @@ def _has_relaxed_name(spec: Object) -> bool:
     return any(not check_short_name(name) and check_dns_1035(name) for name in names)
 
 
-def check_network_policy(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_network_policy(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec = new.get("spec", {})
     before = old.get("spec", {}) if old else {}
     any_value = is_wrong_selector(before.get("podSelector"))
@@ -131,13 +126,13 @@ def check_network_policy(kind: Kind, new: Object, old: Object | None) -> Iterato
         yield from check_choice(name, (*_SPEC, "policyTypes", index), ("Ingress", "Egress"))
 
 
-def _list_blocks(spec: Object) -> Iterator[Object]:
+def _list_blocks(spec: Value) -> Iterator[Value]:
     for way, side in (("ingress", "from"), ("egress", "to")):
         for rule in spec.get(way, ()):
             yield from (peer["ipBlock"] for peer in rule.get(side, ()) if "ipBlock" in peer)
 
 
-def check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
+def check_policy_port(kind: Kind, one: Value, at: Path) -> Causes:
     port, end = one.get("port"), one.get("endPort")
     if end is None:
         return
@@ -153,7 +148,7 @@ def check_policy_port(kind: Kind, one: Object, at: Path) -> Iterator[Cause]:
         yield from check_port(end, path)
 
 
-def _check_peer(kind: Kind, peer: Object, at: Path, any_value: bool, known: set[str]) -> Iterator[Cause]:
+def _check_peer(kind: Kind, peer: Value, at: Path, any_value: bool, known: set[str]) -> Causes:
     for name in ("podSelector", "namespaceSelector"):
         yield from check_label_selector(kind, peer.get(name), (*at, name), any_value)
     block = peer.get("ipBlock")
@@ -161,7 +156,7 @@ def _check_peer(kind: Kind, peer: Object, at: Path, any_value: bool, known: set[
         yield from _check_block(kind, block, (*at, "ipBlock"), known)
 
 
-def _check_block(kind: Kind, block: Object, path: Path, known: set[str]) -> Iterator[Cause]:
+def _check_block(kind: Kind, block: Value, path: Path, known: set[str]) -> Causes:
     text = block.get("cidr", "")
     if not text:
         yield required((*path, "cidr"))
@@ -181,7 +176,7 @@ def _check_block(kind: Kind, block: Object, path: Path, known: set[str]) -> Iter
             yield invalid(at, part, "must be a strict subset of `cidr`")
 
 
-def check_slice(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_slice(kind: Kind, new: Value, old: Value | None) -> Causes:
     endpoints = new.get("endpoints", ())
     if len(endpoints) <= 1000 and not (old and new.get("endpoints") == old.get("endpoints")):
         for index, endpoint in enumerate(endpoints):
@@ -190,7 +185,7 @@ def check_slice(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
                 yield from _check_one(kind, text, new.get("addressType", ""), path, place)
 
 
-def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Iterator[Cause]:
+def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Causes:
     at = (*path, index)
     if of == "FQDN":
         name = text.removesuffix(".")
@@ -214,14 +209,14 @@ def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Iterat
         yield from check_endpoint_address(text, at)
 
 
-def _list_wrong(text: str, at: Path) -> list[Cause]:
+def _list_wrong(text: str, at: Path) -> Out:
     wrong = list(refuse_text(at, text, check_ip(text, strict=True)))
     if not wrong and text != str(read_address(text)):
         wrong.append(invalid(at, text, f"must be in canonical form ({quote(str(read_address(text)))})"))
     return wrong
 
 
-def check_address_of_endpoint(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+def check_address_of_endpoint(kind: Kind, text: str, path: Path) -> Causes:
     yield from check_address(kind, text, path)
     if read_address(text) is None:
         yield invalid(path, text, "must be a valid IP address")

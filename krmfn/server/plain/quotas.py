@@ -7,20 +7,19 @@ pkg/apis/autoscaling/validation and pkg/apis/autoscaling/v2/defaults.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.values import Fields, Value
 from krmfn.server.amounts import BILLION, is_integer
 from krmfn.server.cases import check_each, fill_part
 from krmfn.server.formats import check_label_key
 from krmfn.server.plain.values import check_least
 from krmfn.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
-from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, read_written
 from krmfn.server.strategy import STORED_UID, first_generation
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, refuse_text
+from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, refuse_text
 
 _SPEC: Path = ("spec",)
 _LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -37,7 +36,7 @@ _COUNTED = (
 )  # fmt: skip
 
 
-def fill_limit_range(kind: Kind, new: dict[str, Any]) -> None:
+def fill_limit_range(kind: Kind, new: Fields) -> None:
     for limit in new.get("spec", {}).get("limits", ()):
         if limit.get("type") != "Container":
             continue
@@ -48,24 +47,24 @@ def fill_limit_range(kind: Kind, new: dict[str, Any]) -> None:
                 limit[name] = amounts
 
 
-def prepare_limit_range(kind: Kind, new: dict[str, Any]) -> None:
+def prepare_limit_range(kind: Kind, new: Fields) -> None:
     """A server makes a name where there is none."""
     new["metadata"].setdefault("name", STORED_UID)
 
 
-def check_limit_range(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_limit_range(kind: Kind, new: Value, old: Value | None) -> Causes:
     for index, limit in enumerate(new.get("spec", {}).get("limits", ())):
         yield from _check_limit(limit, limit.get("type", ""), (*_SPEC, "limits", index))
 
 
-def check_limit_type(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+def check_limit_type(kind: Kind, name: str, path: Path) -> Causes:
     wrong = check_label_key(name)
     if not wrong and "/" not in name and name not in _TYPES:
         wrong = ("must be a standard limit type or fully qualified",)
     yield from refuse_text(path, name, wrong)
 
 
-def _check_limit(limit: Object, kind: str, at: Path) -> Iterator[Cause]:
+def _check_limit(limit: Value, kind: str, at: Path) -> Causes:
     names: dict[str, None] = {}
     for field in _LIMITS:
         for name in () if kind == "Pod" and field.startswith("default") else limit.get(field, {}):
@@ -76,7 +75,7 @@ def _check_limit(limit: Object, kind: str, at: Path) -> Iterator[Cause]:
         yield from _compare(limit, name, at, kind == "Pod")
 
 
-def _compare(limit: Object, name: str, at: Path, of_pod: bool) -> Iterator[Cause]:
+def _compare(limit: Value, name: str, at: Path, of_pod: bool) -> Causes:
     most, least, ratio = (limit.get(field, {}).get(name) for field in ("max", "min", "maxLimitRequestRatio"))
     default, request = (None if of_pod else limit.get(field, {}).get(name) for field in ("default", "defaultRequest"))
     for low, high, field, shown, words in (
@@ -101,7 +100,7 @@ def _compare(limit: Object, name: str, at: Path, of_pod: bool) -> Iterator[Cause
         yield invalid((*at, "defaultRequest", Key(name)), request, f"{detail} in {name}")
 
 
-def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Iterator[Cause]:
+def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Causes:
     unit = BILLION // 1000 if max(ratio, most, least) < (2**63 // 1000) * BILLION else BILLION
     high, low, wanted = -(-most // unit), -(-least // unit), -(-ratio // unit)
     found = wanted / (BILLION // unit)
@@ -111,7 +110,7 @@ def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Iterator[Caus
         yield invalid(path, ratio, detail)
 
 
-def check_quota(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_quota(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec = new.get("spec", {})
     hard, scopes = spec.get("hard", {}), spec.get("scopes", [])
     for name, amount in hard.items():
@@ -151,7 +150,7 @@ def _conflict(scopes: list[str]) -> bool:
     return {"BestEffort", "NotBestEffort"} <= set(scopes) or {"Terminating", "NotTerminating"} <= set(scopes)
 
 
-def _check_scope_selector(spec: Object, hard: Object) -> Iterator[Cause]:
+def _check_scope_selector(spec: Value, hard: Value) -> Causes:
     path: Path = (*_SPEC, "scopeSelector", "matchExpressions")
     needs = spec["scopeSelector"].get("matchExpressions", [])
     yield from check_each(None, "scopeNeed", needs, path)
@@ -162,19 +161,19 @@ def _check_scope_selector(spec: Object, hard: Object) -> Iterator[Cause]:
         yield invalid_text(path, "{…}" if spec.get("scopes") else "null", "conflicting scopes")
 
 
-def fill_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
+def fill_autoscaler(kind: Kind, new: Fields) -> None:
     fill_part(kind, "autoscaler", new)
     for way in ("scaleUp", "scaleDown"):
         if read_written(new, "spec", "behavior", way, "policies") == []:
             new["spec"]["behavior"][way]["policies"] = []  # an empty list is not filled in
 
 
-def prepare_autoscaler(kind: Kind, new: dict[str, Any]) -> None:
+def prepare_autoscaler(kind: Kind, new: Fields) -> None:
     if not kind.is_on("older-texts"):
         first_generation(kind, new)
 
 
-def check_older_autoscaler(kind: Kind, new: Object, old: Object | None, argument: Any = None) -> Iterator[Cause]:
+def check_older_autoscaler(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
     yield from check_autoscaler(kind, _read_older(new), old and _read_older(old))
     share = new["spec"].get("targetCPUUtilizationPercentage")
     if share is not None and share < 1:
@@ -182,7 +181,7 @@ def check_older_autoscaler(kind: Kind, new: Object, old: Object | None, argument
         yield invalid(path, share, "must be greater than 0")
 
 
-def _read_older(value: Object) -> Object:
+def _read_older(value: Value) -> Value:
     """An object of autoscaling/v1 as one of v2. The metrics and rules that its annotations hold are not read."""
     spec = {**value["spec"], "metrics": []}
     share = spec.get("targetCPUUtilizationPercentage")
@@ -194,7 +193,7 @@ def _read_older(value: Object) -> Object:
     return {**value, "spec": spec}
 
 
-def check_autoscaler(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_autoscaler(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec = new["spec"]
     before = old["spec"] if old else {}
     least = spec["minReplicas"]
@@ -219,7 +218,7 @@ def check_autoscaler(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
         yield forbidden((*_SPEC, "metrics"), detail)
 
 
-def _check_version(ref: Object, path: Path, any_version: bool, core: bool) -> Iterator[Cause]:
+def _check_version(ref: Value, path: Path, any_version: bool, core: bool) -> Causes:
     version = ref.get("apiVersion", "")
     wrong = "" if any_version else _misread(version, core)
     if wrong:
@@ -234,5 +233,5 @@ def _misread(version: str, core: bool) -> str:
     return "" if core or group else "apiVersion must specify API group"
 
 
-def check_container_resource(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+def check_container_resource(kind: Kind, name: str, path: Path) -> Causes:
     yield from refuse_text(path, name, list_container_misnomers(name))

@@ -9,30 +9,14 @@ pkg/registry/core/service (strategy.go, storage/alloc.go, storage/storage.go).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from krmfn.krm.paths import Path
+from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_part, fill_part
 from krmfn.server.formats import check_long_name
-from krmfn.server.plain.values import (
-    check_address,
-    check_endpoint_address,
-    check_network,
-    read_address,
-)
-from krmfn.server.pods.setting import Object
+from krmfn.server.plain.values import check_address, check_endpoint_address, check_network, read_address
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, write_json
-from krmfn.server.verdict import (
-    Cause,
-    duplicate,
-    forbidden,
-    invalid,
-    invalid_text,
-    refuse_text,
-    required,
-)
+from krmfn.server.verdict import Causes, Out, duplicate, forbidden, invalid, invalid_text, refuse_text, required
 
 _SPEC: Path = ("spec",)
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
@@ -42,20 +26,20 @@ _ONCE = "may not change once set"
 _CHOSEN = "192.0.2.254"
 
 
-def _is_external(spec: Object) -> bool:
+def _is_external(spec: Value) -> bool:
     kind = spec.get("type")
     return kind in ("LoadBalancer", "NodePort") or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
-def _needs_health_port(spec: Object) -> bool:
+def _needs_health_port(spec: Value) -> bool:
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
-def _is_headless(spec: Object) -> bool:
+def _is_headless(spec: Value) -> bool:
     return spec.get("clusterIPs") == ["None"]
 
 
-def fill_service(kind: Kind, new: dict[str, Any]) -> None:
+def fill_service(kind: Kind, new: Fields) -> None:
     spec = new.setdefault("spec", {})
     if spec["sessionAffinity"] == "None":
         spec.pop("sessionAffinityConfig", None)
@@ -65,7 +49,7 @@ def fill_service(kind: Kind, new: dict[str, Any]) -> None:
             port["targetPort"] = port.get("port", 0)
 
 
-def _pair_addresses(spec: dict[str, Any], before: Object | None) -> None:
+def _pair_addresses(spec: Fields, before: Value | None) -> None:
     """One address and the list of addresses say the same, where one of the two was written."""
     one, several = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
     if before is None:
@@ -79,11 +63,11 @@ def _pair_addresses(spec: dict[str, Any], before: Object | None) -> None:
         spec["clusterIPs"] = [one] if one else []
 
 
-def prepare_service(kind: Kind, new: dict[str, Any]) -> None:
+def prepare_service(kind: Kind, new: Fields) -> None:
     _pair_addresses(new["spec"], None)
 
 
-def settle_service(kind: Kind, new: dict[str, Any]) -> None:
+def settle_service(kind: Kind, new: Fields) -> None:
     """What a server fills in when a Service is stored."""
     spec = new["spec"]
     if spec["type"] == "ExternalName":
@@ -92,7 +76,7 @@ def settle_service(kind: Kind, new: dict[str, Any]) -> None:
     spec.setdefault("clusterIPs", [spec["clusterIP"]])
 
 
-def prepare_service_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+def prepare_service_change(kind: Kind, new: Fields, old: Value) -> None:
     """What an update takes over, and what it forgets because the new type has no use for it."""
     spec, before = new["spec"], old.get("spec", {})
     if spec["type"] != "ExternalName" and before.get("type") != "ExternalName":
@@ -121,13 +105,13 @@ def prepare_service_change(kind: Kind, new: dict[str, Any], old: Object) -> None
         _forget(spec, before, "externalTrafficPolicy")
 
 
-def _forget(spec: dict[str, Any], before: Object, *names: str) -> None:
+def _forget(spec: Fields, before: Value, *names: str) -> None:
     for name in names:
         if spec.get(name) == before.get(name):
             spec.pop(name, None)
 
 
-def check_first(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_first(kind: Kind, new: Value, old: Value | None) -> Causes:
     """What is refused before the rest is looked at, because addresses are chosen then."""
     spec = new["spec"]
     if spec["type"] == "ExternalName":
@@ -146,7 +130,7 @@ def check_first(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
             yield invalid((*_SPEC, "ipFamilyPolicy"), policy, detail)
 
 
-def check_service(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_service(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec, notes = new["spec"], new["metadata"].get("annotations", {})
     before = old["spec"] if old else {}
     if old:
@@ -163,7 +147,7 @@ def check_service(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause
     yield from _check_balancing(kind, spec, notes, before, old["metadata"].get("annotations", {}) if old else {})
 
 
-def _check_type(spec: Object) -> Iterator[Cause]:
+def _check_type(spec: Value) -> Causes:
     kind = spec["type"]
     if kind in ("LoadBalancer", "NodePort") and _is_headless(spec):
         yield invalid((*_SPEC, "clusterIPs", 0), "None", f"may not be set to 'None' for {kind} services")
@@ -177,7 +161,7 @@ def _check_type(spec: Object) -> Iterator[Cause]:
         yield from refuse_text(path, host, check_long_name(host))
 
 
-def _check_ports(spec: Object) -> Iterator[Cause]:
+def _check_ports(spec: Value) -> Causes:
     ports = spec.get("ports", ())
     on_nodes = set()
     for index, port in enumerate(ports):
@@ -190,13 +174,13 @@ def _check_ports(spec: Object) -> Iterator[Cause]:
         on_nodes.add((protocol, on_node))
 
 
-def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause]:
+def _check_addresses(kind: Kind, spec: Value, before: Value) -> Causes:
     one, several, families = spec.get("clusterIP", ""), spec.get("clusterIPs", []), spec.get("ipFamilies", [])
     path = (*_SPEC, "clusterIPs")
     if one and several and several[0] != one:
         yield invalid_text(path, "{…}", "first value must match `clusterIP`")
     yield from check_part(kind, "serviceAddresses", spec, _SPEC)
-    wrong: list[Cause] = []
+    wrong: Out = []
     if several[:1] == ["None"] and len(several) > 1:
         wrong.append(invalid_text(path, "{…}", "'None' must be the first and only value"))
     for index, text in enumerate(several):
@@ -214,7 +198,7 @@ def _check_addresses(kind: Kind, spec: Object, before: Object) -> Iterator[Cause
             yield invalid((*path, index), text, detail)
 
 
-def _check_balancing(kind: Kind, spec: Object, notes: Object, before: Object, noted: Object) -> Iterator[Cause]:
+def _check_balancing(kind: Kind, spec: Value, notes: Value, before: Value, noted: Value) -> Causes:
     ranges = spec.get("loadBalancerSourceRanges", ())
     path: Path = (*_SPEC, "LoadBalancerSourceRanges")
     if not ranges and _RANGES in notes:
@@ -231,12 +215,12 @@ def _check_balancing(kind: Kind, spec: Object, notes: Object, before: Object, no
             yield from check_network(kind, text.strip(), path)
 
 
-def _check_changed(spec: Object, before: Object) -> Iterator[Cause]:
+def _check_changed(spec: Value, before: Value) -> Causes:
     if "ExternalName" not in (spec["type"], before["type"]) and not (_is_headless(spec) and _is_headless(before)):
         yield from _check_kept(before.get("clusterIPs", []), spec.get("clusterIPs", []), spec)
 
 
-def _check_kept(were: list[str], now: list[str], spec: Object) -> Iterator[Cause]:
+def _check_kept(were: list[str], now: list[str], spec: Value) -> Causes:
     path = (*_SPEC, "clusterIPs")
     if were and not now:
         yield invalid_text((*path, 0), "null", "primary clusterIP can not be unset", "immutable")

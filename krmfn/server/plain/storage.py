@@ -6,20 +6,21 @@ Source: k8s.io/kubernetes/pkg/apis/core/validation (ValidatePersistentVolume*) a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from posixpath import normpath
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, count_bytes
 from krmfn.server.plain.values import spell_empty
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.setting import Setting
 from krmfn.server.pods.volumes import check_kind
 from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import (
-    Cause,
+    Causes,
+    Out,
     duplicate,
     forbidden,
     invalid,
@@ -45,12 +46,12 @@ _SOURCES = (
 _OWN = {"csi": "csi of volume", "local": "local of volume"}
 
 
-def prepare_claim(kind: Kind, new: dict[str, Any]) -> None:
+def prepare_claim(kind: Kind, new: Fields) -> None:
     new["status"] = {"phase": "Pending"}
     _pair_sources(new["spec"], {})
 
 
-def _pair_sources(spec: dict[str, Any], before: Object) -> None:
+def _pair_sources(spec: Fields, before: Value) -> None:
     """One of the two sources of data stands for both where they can; what cannot be a source is dropped."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if reference is not None and reference.get("namespace") and "dataSourceRef" not in before:
@@ -66,17 +67,17 @@ def _pair_sources(spec: dict[str, Any], before: Object) -> None:
         spec["dataSource"] = {name: value for name, value in reference.items() if name != "namespace"}
 
 
-def prepare_claim_change(kind: Kind, new: dict[str, Any], old: Object) -> None:
+def prepare_claim_change(kind: Kind, new: Fields, old: Value) -> None:
     _pair_sources(new["spec"], old["spec"])
 
 
-def check_claim(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_claim(kind: Kind, new: Value, old: Value | None) -> Causes:
     yield from check_part(kind, "claimSpec", new["spec"], _SPEC, "volume-claims")
     if old:
         yield from _check_changed_claim(new, old)
 
 
-def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
+def _check_changed_claim(new: Value, old: Value) -> Causes:
     spec, before = dict(new["spec"]), dict(old["spec"])
     notes, noted = (each["metadata"].get("annotations", {}) for each in (new, old))
     status = old.get("status", {})
@@ -105,8 +106,8 @@ def _check_changed_claim(new: Object, old: Object) -> Iterator[Cause]:
         yield forbidden(path, "field can not be less than status.capacity", "immutable")
 
 
-def check_volume(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
-    out: list[Cause] = []
+def check_volume(kind: Kind, new: Value, old: Value | None) -> Causes:
+    out: Out = []
     spec, pod = new["spec"], Setting({}, kind.gates, out)
     yield from _check_capacity(new, spec.get("capacity", {}))
     name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
@@ -121,7 +122,7 @@ def check_volume(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]
         yield from _check_changed_volume(spec, old["spec"])
 
 
-def _check_capacity(new: Object, capacity: Object) -> Iterator[Cause]:
+def _check_capacity(new: Value, capacity: Value) -> Causes:
     path = (*_SPEC, "capacity")
     if not capacity:
         yield required(path)
@@ -135,7 +136,7 @@ def _check_capacity(new: Object, capacity: Object) -> Iterator[Cause]:
             yield invalid(at, amount, "must be greater than zero")
 
 
-def _check_changed_volume(spec: Object, before: Object) -> Iterator[Cause]:
+def _check_changed_volume(spec: Value, before: Value) -> Causes:
     secret = "controllerExpandSecretRef"
     mine = {name: spec.get(name) for name in _SOURCES}
     if "csi" in spec and "csi" in before and secret not in before["csi"]:
@@ -146,7 +147,7 @@ def _check_changed_volume(spec: Object, before: Object) -> Iterator[Cause]:
         )
 
 
-def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Iterator[Cause]:
+def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Causes:
     alike: Counter[frozenset[tuple[str, frozenset[str]]]] = Counter({frozenset(): len(terms)})
     for index, term in enumerate(terms):
         at = (*path, index, "matchLabelExpressions")
@@ -163,11 +164,11 @@ def check_topologies(kind: Kind, terms: list[Any], path: Path) -> Iterator[Cause
         alike[whole] += 1
 
 
-def check_provisioner(kind: Kind, name: str, path: Path) -> Iterator[Cause]:
+def check_provisioner(kind: Kind, name: str, path: Path) -> Causes:
     yield from refuse_text(path, name.lower(), check_label_key(name.lower()))
 
 
-def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cause]:
+def check_parameters(kind: Kind, parameters: Value, path: Path) -> Causes:
     if len(parameters) > 512:
         yield too_long(path, 512)
         return
@@ -177,7 +178,7 @@ def check_parameters(kind: Kind, parameters: Object, path: Path) -> Iterator[Cau
         yield too_long(path, 256 * 1024)
 
 
-def _check_sources(spec: Object, name: str, path: Path, pod: Setting) -> None:
+def _check_sources(spec: Value, name: str, path: Path, pod: Setting) -> None:
     found = [source for source in _SOURCES if source in spec]
     if not found:
         pod.required(path, "must specify a volume type")

@@ -5,11 +5,11 @@ Source: k8s.io/apimachinery/pkg/util/validation, k8s.io/kubernetes/pkg/apis/{cor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import clamp_int, read_digits
+from krmfn.model.values import Value
 from krmfn.server.formats import (
     Form,
     check_dns_1035,
@@ -21,24 +21,23 @@ from krmfn.server.formats import (
     is_percent,
     trim_address,
 )
-from krmfn.server.pods.setting import Object
 from krmfn.server.schema import Kind, Type
 from krmfn.server.spell import read_written, spell, to_api, write_json
-from krmfn.server.verdict import Cause, invalid, invalid_text, not_supported, refuse_text, required
+from krmfn.server.verdict import Causes, invalid, invalid_text, not_supported, refuse_text, required
 
 
-def check_text(holder: Object, field: str, at: Path, check: Form) -> Iterator[Cause]:
+def check_text(holder: Value, field: str, at: Path, check: Form) -> Causes:
     """A field of the object at a path is a text of a form, where it is not empty."""
     if text := holder.get(field):
         yield from refuse_text((*at, field), text, check(text))
 
 
-def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Iterator[Cause]:
+def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Causes:
     if value not in values:
         yield not_supported(path, write_json(value), values)
 
 
-def check_domain_path(kind: Any, text: str, path: Path) -> Iterator[Cause]:
+def check_domain_path(kind: Any, text: str, path: Path) -> Causes:
     """A path with a domain in front: `acme.io/foo`."""
     domain, _, rest = text.partition("/")
     if not domain or not rest:
@@ -50,46 +49,46 @@ def check_domain_path(kind: Any, text: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, rest, f"Invalid path (regex used for validation is '{pattern}')")
 
 
-def check_least(value: int | None, least: int, path: Path) -> Iterator[Cause]:
+def check_least(value: int | None, least: int, path: Path) -> Causes:
     if value is not None and value < least:
         yield invalid(path, value, f"must be greater than or equal to {least}", "minimum")
 
 
-def check_port(number: int, path: Path) -> Iterator[Cause]:
+def check_port(number: int, path: Path) -> Causes:
     if not 1 <= number <= 65535:
         yield invalid(path, number, "must be between 1 and 65535, inclusive")
 
 
-def check_port_or_name(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
+def check_port_or_name(kind: Any, value: int | str, path: Path) -> Causes:
     yield from (
         check_port(value, path) if isinstance(value, int) else refuse_text(path, value, find_format("port_name")(value))
     )
 
 
-def check_kind_name(kind: Any, name: str, path: Path) -> Iterator[Cause]:
+def check_kind_name(kind: Any, name: str, path: Path) -> Causes:
     if wrong := check_dns_1035(name.lower()):
         yield invalid(path, name, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
 
 
-def check_labels(kind: Any, labels: Object, path: Path) -> Iterator[Cause]:
+def check_labels(kind: Any, labels: Value, path: Path) -> Causes:
     for key, value in labels.items():
         yield from refuse_text(path, key, check_label_key(key))
         yield from refuse_text(path, value, check_label_value(value))
 
 
-def check_named_ports(kind: Kind, ports: list[Object], path: Path) -> Iterator[Cause]:
+def check_named_ports(kind: Kind, ports: list[Value], path: Path) -> Causes:
     """Each of several ports has a name."""
     for index, port in enumerate(ports if len(ports) > 1 else ()):
         if not port.get("name"):
             yield required((*path, index, "name"))
 
 
-def check_address(kind: Any, text: str, path: Path) -> Iterator[Cause]:
+def check_address(kind: Any, text: str, path: Path) -> Causes:
     """An IP address in a field that is older than strict rules."""
     yield from refuse_text(path, text, check_ip(text, kind.is_on("StrictIPCIDRValidation")))
 
 
-def check_endpoint_address(text: str, path: Path) -> Iterator[Cause]:
+def check_endpoint_address(text: str, path: Path) -> Causes:
     """A right address that is one of a place in a network."""
     address = read_address(text)
     if address is None:
@@ -130,7 +129,7 @@ def read_network(text: str) -> Any:
     return ipaddress.ip_network((address.packed, max(length, 0)), strict=False)
 
 
-def check_network(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+def check_network(kind: Kind, text: str, path: Path) -> Causes:
     """A CIDR in a field that is older than strict rules."""
     network = read_network(text)
     if network is None:
@@ -146,8 +145,8 @@ def check_network(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
 
 
 def check_kept(
-    of: Type | None, new: Object, old: Object | None, path: Path, *names: str, rule: str = "immutable"
-) -> Iterator[Cause]:
+    of: Type | None, new: Value, old: Value | None, path: Path, *names: str, rule: str = "immutable"
+) -> Causes:
     """Fields of the object of a type at a path that an update does not change."""
     for name in names if old is not None else ():
         value = new.get(name)
@@ -167,7 +166,7 @@ def spell_any(value: Any, of: Type | None = None) -> str:
     return spell(value)
 
 
-def spell_empty(new: Object, name: str) -> str:
+def spell_empty(new: Value, name: str) -> str:
     """How an error prints a field of the spec in which nothing is: an empty list or map is none in the normal form."""
     return "{…}" if read_written(new, "spec", name) in ([], {}) else "null"
 
@@ -179,7 +178,7 @@ def count_share(value: int | str) -> int:
     return clamp_int(value.removesuffix("%") if is_percent(value) else value)
 
 
-def check_share(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
+def check_share(kind: Any, value: int | str, path: Path) -> Causes:
     """A count, or a percentage."""
     if not isinstance(value, int):
         for detail in find_format("percent")(value):
@@ -188,7 +187,7 @@ def check_share(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
         yield from check_least(value, 0, path)
 
 
-def check_whole(kind: Any, value: int | str, path: Path) -> Iterator[Cause]:
+def check_whole(kind: Any, value: int | str, path: Path) -> Causes:
     """A percentage that is no more than all."""
     if isinstance(value, str) and is_percent(value) and count_share(value) > 100:
         yield invalid_text(path, write_json(value), "must not be greater than 100%")

@@ -6,18 +6,16 @@ Source: k8s.io/kubernetes/pkg/apis/admissionregistration/validation; k8s.io/apis
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
 from krmfn.server.plain.values import check_choice
 from krmfn.server.pods.placement import check_label_selector
-from krmfn.server.pods.setting import Object
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, duplicate, find_repeated, invalid, invalid_text, refuse_text, required
+from krmfn.server.verdict import Causes, duplicate, find_repeated, invalid, invalid_text, refuse_text, required
 
 _REVIEWS = ("v1", "v1beta1")
 _NO_EFFECTS = ("None", "NoneOnDryRun")
@@ -25,7 +23,7 @@ SELECTORS = ("namespaceSelector", "objectSelector")
 _FORM = "; desired format: https://host[/path]"
 
 
-def check_webhooks(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_webhooks(kind: Kind, new: Value, old: Value | None) -> Causes:
     hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
     names = [hook.get("name", "") for hook in hooks]
     again = find_repeated(names)
@@ -47,7 +45,7 @@ def check_webhooks(kind: Kind, new: Object, old: Object | None) -> Iterator[Caus
             yield from check_part(kind, "matchConditions", hook.get("matchConditions", []), (*at, "matchConditions"))
 
 
-def check_resources(kind: Kind, resources: list[str], path: Path) -> Iterator[Cause]:
+def check_resources(kind: Kind, resources: list[str], path: Path) -> Causes:
     whole: set[str] = set()
     every: set[str] = set()
     for index, text in enumerate(resources):
@@ -70,7 +68,7 @@ def check_resources(kind: Kind, resources: list[str], path: Path) -> Iterator[Ca
         yield invalid_text(path, "{…}", detail)
 
 
-def _check_effects(hook: Object, path: Path, strict: bool) -> Iterator[Cause]:
+def _check_effects(hook: Value, path: Path, strict: bool) -> Causes:
     allowed = _NO_EFFECTS if strict else ("None", "NoneOnDryRun", "Some", "Unknown")
     if "sideEffects" not in hook:
         yield required(path, f"must specify one of {', '.join(allowed)}")
@@ -78,7 +76,7 @@ def _check_effects(hook: Object, path: Path, strict: bool) -> Iterator[Cause]:
         yield from check_choice(hook["sideEffects"], path, allowed)
 
 
-def check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[Cause]:
+def check_versions(versions: list[str], path: Path, reviewed: bool) -> Causes:
     if not versions:
         yield required(path, "must specify one of v1, v1beta1")
         return
@@ -92,7 +90,7 @@ def check_versions(versions: list[str], path: Path, reviewed: bool) -> Iterator[
         yield invalid_text(path, "{…}", "must include at least one of v1, v1beta1")
 
 
-def check_client(kind: Kind | None, client: Object, path: Path) -> Iterator[Cause]:
+def check_client(kind: Kind | None, client: Value, path: Path) -> Causes:
     url, service = client.get("url"), client.get("service")
     yield from check_part(kind, "clientConfig", client, path)
     if url is not None and service is None:
@@ -101,7 +99,7 @@ def check_client(kind: Kind | None, client: Object, path: Path) -> Iterator[Caus
         yield from _check_path(service.get("path", ""), (*path, "service", "path"))
 
 
-def _check_path(text: str, path: Path) -> Iterator[Cause]:
+def _check_path(text: str, path: Path) -> Causes:
     if text in ("", "/"):
         return
     if text == "//":
@@ -117,7 +115,7 @@ def _check_path(text: str, path: Path) -> Iterator[Cause]:
             yield from refuse_text(path, text, [f"segment[{index}]: {message}" for message in wrong])
 
 
-def _check_url(text: str, path: Path) -> Iterator[Cause]:
+def _check_url(text: str, path: Path) -> Causes:
     from urllib.parse import urlsplit
 
     try:
@@ -141,7 +139,7 @@ def _check_url(text: str, path: Path) -> Iterator[Cause]:
 _MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
 
 
-def check_policy(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_policy(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec, before = new["spec"], old["spec"] if old else {}
     at: Path = ("spec",)
     if not old or any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
@@ -150,7 +148,7 @@ def check_policy(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]
         yield from _check_validations(new, spec, at)
 
 
-def check_group_version(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
+def check_group_version(kind: Kind, text: str, path: Path) -> Causes:
     group, _, version = text.rpartition("/")
     if text.count("/") > 1:
         yield invalid(path, text, f"unexpected GroupVersion string: {text}")
@@ -163,7 +161,7 @@ def check_group_version(kind: Kind, text: str, path: Path) -> Iterator[Cause]:
             yield invalid(path, version, ",".join(wrong))
 
 
-def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
+def _check_validations(new: Value, spec: Value, at: Path) -> Causes:
     annotations = spec.get("auditAnnotations", [])
     if len(annotations) > _MOST_ANNOTATIONS:
         detail = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
@@ -185,7 +183,7 @@ def _check_validations(new: Object, spec: Object, at: Path) -> Iterator[Cause]:
             yield duplicate((*place, "key"), quote(key))
 
 
-def check_policy_binding(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_policy_binding(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec = new["spec"]
     if {"Deny", "Warn"} <= set(spec.get("validationActions", ())):
         detail = (

@@ -7,18 +7,18 @@ pkg/api/pod/util.go (GetValidationOptionsFromPodSpecAndMeta); rule P6 of the ref
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.pods.placement import check_tolerations
-from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
+from krmfn.server.pods.setting import ARMOR, Setting, visit_containers
 from krmfn.server.pods.spec import MIRROR, check_new_pod, check_pod, check_template, is_cost
-from krmfn.server.schema import Kind
+from krmfn.server.schema import Gates, Kind
 from krmfn.server.spell import Key, spell_path, write_json
-from krmfn.server.verdict import Cause, forbidden, invalid, invalid_text, note_rule
+from krmfn.server.verdict import Causes, Out, forbidden, invalid, invalid_text, note_rule
 
 _RULE = "pod-immutable"
 _UPDATABLE = (
@@ -35,9 +35,9 @@ _OF_GATED = (
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def list_allowed(meta: Object, spec: Object, gates: Mapping[str, bool]) -> frozenset[str]:
+def list_allowed(meta: Value, spec: Value, gates: Gates) -> frozenset[str]:
     """What is wrong or out of order in a stored spec, and may therefore stay. Almost always nothing."""
-    wrong: list[Cause] = []
+    wrong: Out = []
     check_template({"spec": spec}, (), gates, wrong)
     texts = [f"{spell_path(cause.path)}: {cause.message}" for cause in wrong]
     rows = schemastore.load("kubernetes/kept.json")["pod"] if texts else ()
@@ -55,19 +55,19 @@ def list_allowed(meta: Object, spec: Object, gates: Mapping[str, bool]) -> froze
     return frozenset(found)
 
 
-def check_created_pod(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_created_pod(kind: Kind, new: Value, old: Value | None) -> Causes:
     """A new Pod."""
-    out: list[Cause] = []
+    out: Out = []
     check_new_pod(new["metadata"], new["spec"], kind.gates, out)
     yield from out
 
 
-def check_pod_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_pod_change(kind: Kind, new: Value, old: Value | None) -> Causes:
     """P6: what a live pod may change. The server's text goes on with a diff, which is left out here."""
     assert old is not None
     spec, before = new["spec"], old["spec"]
     allowed = list_allowed(old["metadata"], before, kind.gates)
-    out: list[Cause] = []
+    out: Out = []
     check_pod(new["metadata"], spec, kind.gates, out, allowed)
     _check_annotations(new["metadata"].get("annotations", {}), old["metadata"].get("annotations", {}), out)
     before_change = len(out)
@@ -76,7 +76,7 @@ def check_pod_change(kind: Kind, new: Object, old: Object | None) -> Iterator[Ca
     yield from out
 
 
-def _check_annotations(new: Object, old: Object, out: list[Cause]) -> None:
+def _check_annotations(new: Value, old: Value, out: Out) -> None:
     path = ("metadata", "annotations")
     for key in old.keys() | new.keys():
         if new.get(key) == old.get(key) or not (key == MIRROR or key.startswith(ARMOR)):
@@ -86,7 +86,7 @@ def _check_annotations(new: Object, old: Object, out: list[Cause]) -> None:
         out.append(forbidden((*path, Key(key)), f"may not {verb} {what}", "pod-annotations"))
 
 
-def _check_spec_change(pod: Setting, spec: Object, before: Object) -> None:
+def _check_spec_change(pod: Setting, spec: Value, before: Value) -> None:
     out = pod.out
     for name in ("containers", "initContainers"):
         mine, theirs = spec.get(name, ()), before.get(name, ())
@@ -116,18 +116,18 @@ def _check_spec_change(pod: Setting, spec: Object, before: Object) -> None:
         pod.forbidden(("spec",), _UPDATABLE + (_OF_GATED if pod.is_on("newest-texts") else ""))
 
 
-def _with_image(container: Object, image: str | None) -> Object:
+def _with_image(container: Value, image: str | None) -> Value:
     rest = {key: value for key, value in container.items() if key != "image"}
     return {**rest, "image": image} if image else rest
 
 
-def _take(rest: dict[str, Any], before: Object, name: str) -> None:
+def _take(rest: Fields, before: Value, name: str) -> None:
     rest.pop(name, None)
     if name in before:
         rest[name] = before[name]
 
 
-def _check_deadline(spec: Object, before: Object, out: list[Cause]) -> bool:
+def _check_deadline(spec: Value, before: Value, out: Out) -> bool:
     """False ends the comparison."""
     path: Path = ("spec", "activeDeadlineSeconds")
     deadline, was = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
@@ -154,7 +154,7 @@ def _check_added_tolerations(pod: Setting, new: Any, old: Any) -> None:
     check_tolerations(pod, new, path)
 
 
-def _check_gates(new: Any, old: Any, out: list[Cause]) -> None:
+def _check_gates(new: Any, old: Any, out: Out) -> None:
     known = {gate.get("name", "") for gate in old}
     # Of several gates with one name the last one is told.
     for name, index in {gate.get("name", ""): index for index, gate in enumerate(new)}.items():
@@ -163,7 +163,7 @@ def _check_gates(new: Any, old: Any, out: list[Cause]) -> None:
             out.append(forbidden(("spec", "schedulingGates", index, "name"), detail, _RULE))
 
 
-def _check_gated_placement(rest: dict[str, Any], before: Object, out: list[Cause]) -> None:
+def _check_gated_placement(rest: Fields, before: Value, out: Out) -> None:
     """A pod that waits at a gate may narrow down its nodes."""
     mine, theirs = rest.get("nodeSelector", {}), before.get("nodeSelector", {})
     if any(mine.get(key) != value for key, value in theirs.items()):
@@ -186,7 +186,7 @@ def _check_gated_placement(rest: dict[str, Any], before: Object, out: list[Cause
         rest["affinity"] = others
 
 
-def _check_node_affinity(new: Object | None, old: Object | None, out: list[Cause]) -> None:
+def _check_node_affinity(new: Value | None, old: Value | None, out: Out) -> None:
     terms_were = ((old or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms", [])
     terms = ((new or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms", [])
     path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
@@ -200,21 +200,21 @@ def _check_node_affinity(new: Object | None, old: Object | None, out: list[Cause
             out.append(invalid_text((*path, index), "{…}", detail, _RULE))
 
 
-def _only_adds(new: Object, old: Object) -> bool:
+def _only_adds(new: Value, old: Value) -> bool:
     names = ("matchExpressions", "matchFields")
     if not any(old.get(name) for name in names) and any(new.get(name) for name in names):
         return False
     return all(new.get(name, [])[: len(old[name])] == old[name] for name in names if old.get(name))
 
 
-def check_pod_template(kind: Kind, new: Object, old: Object | None) -> Iterator[Cause]:
+def check_pod_template(kind: Kind, new: Value, old: Value | None) -> Causes:
     """A PodTemplate, on every write."""
     yield from list_template_causes(kind, new.get("template", {}), (old or {}).get("template"), ("template",))
 
 
-def list_template_causes(kind: Kind, template: Object, old: Object | None, path: Path) -> list[Cause]:
+def list_template_causes(kind: Kind, template: Value, old: Value | None, path: Path) -> Out:
     """What is wrong in the template of a kind that makes pods. `old` is the stored template on an update."""
-    out: list[Cause] = []
+    out: Out = []
     allowed: frozenset[str] = frozenset()
     if old is not None:
         allowed = list_allowed(old.get("metadata", {}), old.get("spec", {}), kind.gates)

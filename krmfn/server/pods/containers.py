@@ -11,14 +11,15 @@ from collections.abc import Iterable
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.setting import Setting
 from krmfn.server.spell import write_json
 from krmfn.server.verdict import find_repeated
 
 
-def check_containers(pod: Setting, spec: Object, path: Path) -> None:
+def check_containers(pod: Setting, spec: Value, path: Path) -> None:
     """`containers` of a spec; `path` is the spec's."""
     where: Path = (*path, "containers")
     containers = spec.get("containers")
@@ -35,7 +36,7 @@ def check_containers(pod: Setting, spec: Object, path: Path) -> None:
     check_part(pod, "hostPorts", containers, where, "pod-ports")
 
 
-def check_init_containers(pod: Setting, spec: Object, path: Path) -> None:
+def check_init_containers(pod: Setting, spec: Value, path: Path) -> None:
     """`initContainers` of a spec."""
     names = {container.get("name", "") for container in spec.get("containers", ())}
     where: Path = (*path, "initContainers")
@@ -51,7 +52,7 @@ def check_init_containers(pod: Setting, spec: Object, path: Path) -> None:
         check_part(pod, "hostPorts", [container], where, "pod-ports")
 
 
-def check_ephemeral_containers(pod: Setting, spec: Object, path: Path) -> None:
+def check_ephemeral_containers(pod: Setting, spec: Value, path: Path) -> None:
     """`ephemeralContainers` of a spec that has some; no create may have them, and only pods can."""
     others = {
         container.get("name", "") for name in ("containers", "initContainers") for container in spec.get(name, ())
@@ -70,7 +71,7 @@ def check_ephemeral_containers(pod: Setting, spec: Object, path: Path) -> None:
             pod.not_found((*at, "targetContainerName"), quote(target))
 
 
-def check_host_ports(pod: Setting, containers: Iterable[Object], where: Path) -> None:
+def check_host_ports(pod: Setting, containers: Iterable[Value], where: Path) -> None:
     taken = set()
     for index, container in enumerate(containers):
         for place, port in enumerate(container.get("ports", ())):
@@ -81,7 +82,7 @@ def check_host_ports(pod: Setting, containers: Iterable[Object], where: Path) ->
                 taken.add(key)
 
 
-def check_mounts(pod: Setting, container: Object, at: Path) -> None:
+def check_mounts(pod: Setting, container: Value, at: Path) -> None:
     points = set()
     devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
     for index, mount in enumerate(container["volumeMounts"]):
@@ -116,13 +117,13 @@ def check_block_volume(pod: Setting, name: str, path: Path) -> None:
         pod.invalid(path, name, detail)
 
 
-def check_bind_options(pod: Setting, mount: Object, at: Path) -> None:
+def check_bind_options(pod: Setting, mount: Value, at: Path) -> None:
     if "image" in pod.volumes.get(mount.get("name", ""), {}):
         detail = "bindMountOptions may not be used with image volumes"
         pod.invalid_text((*at, "bindMountOptions"), write_json(mount["bindMountOptions"]), detail)
 
 
-def check_devices(pod: Setting, container: Object, at: Path) -> None:
+def check_devices(pod: Setting, container: Value, at: Path) -> None:
     paths, names = set(), set()
     mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
     for index, device in enumerate(container["volumeDevices"]):
@@ -150,7 +151,7 @@ _SIGNAL_NAMES = (
 )
 
 
-def check_handler(pod: Setting, handler: Object, at: Path) -> None:
+def check_handler(pod: Setting, handler: Value, at: Path) -> None:
     """A probe's or a hook's one way to act."""
     given = [name for name in _HANDLERS if name in handler]
     if not given:
@@ -161,7 +162,7 @@ def check_handler(pod: Setting, handler: Object, at: Path) -> None:
     check_part(pod, given[0], handler[given[0]], (*at, given[0]))
 
 
-def check_sleep(pod: Setting, action: Object, at: Path) -> None:
+def check_sleep(pod: Setting, action: Value, at: Path) -> None:
     seconds = action.get("seconds", 0)
     if pod.grace is not None and not 0 <= seconds <= pod.grace:
         detail = f"must be non-negative and less than terminationGracePeriodSeconds ({pod.grace})"
@@ -216,15 +217,15 @@ _HUGE = ("limits.hugepages-", "requests.hugepages-")
 _SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
 
-def check_variable_field(pod: Setting, selector: Object, path: Path) -> None:
+def check_variable_field(pod: Setting, selector: Value, path: Path) -> None:
     _check_field(pod, selector, _FIELDS, path)
 
 
-def check_volume_field(pod: Setting, selector: Object, path: Path) -> None:
+def check_volume_field(pod: Setting, selector: Value, path: Path) -> None:
     _check_field(pod, selector, _VOLUME_FIELDS, path)
 
 
-def _check_field(pod: Setting, selector: Object, known: tuple[str, ...], path: Path) -> None:
+def _check_field(pod: Setting, selector: Value, known: tuple[str, ...], path: Path) -> None:
     """A reference to a field of the pod; `known` are those without a subscript."""
     version, text, at = selector.get("apiVersion", ""), selector.get("fieldPath", ""), (*path, "fieldPath")
     if not text:
@@ -250,7 +251,7 @@ def _check_field(pod: Setting, selector: Object, known: tuple[str, ...], path: P
         pod.not_supported(at, quote(text), known)
 
 
-def check_resource(pod: Setting, selector: Object, path: Path) -> None:
+def check_resource(pod: Setting, selector: Value, path: Path) -> None:
     """A reference to a request or a limit of a container."""
     name = selector.get("resource", "")
     if not name:
@@ -260,7 +261,7 @@ def check_resource(pod: Setting, selector: Object, path: Path) -> None:
     check_divisor(pod, selector, path)
 
 
-def check_divisor(pod: Setting, selector: Object, path: Path) -> None:
+def check_divisor(pod: Setting, selector: Value, path: Path) -> None:
     name, divisor = selector.get("resource", ""), selector.get("divisor")
     kinds = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemeral storage"}
     word = kinds.get(name.partition(".")[2]) if name in _RESOURCES else None

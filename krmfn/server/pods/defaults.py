@@ -10,23 +10,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.values import Fields
 from krmfn.server.amounts import Amount, round_up
 from krmfn.server.pods.resources import add_up
 from krmfn.server.pods.setting import ARMOR, LISTS
-from krmfn.server.schema import Field, Kind, Type
+from krmfn.server.schema import Field, Gates, Kind, Type
 from krmfn.server.strategy import list_gated
 
 _POD_RESOURCES = ("cpu", "memory")
 
 
-def fill_template(template: dict[str, Any]) -> None:
+def fill_template(template: Fields) -> None:
     """A template whose static defaults are there already."""
     spec = template.get("spec")
     if spec is not None:
         _fill_spec(spec)
 
 
-def fill_pod(kind: Kind, new: dict[str, Any]) -> None:
+def fill_pod(kind: Kind, new: Fields) -> None:
     """A pod whose static defaults are there already."""
     spec = new["spec"]
     _fill_spec(spec)
@@ -46,7 +47,7 @@ def fill_pod(kind: Kind, new: dict[str, Any]) -> None:
         _fill_pod_resources(spec, kind.gates, False)
 
 
-def prepare_pod(kind: Kind, new: dict[str, Any]) -> None:
+def prepare_pod(kind: Kind, new: Fields) -> None:
     """What a create of a pod does besides."""
     spec = new["spec"]
     labels = new["metadata"].get("labels", {})
@@ -67,7 +68,7 @@ def prepare_pod(kind: Kind, new: dict[str, Any]) -> None:
         _take_over_profiles(spec, annotations)
 
 
-def _take_over_profiles(spec: dict[str, Any], annotations: Mapping[str, str]) -> None:
+def _take_over_profiles(spec: Fields, annotations: Mapping[str, str]) -> None:
     """AppArmor profiles of annotations become those of containers that have none."""
     of_pod = spec.get("securityContext", {}).get("appArmorProfile")
     for name in LISTS:
@@ -88,7 +89,7 @@ def _read_profile(text: str) -> dict[str, str] | None:
     return {"type": kind} if kind else None
 
 
-def _merge_label_keys(term: dict[str, Any], labels: Mapping[str, str]) -> None:
+def _merge_label_keys(term: Fields, labels: Mapping[str, str]) -> None:
     """The keys whose values come from the pod, as a part of the selector."""
     selector = term.get("labelSelector")
     if selector is None:
@@ -100,7 +101,7 @@ def _merge_label_keys(term: dict[str, Any], labels: Mapping[str, str]) -> None:
                 needs.append({"key": key, "operator": operator, "values": [labels[key]]})
 
 
-def _fill_pod_resources(spec: dict[str, Any], gates: Mapping[str, bool], limits_too: bool) -> None:
+def _fill_pod_resources(spec: Fields, gates: Gates, limits_too: bool) -> None:
     """Of a pod that has resources as a whole: what it leaves out follows from its containers."""
     resources = spec["resources"]
     given = resources.get("limits"), resources.get("requests")
@@ -124,7 +125,7 @@ def _fill_pod_resources(spec: dict[str, Any], gates: Mapping[str, bool], limits_
             resources[field] = amounts
 
 
-def _fill_pod_limits(spec: dict[str, Any], limits: dict[str, Amount], requests: Mapping[str, Amount]) -> None:
+def _fill_pod_limits(spec: Fields, limits: dict[str, Amount], requests: Mapping[str, Amount]) -> None:
     """A limit that every container has is one of the pod, too."""
     containers = [container for name in LISTS for container in spec.get(name, ())]
     total = add_up(spec, "limits")
@@ -135,7 +136,7 @@ def _fill_pod_limits(spec: dict[str, Any], limits: dict[str, Amount], requests: 
             limits[name] = max(total[name], amount)
 
 
-def _fill_spec(spec: dict[str, Any]) -> None:
+def _fill_spec(spec: Fields) -> None:
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
@@ -157,7 +158,7 @@ def _fill_spec(spec: dict[str, Any]) -> None:
         _round(spec["resources"])
 
 
-def _round(resources: dict[str, Any]) -> None:
+def _round(resources: Fields) -> None:
     for field in ("limits", "requests"):
         amounts = resources.get(field)
         if amounts:
@@ -183,9 +184,7 @@ def find_pull_policy(image: str) -> str:
     return "Always" if tag in ("", "latest") else "IfNotPresent"
 
 
-def drop_gated_fields(
-    of: Type, new: dict[str, Any], old: dict[str, Any] | None, path: Path
-) -> Iterator[tuple[Path, str]]:
+def drop_gated_fields(of: Type, new: Fields, old: Fields | None, path: Path) -> Iterator[tuple[Path, str]]:
     """Remove the fields of a pod's spec whose gate is off, unless the stored spec uses what the gate brings. Yields
     (path, gate) of what was there."""
     if not any(list_gated(of, through=True)):
@@ -203,8 +202,8 @@ def drop_gated_fields(
 
 
 def _find_gated(
-    of: Type, value: Any, path: Path, found: list[tuple[dict[str, Any], Field, Path]]
-) -> list[tuple[dict[str, Any], Field, Path]]:
+    of: Type, value: Any, path: Path, found: list[tuple[Fields, Field, Path]]
+) -> list[tuple[Fields, Field, Path]]:
     """Appends the holder, the field and its path of what is there."""
     own, below = list_gated(of, through=True)
     for field in own:

@@ -6,16 +6,17 @@ k8s.io/kubernetes/pkg/apis/core/validation; ValidateLabelSelector of k8s.io/apim
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int, quote
+from krmfn.model.values import Value
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import check_label_key, check_label_value, find_format
 from krmfn.server.plain.values import check_labels
-from krmfn.server.pods.setting import Object, Setting
-from krmfn.server.verdict import Cause, invalid, note_rule, refuse_text
+from krmfn.server.pods.setting import Setting
+from krmfn.server.verdict import Causes, Out, invalid, note_rule, refuse_text
 
 _NO_SELECTOR = "must not be specified when labelSelector is not set"
 _TWICE = "exists in both matchLabelKeys and labelSelector"
@@ -25,7 +26,7 @@ def _check_key(pod: Setting, key: str, path: Path) -> None:
     pod.refuse(path, key, check_label_key(key))
 
 
-def check_selector(pod: Setting, selector: Object | None, path: Path, any_value: bool = False) -> None:
+def check_selector(pod: Setting, selector: Value | None, path: Path, any_value: bool = False) -> None:
     """A label selector. `any_value`: the stored object has values that are no labels."""
     if not selector:
         return
@@ -35,7 +36,7 @@ def check_selector(pod: Setting, selector: Object | None, path: Path, any_value:
         _check_need(pod, need, at, any_value)
 
 
-def _check_need(pod: Setting, need: Object, at: Path, any_value: bool, name: str = "need") -> None:
+def _check_need(pod: Setting, need: Value, at: Path, any_value: bool, name: str = "need") -> None:
     """A key, an operator, and values that go with it."""
     check_part(pod, name, need, at)
     for index, value in enumerate(() if any_value else need.get("values", ())):
@@ -43,15 +44,15 @@ def _check_need(pod: Setting, need: Object, at: Path, any_value: bool, name: str
 
 
 def check_label_selector(
-    kind: Any, selector: Object | None, path: Path, any_value: bool = False, rule: str = "invalid-value"
-) -> list[Cause]:
-    out: list[Cause] = []
+    kind: Any, selector: Value | None, path: Path, any_value: bool = False, rule: str = "invalid-value"
+) -> Out:
+    out: Out = []
     check_selector(Setting({}, kind.gates, out), selector, path, any_value)
     note_rule(out, 0, rule)
     return out
 
 
-def check_nodes(pod: Setting, selector: Object, path: Path) -> None:
+def check_nodes(pod: Setting, selector: Value, path: Path) -> None:
     """Terms of which a node has to meet one."""
     any_value = "node-affinity-values" in pod.allowed  # the stored object has values that are no labels
     where = (*path, "nodeSelectorTerms")
@@ -62,26 +63,26 @@ def check_nodes(pod: Setting, selector: Object, path: Path) -> None:
         _check_node_term(pod, term, (*where, index), any_value)
 
 
-def check_preference(pod: Setting, term: Object, at: Path) -> None:
+def check_preference(pod: Setting, term: Value, at: Path) -> None:
     _check_node_term(pod, term, at, True)
 
 
-def _check_node_term(pod: Setting, term: Object, at: Path, any_value: bool) -> None:
+def _check_node_term(pod: Setting, term: Value, at: Path, any_value: bool) -> None:
     for index, need in enumerate(term.get("matchExpressions", ())):
         _check_need(pod, need, (*at, "matchExpressions", index), any_value, "nodeNeed")
     check_each(pod, "fieldNeed", term.get("matchFields", ()), (*at, "matchFields"))
 
 
-def check_pod_selector(pod: Setting, selector: Object, path: Path) -> None:
+def check_pod_selector(pod: Setting, selector: Value, path: Path) -> None:
     check_selector(pod, selector, path, "affinity-values" in pod.allowed)
 
 
-def check_label_keys(pod: Setting, term: Object, at: Path) -> None:
+def check_label_keys(pod: Setting, term: Value, at: Path) -> None:
     matched, unmatched = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
     _check_label_keys(pod, matched, unmatched, term.get("labelSelector"), at)
 
 
-def _check_label_keys(pod: Setting, matched: Any, unmatched: Any, selector: Object | None, at: Path) -> None:
+def _check_label_keys(pod: Setting, matched: Any, unmatched: Any, selector: Value | None, at: Path) -> None:
     """Keys whose values come from the pod, and are added to the selector when it is stored."""
     for name, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", unmatched)):
         if keys and selector is None:
@@ -108,7 +109,7 @@ def check_tolerations(pod: Setting, tolerations: Iterable[Any], path: Path) -> N
     check_each(pod, "toleration", tolerations, path, "pod-tolerations")
 
 
-def check_number(kind: Any, value: str, path: Path) -> Iterator[Cause]:
+def check_number(kind: Any, value: str, path: Path) -> Causes:
     yield from refuse_text(path, value, find_format("decimal")(value))
     digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit()):
@@ -138,7 +139,7 @@ def check_spread(pod: Setting, constraints: list[Any], path: Path) -> None:
             check_selector(pod, selector, (*at, "labelSelector"))
 
 
-def _check_spread_keys(pod: Setting, keys: list[str], selector: Object | None, at: Path) -> None:
+def _check_spread_keys(pod: Setting, keys: list[str], selector: Value | None, at: Path) -> None:
     merged = pod.is_on("MatchLabelKeysInPodTopologySpread")
     if merged and pod.is_on("MatchLabelKeysInPodTopologySpreadSelectorMerge") != ("spread-keys" in pod.allowed):
         _check_label_keys(pod, keys, (), selector, at)

@@ -13,10 +13,11 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.quantity import parse_quantity
+from krmfn.model.values import Value
 from krmfn.server.amounts import BILLION, Amount, add, is_integer
 from krmfn.server.cases import check_part
-from krmfn.server.formats import check_label_key, check_short_name
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.formats import Faults, check_label_key, check_short_name
+from krmfn.server.pods.setting import Setting
 from krmfn.server.spell import Key, write_json
 
 _HUGE = "hugepages-"
@@ -39,7 +40,7 @@ _WHOLE = frozenset(
 )  # fmt: skip
 
 
-def check_resources(pod: Setting, resources: Object, path: Path, of_pod: bool = False) -> None:
+def check_resources(pod: Setting, resources: Value, path: Path, of_pod: bool = False) -> None:
     """Requests and limits. `of_pod`: those of a whole pod, which can name fewer resources."""
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     named = limits.keys() | requests.keys()
@@ -78,7 +79,7 @@ def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: b
         pod.invalid(path, amount, detail)
 
 
-def list_misnomers(name: str) -> tuple[str, ...]:
+def list_misnomers(name: str) -> Faults:
     """Why a name is not one of a resource."""
     wrong = check_label_key(name)
     if wrong or "/" in name or name in _STANDARD or name.startswith((_HUGE, "requests." + _HUGE)):
@@ -87,7 +88,7 @@ def list_misnomers(name: str) -> tuple[str, ...]:
 
 
 @lru_cache(1024)  # the pods of an input name few
-def list_container_misnomers(name: str) -> tuple[str, ...]:
+def list_container_misnomers(name: str) -> Faults:
     """Why a container cannot name a resource like this."""
     wrong = list_misnomers(name)
     if "/" not in name:
@@ -118,7 +119,7 @@ def may_overcommit(name: str) -> bool:
     return _is_native(name) and not name.startswith(_HUGE)
 
 
-def check_overhead(pod: Setting, amounts: Object, path: Path) -> None:
+def check_overhead(pod: Setting, amounts: Value, path: Path) -> None:
     check_resources(pod, {"limits": amounts}, path)
 
 
@@ -147,7 +148,7 @@ def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
             pod.not_found(at, quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
 
 
-def check_pod_resources(pod: Setting, spec: Object, path: Path) -> None:
+def check_pod_resources(pod: Setting, spec: Value, path: Path) -> None:
     """Requests and limits of the whole pod, which its containers share."""
     resources = spec["resources"]
     where: Path = (*path, "resources")
@@ -174,7 +175,7 @@ def check_pod_resources(pod: Setting, spec: Object, path: Path) -> None:
                 pod.invalid(at, amount, detail)
 
 
-def add_up(spec: Object, kind: str) -> dict[str, Amount]:
+def add_up(spec: Value, kind: str) -> dict[str, Amount]:
     """What all containers need at once: those that run side by side together, or the greediest init container with the
     sidecars before it."""
     running: dict[str, Amount] = {}

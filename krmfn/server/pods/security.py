@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import count_bytes
-from krmfn.server.pods.setting import Object, Setting, visit_containers
+from krmfn.server.pods.setting import Setting, visit_containers
 
 _SYSCTL_PATTERN = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = f"({_SYSCTL_PATTERN}[\\./])*{_SYSCTL_PATTERN}"
@@ -24,7 +25,7 @@ def _is_sysctl(name: str) -> bool:
     )
 
 
-def check_sysctls(pod: Setting, spec: Object, path: Path) -> None:
+def check_sysctls(pod: Setting, spec: Value, path: Path) -> None:
     seen = set()
     for index, one in enumerate(spec["securityContext"]["sysctls"]):
         name, where = one.get("name", ""), (*path, "securityContext", "sysctls", index, "name")
@@ -46,7 +47,7 @@ _SHARED = frozenset(
 )
 
 
-def find_host_field(name: str, spec: Object) -> str:
+def find_host_field(name: str, spec: Value) -> str:
     """The field that gives the pod the host's namespace, so that it cannot have the sysctl; "" when there is none."""
     dots, slashes = name.find("."), name.find("/")
     if slashes >= 0 and (dots < 0 or slashes < dots):
@@ -91,7 +92,7 @@ def _check_windows_user(text: str) -> list[str]:
     return out
 
 
-def check_host_processes(pod: Setting, spec: Object, path: Path) -> None:
+def check_host_processes(pod: Setting, spec: Value, path: Path) -> None:
     """Containers that are processes of a Windows host: all of a pod's, or none."""
     of_pod = spec.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
     count = total = 0
@@ -117,7 +118,7 @@ def check_host_processes(pod: Setting, spec: Object, path: Path) -> None:
 _OF_SYSTEM = {"linux": ("linuxPod", "linuxContainer"), "windows": ("windowsPod", "windowsContainer")}
 
 
-def check_operating_system(pod: Setting, spec: Object, path: Path) -> None:
+def check_operating_system(pod: Setting, spec: Value, path: Path) -> None:
     """`os`, and the fields that its choice rules out."""
     if not pod.os:
         pod.required((*path, "os", "name"))

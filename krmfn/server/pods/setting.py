@@ -5,15 +5,15 @@ Source: PodValidationOptions of k8s.io/kubernetes/pkg/apis/core/validation and p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from krmfn.krm.paths import Path
+from krmfn.model.values import Value
 from krmfn.server import verdict
+from krmfn.server.schema import Gates
 from krmfn.server.spell import write_json
-from krmfn.server.verdict import Cause
-
-Object: TypeAlias = "Mapping[str, Any]"
+from krmfn.server.verdict import Out
 
 #: The lists of containers in a pod's spec, in the order in which the server visits them.
 LISTS = ("initContainers", "containers", "ephemeralContainers")
@@ -26,12 +26,7 @@ class Setting:
     """One pod's spec under its rules. `allowed` names what an update may keep because the stored pod has it."""
 
     def __init__(
-        self,
-        spec: Object,
-        gates: Mapping[str, bool],
-        out: list[Cause],
-        meta: Object | None = None,
-        allowed: frozenset[str] = frozenset(),
+        self, spec: Value, gates: Gates, out: Out, meta: Value | None = None, allowed: frozenset[str] = frozenset()
     ) -> None:
         self.gates = gates
         self.out = out
@@ -39,12 +34,12 @@ class Setting:
         #: Whether this is a pod itself, and no template; only a pod has a name.
         self.is_pod = meta is not None
         self.name: str = meta.get("name", "") if meta else ""
-        self.annotations: Object = meta.get("annotations", {}) if meta else {}
+        self.annotations: Value = meta.get("annotations", {}) if meta else {}
         self.grace: int | None = spec.get("terminationGracePeriodSeconds")
         self.os: str | None = spec["os"].get("name", "") if "os" in spec else None
         self.claims = frozenset(claim["name"] for claim in spec.get("resourceClaims", ()) if claim.get("name"))
         #: The volumes that are right, by name: mounts look for theirs among these.
-        self.volumes: dict[str, Object] = {}
+        self.volumes: dict[str, Value] = {}
         #: What rows of parts ask of the whole pod.
         self.facts = {
             "users-of-host": spec.get("hostUsers") is not False,
@@ -91,7 +86,7 @@ class Setting:
             self.not_supported(path, write_json(value), values)
 
 
-def visit_containers(spec: Object, path: Path) -> Iterator[tuple[Object, Path]]:
+def visit_containers(spec: Value, path: Path) -> Iterator[tuple[Value, Path]]:
     """Every container with its path."""
     for name in LISTS:
         for index, container in enumerate(spec.get(name, ())):

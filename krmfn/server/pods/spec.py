@@ -7,24 +7,23 @@ in k8s.io/kubernetes/pkg/apis/core/validation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import parse_int, quote
+from krmfn.model.values import Value
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_long_name, count_bytes, find_format
 from krmfn.server.metadata import check_template_metadata
 from krmfn.server.pods.placement import check_tolerations
-from krmfn.server.pods.setting import ARMOR, Object, Setting, visit_containers
+from krmfn.server.pods.setting import ARMOR, Setting, visit_containers
+from krmfn.server.schema import Gates
 from krmfn.server.spell import Key, write_json
-from krmfn.server.verdict import Cause, forbidden, note_rule
+from krmfn.server.verdict import Cause, Out, forbidden, note_rule
 
 
-def check_template(
-    template: Object, path: Path, gates: Mapping[str, bool], out: list[Cause], allowed: frozenset[str] = frozenset()
-) -> None:
+def check_template(template: Value, path: Path, gates: Gates, out: Out, allowed: frozenset[str] = frozenset()) -> None:
     """The template of a pod, with its labels and annotations."""
     meta, spec = template.get("metadata", {}), template.get("spec", {})
     out.extend(check_template_metadata(meta, path))
@@ -40,7 +39,7 @@ def check_template(
         out.append(forbidden((*path, "spec", "ephemeralContainers"), detail, "pod-containers"))
 
 
-def check_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: list[Cause], allowed: frozenset[str]) -> None:
+def check_pod(meta: Value, spec: Value, gates: Gates, out: Out, allowed: frozenset[str]) -> None:
     """A pod on every write. Its metadata are checked elsewhere."""
     pod = Setting(spec, gates, out, meta, allowed)
     path: Path = ("spec",)
@@ -49,7 +48,7 @@ def check_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: list[C
     check_part(pod, "pod", spec, path)
 
 
-def check_new_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: list[Cause]) -> None:
+def check_new_pod(meta: Value, spec: Value, gates: Gates, out: Out) -> None:
     """A pod when it is made."""
     check_pod(meta, spec, gates, out, frozenset())
     if "ephemeralContainers" in spec:
@@ -60,12 +59,12 @@ def check_new_pod(meta: Object, spec: Object, gates: Mapping[str, bool], out: li
     check_profiles(Setting(spec, gates, out, meta), meta.get("annotations", {}), spec, ("spec",))
 
 
-def check_spec(pod: Setting, spec: Object, path: Path) -> None:
+def check_spec(pod: Setting, spec: Value, path: Path) -> None:
     """Everything that the server checks in a pod and in a template alike."""
     check_part(pod, "podSpec", spec, path)
 
 
-def check_host_network(pod: Setting, spec: Object, path: Path) -> None:
+def check_host_network(pod: Setting, spec: Value, path: Path) -> None:
     for index, container in enumerate(spec.get("containers", ())):
         for place, port in enumerate(container.get("ports", ())):
             mine, theirs = port.get("hostPort", 0), port.get("containerPort", 0)
@@ -84,7 +83,7 @@ def check_searches(pod: Setting, searches: list[str], path: Path) -> None:
             pod.refuse((*path, index), name, find_format("relaxed_long_name")(name))
 
 
-def check_devices_of_users(pod: Setting, spec: Object, path: Path) -> None:
+def check_devices_of_users(pod: Setting, spec: Value, path: Path) -> None:
     """A pod with users of its own cannot share devices."""
     for container, at in visit_containers(spec, path):
         if "volumeDevices" in container:
@@ -118,7 +117,7 @@ def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
             pod.refuse((*where, target), claim[target], check_long_name(claim[target]))
 
 
-def check_group(pod: Setting, spec: Object, path: Path) -> None:
+def check_group(pod: Setting, spec: Value, path: Path) -> None:
     """P1-P5: the link to a group, and that eviction responders exclude it."""
     for link in GROUP_LINKS:
         if spec.get(link[0]) is None:
@@ -133,7 +132,7 @@ def check_group(pod: Setting, spec: Object, path: Path) -> None:
             pod.forbidden((*path, link[0]), "may not be set when evictionResponders is set")
 
 
-def check_file_keys(pod: Setting, spec: Object, path: Path) -> None:
+def check_file_keys(pod: Setting, spec: Value, path: Path) -> None:
     """Variables from files: the volume is an empty directory of this pod."""
     for container, at in visit_containers(spec, path):
         for index, variable in enumerate(container.get("env", ())):
@@ -157,7 +156,7 @@ _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
 
 
-def check_pod_annotations(pod: Setting, annotations: Object, spec: Object, path: Path) -> None:
+def check_pod_annotations(pod: Setting, annotations: Value, spec: Value, path: Path) -> None:
     """What annotations say that are fields by now, and how dear the pod is to its controller."""
     before = len(pod.out)
     for key, value in annotations.items():
@@ -213,7 +212,7 @@ def _check_seccomp(pod: Setting, value: str, path: Path) -> None:
         pod.invalid(path, value, "must be a valid seccomp profile")
 
 
-def check_profiles(pod: Setting, annotations: Object, spec: Object, path: Path) -> None:
+def check_profiles(pod: Setting, annotations: Value, spec: Value, path: Path) -> None:
     """Where a profile stands in a field and in an annotation, they say the same."""
     before, context = len(pod.out), spec.get("securityContext", {})
     if _SECCOMP_POD in annotations and "seccompProfile" in context:
@@ -230,7 +229,7 @@ def check_profiles(pod: Setting, annotations: Object, spec: Object, path: Path) 
     note_rule(pod.out, before, "pod-annotations")
 
 
-def _compare(pod: Setting, annotation: str, profile: Object, at: Path, word: str) -> None:
+def _compare(pod: Setting, annotation: str, profile: Value, at: Path, word: str) -> None:
     field = "seccompProfile" if word == "seccomp" else "appArmorProfile"
     kind = profile.get("type", "")
     default = ("runtime/default", "docker/default") if word == "seccomp" else ("runtime/default",)

@@ -10,17 +10,18 @@ pkg/apis/certificates/validation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
+from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Form, check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.server.metadata import check_template_metadata
-from krmfn.server.pods.setting import Object, Setting
+from krmfn.server.pods.setting import Setting
 from krmfn.server.spell import Key
-from krmfn.server.verdict import Cause, forbidden, invalid_text
+from krmfn.server.verdict import Causes, forbidden, invalid_text
 
 #: The members of a volume in the order in which the server looks at them, with the words of its paths where they
 #: differ: (for a second source, for what is wrong inside).
@@ -35,7 +36,7 @@ _SOURCES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def check_volumes(pod: Setting, spec: Object, path: Path) -> None:
+def check_volumes(pod: Setting, spec: Value, path: Path) -> None:
     """`volumes` of a spec. Those that are right are what mounts can name afterwards."""
     volumes = spec.get("volumes", ())
     made = {f"{pod.name}-{volume.get('name', '')}" for volume in volumes if "ephemeral" in volume} if pod.name else ()
@@ -55,7 +56,7 @@ def check_volumes(pod: Setting, spec: Object, path: Path) -> None:
             pod.invalid((*at, "persistentVolumeClaim", "claimName"), claim, detail)
 
 
-def _check_source(pod: Setting, volume: Object, name: str, at: Path) -> None:
+def _check_source(pod: Setting, volume: Value, name: str, at: Path) -> None:
     first = ""
     if "emptyDir" in volume:
         first = "emptyDir"
@@ -76,7 +77,7 @@ def _check_source(pod: Setting, volume: Object, name: str, at: Path) -> None:
         pod.required(at, "must specify a volume type")
 
 
-def check_kind(pod: Setting, kind: str, source: Object, name: str, at: Path) -> None:
+def check_kind(pod: Setting, kind: str, source: Value, name: str, at: Path) -> None:
     """One source of a volume."""
     check_part(pod, kind, source, (*at, _SOURCES[kind][1] or kind), "pod-volumes")
     if kind == "ephemeral" and pod.name and name:
@@ -85,7 +86,7 @@ def check_kind(pod: Setting, kind: str, source: Object, name: str, at: Path) -> 
             pod.invalid((*at, "name"), name, f"PVC name {quote(claim)}: {message}")
 
 
-def _check_initiator_length(pod: Setting, source: Object, name: str, at: Path) -> None:
+def _check_initiator_length(pod: Setting, source: Value, name: str, at: Path) -> None:
     text = f"{name}:{source.get('targetPortal', '')}"
     if "initiatorName" in source and len(text.encode("utf-8", "surrogatepass")) > 64:
         detail = (
@@ -95,7 +96,7 @@ def _check_initiator_length(pod: Setting, source: Object, name: str, at: Path) -
         pod.invalid((*at, "name"), name, detail)
 
 
-def check_quobyte(pod: Setting, source: Object, at: Path) -> None:
+def check_quobyte(pod: Setting, source: Value, at: Path) -> None:
     registry = source.get("registry", "")
     detail = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
@@ -119,7 +120,7 @@ def _is_host_and_port(text: str) -> bool:
     return ":" not in host and not set(host) & set("[]")
 
 
-def check_flex(pod: Setting, source: Object, at: Path) -> None:
+def check_flex(pod: Setting, source: Value, at: Path) -> None:
     for key in source.get("options", {}):
         if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
             pod.invalid((*at, "options", Key(key)), key, "kubernetes.io and k8s.io namespaces are reserved")
@@ -132,7 +133,7 @@ _DISKS = {
 }  # fmt: skip
 
 
-def check_azure_disk(pod: Setting, source: Object, at: Path) -> None:
+def check_azure_disk(pod: Setting, source: Value, at: Path) -> None:
     if "kind" in source:
         address = source.get("diskURI", "")
         start, pattern = _DISKS[source["kind"] == "Managed"]
@@ -140,13 +141,13 @@ def check_azure_disk(pod: Setting, source: Object, at: Path) -> None:
             pod.not_supported((*at, "diskURI"), quote(address), (pattern,))
 
 
-def check_image(pod: Setting, source: Object, at: Path) -> None:
+def check_image(pod: Setting, source: Value, at: Path) -> None:
     kept = "empty-image-reference"
     if not source.get("reference") and kept not in pod.allowed and (pod.is_pod or not pod.gates.get(kept)):
         pod.required((*at, "reference"))
 
 
-def check_projections(pod: Setting, sources: Iterable[Object], at: Path) -> None:
+def check_projections(pod: Setting, sources: Iterable[Value], at: Path) -> None:
     paths: set[str] = set()
     for index, part in enumerate(sources):
         check_projection(pod, part, (*at, index), paths)
@@ -156,7 +157,7 @@ _TWICE = "conflicting duplicate paths"
 _NO_DOMAIN = 'must be a domain-prefixed key (such as "acme.io/foo")'
 
 
-def check_projection(pod: Setting, part: Object, at: Path, paths: set[str]) -> None:
+def check_projection(pod: Setting, part: Value, at: Path, paths: set[str]) -> None:
     """One source. `paths` are the files of those before it; the server names the volume where two meet."""
     check_part(pod, "projection", part, at)
     volume = at[:-2]
@@ -220,13 +221,13 @@ def _check_labels(pod: Setting, text: str, check: Form, path: Path) -> None:
             return
 
 
-def check_user_annotations(pod: Setting, annotations: Object, path: Path) -> None:
+def check_user_annotations(pod: Setting, annotations: Value, path: Path) -> None:
     for key in map(str.lower, annotations):
         wrong = check_label_key(key) if "/" in key or check_label_key(key) else (_NO_DOMAIN,)
         pod.refuse(path, key, wrong)
 
 
-def check_lifetime(pod: Setting, certificate: Object, at: Path) -> None:
+def check_lifetime(pod: Setting, certificate: Value, at: Path) -> None:
     host = certificate.get("signerName", "").partition("/")[0]
     most = 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
     seconds = certificate["maxExpirationSeconds"]
@@ -239,7 +240,7 @@ _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
 _TEMPLATE_META = ("annotations", "labels")
 
 
-def check_metadata_of_claims(kind: Any, meta: Object, path: Path) -> Iterator[Cause]:
+def check_metadata_of_claims(kind: Any, meta: Value, path: Path) -> Causes:
     """What the claims of a template get: labels and annotations, nothing else."""
     yield from check_template_metadata(meta, path)
     for field in meta:
@@ -248,12 +249,12 @@ def check_metadata_of_claims(kind: Any, meta: Object, path: Path) -> Iterator[Ca
             yield forbidden((*path, "uID" if field == "uid" else field), "cannot be set", "volume-claims")
 
 
-def check_modes(kind: Any, modes: list[str], path: Path) -> Iterator[Cause]:
+def check_modes(kind: Any, modes: list[str], path: Path) -> Causes:
     if "ReadWriteOncePod" in modes and not set(modes).isdisjoint(_MODES):
         yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
-def check_same_source(kind: Any, spec: Object, path: Path) -> Iterator[Cause]:
+def check_same_source(kind: Any, spec: Value, path: Path) -> Causes:
     source, reference = spec["dataSource"], spec["dataSourceRef"]
     if any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
         yield invalid_text(path, "{…}", "must match dataSourceRef")
