@@ -219,12 +219,12 @@ def _find_others(
     members: Sequence[Member] = ()
     notes: list[Finding] = []
     if present:
-        from krmfn.survey.counting import count_members, is_severe
+        from krmfn.survey.counting import count_members
         from krmfn.survey.lookup import make_lookup
 
         members, notes = count_members(present, settings, make_lookup(items, settings))
         known = {id(item) for item in asking}
-        notes = [finding for finding in notes if id(finding.item) not in known and is_severe(finding)]
+        notes = [finding for finding in notes if id(finding.item) not in known]
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     of_gangs = found.findings if is_complete(items) else _write(found, items, settings)[1]
     return _Others(notes, of_gangs, [*_join_renamed([*check_stages(stages, items, members, old, settings, asking)])])

@@ -214,8 +214,8 @@ class Item:
         if self.touched:
             return any(sign.decode() in self.text for sign in (*words, *STAND_INS))
         source = self.frame.source
-        signs = [sign for word in words for sign in source.list_signs(word)]
-        return any(source.data.find(sign, self.start, self.end) >= 0 for sign in signs)
+        signs = source.list_signs(words)
+        return bool(signs) and any(source.data.find(sign, self.start, self.end) >= 0 for sign in signs)
 
     @property
     def is_new(self) -> bool:
@@ -414,7 +414,7 @@ def list_holding(items: Iterable[Item], *words: bytes) -> list[Item]:
         start = item.start
         if item.frame.source is not source or start < last:
             source = item.frame.source
-            places = {sign: -1 for word in words for sign in source.list_signs(word)}
+            places = dict.fromkeys(source.list_signs(words), -1)
         last = start
         holds = item._reading is not None and item._reading.touched and item.may_hold(*words)
         for sign in places:

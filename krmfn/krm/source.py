@@ -21,7 +21,7 @@ _BLOCK = 4096
 class Source:
     """A file or stream. `data` is never changed; `path` is what people call it, empty for stdin."""
 
-    __slots__ = ("_characters", "_digest", "_signs", "_stand_ins", "_starts", "begin", "data", "newline", "path")
+    __slots__ = ("_characters", "_digest", "_signs", "_starts", "begin", "data", "newline", "path")
 
     def __init__(self, data: bytes, path: str = "") -> None:
         """Find out how lines end: as the first one does."""
@@ -37,8 +37,7 @@ class Source:
         self._starts: list[int] | None = None
         self._characters: list[int] | None = None
         self._digest = ""
-        self._signs: dict[bytes, tuple[bytes, ...]] = {}
-        self._stand_ins: tuple[bytes, ...] | None = None
+        self._signs: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
 
     @property
     def digest(self) -> str:
@@ -49,19 +48,12 @@ class Source:
             self._digest = sha256(self.data).hexdigest()
         return self._digest
 
-    def list_signs(self, word: bytes) -> tuple[bytes, ...]:
-        """Those that the data has of a word and of what may stand for it: aliases and escapes."""
-        found = self._signs.get(word)
-        if found is None:
-            found = (word, *self.list_stand_ins()) if word in self.data else self.list_stand_ins()
-            self._signs[word] = found
-        return found
-
-    def list_stand_ins(self) -> tuple[bytes, ...]:
-        """Those that the data has of what may stand for any word."""
-        if self._stand_ins is None:
-            self._stand_ins = tuple(sign for sign in STAND_INS if sign in self.data)
-        return self._stand_ins
+    def list_signs(self, words: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        """Those that the data has of words and of what may stand for any: aliases and escapes."""
+        if words not in self._signs:
+            stand_ins = self.list_signs(()) if words else tuple(sign for sign in STAND_INS if sign in self.data)
+            self._signs[words] = (*(word for word in words if word in self.data), *stand_ins)
+        return self._signs[words]
 
     def place(self, character: int) -> tuple[int, int]:
         """Line and column of a character, both from 1. Lines end with LF, CR LF, or CR."""

@@ -151,7 +151,7 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
     """(API group, kind) -> its row. Names are known from the names of the files; a file is read for its row alone."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str], KindRow] = {}
+        self._rows: dict[tuple[str, str], KindRow | None] = {}
         self._files: dict[tuple[str, str], str] = {}
         self._own: dict[tuple[str, str], KindRow] = {}
 
@@ -191,10 +191,18 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
         spec: Mapping[str, Any] = lines.value["spec"]
         return spec
 
+    def find(self, key: tuple[str, str]) -> KindRow | None:
+        """The row of a kind, None where krmfn knows nothing of it."""
+        if key in self._own:
+            return self._own[key]
+        if key not in self._rows:
+            self._rows[key] = read_row(self.read_spec(key)) if key in self._list_files() else None
+        return self._rows[key]
+
     def __getitem__(self, key: tuple[str, str]) -> KindRow:
-        row = self._own.get(key) or self._rows.get(key)
+        row = self.find(key)
         if row is None:
-            row = self._rows[key] = read_row(self.read_spec(key))
+            raise KeyError(key)
         return row
 
     def __contains__(self, key: object) -> bool:
@@ -341,7 +349,7 @@ def place(field: str, stars: Path) -> Path:
 
 def find_kind(group: str, name: str) -> KindRow | None:
     """The row of a kind, None where krmfn knows nothing of it."""
-    return KINDS.get((group, name))
+    return KINDS.find((group, name))
 
 
 def list_names(group: str) -> list[str]:

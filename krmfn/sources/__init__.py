@@ -23,10 +23,11 @@ Sources know neither targets nor checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.results import ResourceRef
-from krmfn.model.kinds import KINDS, find_own_scheduling
+from krmfn.model.kinds import find_kind, find_own_scheduling
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import Composite, leaves
 
@@ -40,7 +41,7 @@ __all__ = ["count_pods", "is_read", "read_group", "read_tree"]
 
 def is_read(group: str, kind: str) -> bool:
     """Whether there is something to say of resources of a kind: a gang, or why they get none."""
-    row = KINDS.get((group, kind))
+    row = find_kind(group, kind)
     return row is not None and bool(row.has_gangs or row.reason)
 
 
@@ -121,20 +122,12 @@ def _read(manifest: Manifest) -> SourceReading:
 
 def read_group(manifest: Manifest) -> Group | None:
     """The tree as the source of its kind, which has to be one that is read, reads it, with a note where the CRD of the
-    kind may drop the links. Of a kind of pods that no group in Git can be linked to the reason in its row is told.
-
-    A module is imported when its kind turns up, because most runs meet two or three kinds, and every run pays for
-    imports.
-    """
+    kind may drop the links. Of a kind of pods that no group in Git can be linked to the reason in its row is told."""
     row = manifest.kind
     if not row.has_gangs:
         manifest.pass_over(row.reason, row.hint)
         return None
-    module, _, function = READERS.get((row.group, row.name), "interpreter.read_roles").partition(".")
-    source: Callable[[Manifest], Group | None] = getattr(
-        __import__(f"krmfn.sources.{module}", fromlist=[function]), function
-    )
-    group = source(manifest)
+    group = _find_reader(row.group, row.name)(manifest)
     if group is not None and row.keeper is not None and row.group != "ray.io" and not manifest.counting:
         every = leaves(group)
         if not _shares_templates(manifest, group):
@@ -142,6 +135,17 @@ def read_group(manifest: Manifest) -> Group | None:
             paths = [template.path for leaf in every for template in leaf.templates]
             manifest.note_link_version(next((path for path in paths if path[-1] == last), paths[0]))
     return group
+
+
+@cache
+def _find_reader(group: str, kind: str) -> Callable[[Manifest], Group | None]:
+    """The function that reads a kind. Its module is imported when the kind turns up, because most runs meet two or
+    three kinds, and every run pays for imports."""
+    module, _, function = READERS.get((group, kind), "interpreter.read_roles").partition(".")
+    reader: Callable[[Manifest], Group | None] = getattr(
+        __import__(f"krmfn.sources.{module}", fromlist=[function]), function
+    )
+    return reader
 
 
 def _shares_templates(manifest: Manifest, group: Group) -> bool:

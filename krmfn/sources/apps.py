@@ -20,6 +20,8 @@ def read_deployment(manifest: Manifest) -> Group | None:
     leaf = read_roles(manifest)
     if not isinstance(leaf, Leaf):
         return None
+    if manifest.counting:
+        return leaf
     strategy = manifest.text(_STRATEGY, "RollingUpdate")
     if strategy != "Recreate" and manifest.options.naming == "Stable":
         manifest.tell("rollout-shares-gang", _STRATEGY, "rolling")

@@ -96,9 +96,10 @@ def _is_excluded(manifest: Manifest) -> bool:
 
 def _find_common(roles: list[TemplatePath]) -> Path:
     """Where all roles are."""
+    if len(roles) == 1:
+        return ("spec",)
     first, *others = (role.path.split("/") for role in roles)
-    shared = [step for step, *rest in zip(first, *others, strict=False) if all(step == other for other in rest)]
-    return tuple(shared) if others else ("spec",)
+    return tuple(step for step, *rest in zip(first, *others, strict=False) if all(step == other for other in rest))
 
 
 def find_holding(manifest: Manifest, conditions: tuple[Condition, ...]) -> Path:
@@ -159,7 +160,8 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
             message = f"{path[-1]} is {manifest.get(path) or 0}: no pods, so no group"
         manifest.note("group-without-pods", path, message)
         return None
-    leaf = _find_minimum(manifest, role, entry, template)._replace(head=role.head)
+    leaf = _find_minimum(manifest, role, entry, template)
+    leaf = leaf._replace(head=True) if role.head else leaf
     if leaf.min_count == pods and any(factor.first for factor in factors):
         first = tuple(factor._replace(field=factor.first or factor.field) for factor in factors)
         leaf = leaf._replace(min_count=min(multiply(manifest, first, entry.stars), pods))
@@ -267,12 +269,11 @@ def _list_entries(manifest: Manifest, role: TemplatePath) -> list[_RoleTemplate]
     """Where the manifest has pod templates of a role, with their names, which are those of the entries on the way."""
     if role.roles and not manifest.require(_split(role.path.partition("/*")[0])):
         return []
-    found = [_RoleTemplate((), (), role.name)]
-    for step in role.path.split("/") if role.path else ():
-        if step == "*":
-            found = [entry for each in found for entry in _list_inner(manifest, role, each)]
-        else:
-            found = [each._replace(path=(*each.path, step)) for each in found]
+    head, *parts = role.path.split("/*")
+    found = [_RoleTemplate(_split(head), (), role.name)]
+    for part in parts:
+        inner = [entry for each in found for entry in _list_inner(manifest, role, each)]
+        found = [each._replace(path=(*each.path, *_split(part[1:]))) for each in inner]
     if len(manifest.kind.templates) > 1:  # a role may be left out
         found = [entry for entry in found if manifest.get(entry.path) is not None]
     return [entry if entry.name else entry._replace(name=manifest.ref.kind.lower()) for entry in found]

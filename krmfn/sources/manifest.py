@@ -5,7 +5,6 @@ notes that are left on the way. Knows no kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions, Settings
@@ -58,7 +57,7 @@ class Manifest:
         self.counting = options is None
         self.notes: list[Note] = []
 
-    @cached_property
+    @property
     def kind(self) -> KindRow:
         """What there is to know of the manifest's kind."""
         return KINDS[self.ref.group, self.ref.kind]

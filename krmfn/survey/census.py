@@ -14,9 +14,9 @@ from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_prev
 from krmfn.model.podnumber import divide, read_slice
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Path
-from krmfn.model.values import Key, Value, as_mapping, as_text, dig
+from krmfn.model.values import Key, Value, as_mapping, as_text, dig, group_by
 from krmfn.releases.release import GROUP
-from krmfn.releases.spelling import GROUP_LINKS
+from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
 from krmfn.survey.lookup import list_owned
@@ -166,12 +166,16 @@ class Census(NamedTuple):
         """The templates whose pods have this key among their labels or annotations (`part`), in order."""
         return _index_marks(self).get((part, key), ())
 
+    def scheduled_by(self, scheduler: str) -> Sequence[Template]:
+        """The templates of a scheduler's pods, in order."""
+        return list_schedulers(self).get(scheduler, ())
+
     def has_text(self, word: str) -> bool:
         """False where no object has `word` in its keys and strings."""
         known: dict[str, bool] = self.shared.setdefault("words", {})
         if word not in known:
             sign = word.encode()
-            likely = any(item.touched or item.source.list_signs(sign) for item in _list_texts(self))
+            likely = any(item.touched or item.source.list_signs((sign,)) for item in _list_texts(self))
             known[word] = likely and any(item.may_hold(sign) for item in self.objects)
         return known[word]
 
@@ -248,6 +252,12 @@ def _index_marks(census: Census) -> dict[Key, list[Template]]:
 
 
 @once
+def list_schedulers(census: Census) -> dict[str, list[Template]]:
+    """The templates by the scheduler of their pods."""
+    return group_by(lambda template: template.scheduler, census.templates)
+
+
+@once
 def _list_texts(census: Census) -> list[Item]:
     """An object of each text."""
     return list({id(item if item.touched else item.source): item for item in census.objects}.values())
@@ -264,9 +274,8 @@ def take_census(
 
     `asking` are the objects that a gang is to be generated for.
     """
-    known: dict[tuple[int, Path], Member] = {(id(member.item), member.path): member for member in members}
+    read = group_by(lambda member: id(member.item), members)
     owned = list_owned(objects)
-    was_read = {item_id for item_id, _ in known}
     by_kind: dict[Key, list[Item]] = {}
     templates: list[Template] = []
     groups: list[Group] = []
@@ -277,11 +286,8 @@ def take_census(
         key = (ref.group, ref.kind)
         by_kind.setdefault(key, []).append(item)
         if key[0] != GROUP:
-            for member in () if id(item) in owned else from_item(item):
-                read = known.pop((id(item), member.path), None)
-                # A source that has read the object leaves out the templates that make no pods.
-                absent = member._replace(pods=0) if id(item) in was_read and read is None else member
-                templates.append(_template(read or absent))
+            if id(item) not in owned:
+                templates += map(_template, from_item(item, read.get(id(item), ())))
             continue
         groups.extend(read_groups(item))
         composite = read_composite(item)
@@ -290,7 +296,6 @@ def take_census(
         workload = read_workload(item)
         if workload:
             workloads.setdefault((item.space, item.name), workload)
-    templates.extend(_template(member) for member in known.values() if id(member.item) not in owned)
     index: dict[Key, Group] = {}
     for group in groups:
         index.setdefault((group.namespace, group.name), group)
@@ -339,6 +344,8 @@ def _read_bridged(metadata: Value, path: Path) -> TemplateLink | None:
 
 
 def _link(spec: Value, path: Path) -> TemplateLink | None:
+    if LINK_FIELDS.isdisjoint(spec):
+        return None
     for place in GROUP_LINKS:
         name = as_text(spec, *place)
         if name:

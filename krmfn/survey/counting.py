@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding, Member
+from krmfn.model.findings import Finding, Member, Note
 from krmfn.model.rules import RULES
 from krmfn.sources import count_pods
 from krmfn.sources.manifest import Find
@@ -19,7 +19,7 @@ from krmfn.survey.members import from_tree
 def count_members(
     items: Iterable[Item], settings: Settings, find: Find | None = None
 ) -> tuple[list[Member], list[Finding]]:
-    """The pod templates of `items` (all of kinds that are read) and what their sources have to say.
+    """The pod templates of `items` (all of kinds that are read) and what their controllers would refuse.
 
     Counted whether the resource asks for a gang or not, because the pods exist either way. `find` gets the objects that
     they name.
@@ -28,7 +28,7 @@ def count_members(
     findings: list[Finding] = []
     for item in items:
         reading = count_pods(item.value, item.ref, settings, find)
-        findings += [note.on(item) for note in reading.notes]
+        findings += [note.on(item) for note in reading.notes if _is_severe(note, item)]
         if reading.group is not None:
             members += from_tree(item, reading.value, reading.group)
     return members, findings
@@ -40,8 +40,7 @@ def count_all(items: Sequence[Item], settings: Settings) -> Census:
     return take_census(items, members, None, settings.cluster)
 
 
-def is_severe(finding: Finding) -> bool:
+def _is_severe(note: Note, item: Item) -> bool:
     """Whether the controller would refuse the resource, gang or no gang. What the API server itself refuses in a Job
     is told by the checks of the server, in its own words."""
-
-    return RULES[finding.rule].severity == "error" and finding.item.ref.group != "batch"
+    return RULES[note.rule].severity == "error" and item.ref.group != "batch"

@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Final, NamedTuple
 
 from krmfn.config.settings import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS
@@ -130,7 +130,8 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
     if settings.feature_gates.get(gate) is False if gate else not settings.has("job-groups"):
         return []
     found: list[LinkedGang] = []
-    for item in (item for kind in _KINDS for item in census.kind(*kind)):
+    word = b"scheduling" if settings.release.has("job-scheduling") else b"Indexed"  # what such Jobs have somewhere
+    for item in (item for kind in _KINDS for item in list_holding(census.kind(*kind), word)):
         for template in census.templates_of(item):
             jobs = find_jobs(template)
             job = as_mapping(item.value, *jobs.path) if jobs else {}

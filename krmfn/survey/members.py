@@ -6,7 +6,7 @@ what `from_item` reads by the row of a kind is for the others, and for a link in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from krmfn.krm.item import Item
@@ -42,15 +42,18 @@ def from_tree(item: Item, value: Value, group: Group) -> tuple[Member, ...]:
     )
 
 
-def from_item(item: Item) -> tuple[Member, ...]:
+def from_item(item: Item, read: Iterable[Member] = ()) -> list[Member]:
     """The pod templates of `item`; empty for kinds that hold none. Of a kind that nobody knows, those with a link; and
-    where an operator takes the annotations of its pods from, if they ask for one."""
+    where an operator takes the annotations of its pods from, if they ask for one.
+
+    `read` are those that its source found: it leaves out those that make no pods.
+    """
     kind = find_kind(item.ref.group, item.kind)
     if item.kind == "CustomResourceDefinition":  # large, and it only says which fields there may be
-        return ()
+        return []
     if kind is None:
         likely = _find_linked(item.value, ()) if item.may_hold(*_WORDS) else ()
-        return tuple(Member(item, path, None, path) for path in likely)
+        return [Member(item, path, None, path) for path in likely]
     apart = any(template.spec for template in kind.templates)
     if (not kind.has_gangs or apart) and item.may_hold(*(_WORDS if apart else _WORDS[-1:])):
         known = {
@@ -62,13 +65,17 @@ def from_item(item: Item) -> tuple[Member, ...]:
         asking = [path for path in _find_linked(item.value, (), apart) if path not in known]
     else:
         asking = []
-    found = [Member(item, path, None, path) for path in asking]
+    counted: dict[Path, Member] = {member.path: member for member in read}
+    pods = 0 if counted else None
+    found = [counted.pop(path, Member(item, path, pods, path)) for path in asking]
     for template in kind.templates:
-        for path, entries in _expand(item.value, template.path):
-            if not template.aside:
+        for path, entries in () if template.aside else _expand(item.value, template.path):
+            member = counted.pop(path, None)
+            if member is None:
                 number, field = _count(item.value, template, path, entries)
-                found.append(Member(item, path, number, field, apart=place(template.spec, entries)))
-    return tuple(found)
+                member = Member(item, path, number if pods is None else 0, field, apart=place(template.spec, entries))
+            found.append(member)
+    return [*found, *counted.values()]
 
 
 def _find_linked(value: Any, path: Path, in_part: bool = False) -> Iterator[Path]:
@@ -92,9 +99,8 @@ def _find_linked(value: Any, path: Path, in_part: bool = False) -> Iterator[Path
 def _expand(value: Any, pattern: str) -> Iterator[tuple[Path, Path]]:
     """The paths in `value` that a row's pattern stands for, each with what its `*` stand for."""
     if "*" not in pattern:
-        steps = tuple(pattern.split("/")) if pattern else ()
-        found: list[tuple[Path, Path]] = [(steps, ())] if dig(value, *steps) is not None else []
-        return iter(found)
+        path = place(pattern, ())
+        return iter([(path, ())] if dig(value, *path) is not None else [])
     places: list[tuple[Path, Path, Any]] = [((), (), value)]
     for step in pattern.split("/"):
         entries = [(path, stars, key, child) for path, stars, node in places for key, child in _children(node, step)]

@@ -15,7 +15,7 @@ from krmfn.model.marks import KUEUE_POD_GROUP
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.values import Fields, as_int, as_mapping, as_text, dig
 from krmfn.model.wording import join
-from krmfn.survey.census import Census, count_pods
+from krmfn.survey.census import Census, count_pods, list_schedulers
 
 _KUEUE_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
 #: Where pods named their group for earlier releases of scheduler-plugins.
@@ -31,13 +31,9 @@ _SCHEDULERS: Final = ("default-scheduler", "yunikorn", *(row.name for row in SCH
 @rule("scheduler-mistyped")
 def find_scheduler_mistyped(census: Census) -> Matches:
     listed = census.facts.schedulers or ()
-    nearest: dict[str, str] = {}
-    for template in census.templates:
-        name = template.scheduler
-        if name not in nearest:
-            nearest[name] = next((known for known in _SCHEDULERS if _is_nearly(name, known)), "")
-        meant = nearest[name]
-        if meant and name not in listed:
+    for name, templates in list_schedulers(census).items():
+        meant = next((known for known in _SCHEDULERS if _is_nearly(name, known)), "")
+        for template in templates if meant and name not in listed else ():
             yield tell(template.item, (*template.spec_path, "schedulerName"), name, meant=meant)
 
 
@@ -116,9 +112,9 @@ def find_scheduler_left_out(census: Census) -> Matches:
 def find_queue_unread(census: Census) -> Matches:
     """The key of the label among the annotations of an object or of its pods, or that of old releases."""
     row = SCHEDULERS["KAI"]
-    for template in census.templates:
+    for template in census.scheduled_by(row.name):
         places = template.metadata_places
-        if template.scheduler != row.name or any(dig(metadata, "labels", row.queue) for _, metadata in places):
+        if any(dig(metadata, "labels", row.queue) for _, metadata in places):
             continue
         keys = ("annotations", row.queue), ("labels", _OLD_QUEUE)
         for path, metadata, key in ((*place, key) for place in places for key in keys):

@@ -8,7 +8,7 @@ from typing import Final
 
 from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, list_holding
 from krmfn.model.kinds import KINDS, find_own_scheduling
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.values import Fields, as_mapping, as_text, dig
@@ -39,12 +39,13 @@ def find_scheduling_unused(census: Census) -> Matches:
 
 @rule("job-scheduling-ignored")
 def find_scheduling_ignored(census: Census, settings: Settings) -> Matches:
-    for template in census.templates:
-        jobs, item = find_jobs(template), template.item
-        path = (*jobs.path, "scheduling") if jobs and item.kind in ("CronJob", "JobSet") else ()
-        if path and dig(item.value, *path) is not None and read_delegation(census, settings, template) is None:
-            runs = ", with concurrencyPolicy: Forbid" if item.kind == "CronJob" else ""
-            yield tell(item, path, runs=runs)
+    for item in (*census.kind("batch", "CronJob"), *census.kind("jobset.x-k8s.io", "JobSet")):
+        for template in census.templates_of(item):
+            jobs = find_jobs(template)
+            path = (*jobs.path, "scheduling") if jobs else ()
+            if path and dig(item.value, *path) is not None and read_delegation(census, settings, template) is None:
+                runs = ", with concurrencyPolicy: Forbid" if item.kind == "CronJob" else ""
+                yield tell(item, path, runs=runs)
 
 
 @rule("job-gang-lost")
@@ -108,8 +109,9 @@ def _root_jobs(census: Census) -> Iterator[Item]:
 @rule("delegated-template-unknown")
 def find_template_unknown(census: Census, settings: Settings) -> Matches:
     """No such template, more Jobs than it can have groups, or Jobs that are suspended at first: then a warning."""
-    for template in (each for each in census.templates if not each.link):
-        delegation = read_delegation(census, settings, template)
+    naming = list_holding(census.objects, TEMPLATE_ANNOTATION.encode(), WORKLOAD_ANNOTATION.encode())
+    for template in (each for item in naming for each in census.templates_of(item)):
+        delegation = None if template.link else read_delegation(census, settings, template)
         if delegation is None:
             continue
         item, path = template.item, (*delegation.place, TEMPLATE_ANNOTATION)

@@ -154,10 +154,10 @@ def find_queue_unusable(census: Census) -> Matches:
     and one that, or above which a queue, may not use as much as a pod, or a whole gang, requests."""
     queues = census.facts.by_name(_QUEUES, "Queue")
     above = {name: as_text(queue, "spec", "parentQueue") for name, queue in queues.items()}
-    for template in census.templates if above else ():
+    for template in census.scheduled_by(_ROW.name) if above else ():
         found = [(as_text(each, "labels", _ROW.queue), path) for path, each in template.metadata_places]
         name, path = next(((name, path) for name, path in found if name), ("", ()))
-        if template.scheduler != _ROW.name or name in {"", *_CHART_QUEUES} - above.keys():
+        if name in {"", *_CHART_QUEUES} - above.keys():
             continue
         child = next((each for each, parent in above.items() if parent == name), "")
         if name not in above:
@@ -262,7 +262,7 @@ def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Value, tuple
         spec = as_mapping(item.value, "spec")
         for path, part in [((), spec), *_list_parts(spec)]:
             yield item, ("spec", *path, "topologyConstraint"), as_mapping(part, "topologyConstraint"), _IN_GROUP
-    owners = {id(each.item): each.item for each in census.templates if each.scheduler == _ROW.name}
+    owners = {id(each.item): each.item for each in census.scheduled_by(_ROW.name)}
     for item in owners.values():
         yield item, ("metadata", "annotations"), item.annotations, _OF_OWNER
 

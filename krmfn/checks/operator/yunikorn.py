@@ -113,8 +113,8 @@ def _find_strangers(templates: list[Template], groups: Value) -> Matches:
 def _group_by_application(census: Census) -> Iterator[list[Template]]:
     """The templates that YuniKorn schedules, by application: without a name all of a namespace are one."""
     found: dict[Key, list[Template]] = {}
-    for template in census.templates:
-        if template.scheduler == "yunikorn" and template.pods != 0:
+    for template in census.scheduled_by("yunikorn"):
+        if template.pods != 0:
             told = (as_text(as_mapping(template.metadata.get(part)).get(key)) for part, key in _APPLICATION)
             found.setdefault((template.item.space, next(filter(None, told), "")), []).append(template)
     yield from found.values()
