@@ -110,7 +110,7 @@ def _finish(results: Iterable[Result], settings: Settings) -> Iterable[Result]:
     results = tuple(results)
     if not results:
         return ()
-    from krmfn.reports.ordering import order
+    from krmfn.reports.report import order
 
     ordered = sorted(order(results), key=lambda result: SEVERITIES.index(result.severity))
     if settings.fail_on == "warning" and ordered[0].severity == "warning":

@@ -165,7 +165,7 @@ GATES = {
             "__main__.py",
             "cli/streams.py",
             "cli/findings.py",
-            "workspace/files.py",
+            "workspace/manifests.py",
             "krm/running.py",
         ),
     },

@@ -18,7 +18,7 @@ from krmfn.model.values import Value
 from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
-from krmfn.workspace.files import read_tree
+from krmfn.workspace.manifests import read_tree
 from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
 from krmfn.workspace.world import World
 

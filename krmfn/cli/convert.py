@@ -14,7 +14,7 @@ from krmfn.convert import convert
 from krmfn.model.marks import TOOL_GROUPS
 from krmfn.pipeline import to_results
 from krmfn.releases.release import newest_release
-from krmfn.workspace.files import read_paths
+from krmfn.workspace.manifests import read_paths
 from krmfn.workspace.world import World
 
 

@@ -23,8 +23,7 @@ from krmfn.reports import plans
 from krmfn.reports.outlook_view import MEANINGS, View, list_places
 from krmfn.reports.plans import to_results
 from krmfn.workspace.definitions import Definitions
-from krmfn.workspace.files import GIT, name_state
-from krmfn.workspace.manifests import NOT_RENDERED, hides
+from krmfn.workspace.manifests import GIT, NOT_RENDERED, hides, name_state
 from krmfn.workspace.pairing import find_missing, pair
 from krmfn.workspace.trees import RevisionMissing
 from krmfn.workspace.world import World

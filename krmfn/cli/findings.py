@@ -11,6 +11,7 @@ from krmfn.cli import Options, streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
 from krmfn.reports import order, render, summarize, summarize_skipped
 from krmfn.reports.report import Screen
+from krmfn.workspace.disk import find_here, find_top, is_below
 from krmfn.workspace.manifests import LoadedFile
 
 
@@ -113,8 +114,6 @@ def _find_top() -> Callable[[FileRef | None], FileRef | None]:
     """Places seen from the top of the repository, that of the file where the working directory is in none; outside of
     any they stay relative to the working directory."""
     from functools import cache
-
-    from krmfn.workspace.disk import find_here, find_top, is_below
 
     here = find_here()
     top_of_folder = cache(find_top)

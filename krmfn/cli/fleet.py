@@ -17,7 +17,7 @@ from krmfn.krm.sharing import prepare_start
 from krmfn.krm.terminal import line
 from krmfn.model.values import as_mapping
 from krmfn.reports.fleet import FleetRow, render_html, render_json, render_markdown, sum_up
-from krmfn.reports.ordering import summarize
+from krmfn.reports.report import summarize
 from krmfn.workspace.fleet import FleetMember, Logbook, Visit, check
 
 _TABLE = "fleet.json"

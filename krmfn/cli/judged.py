@@ -18,8 +18,7 @@ from krmfn.model.kinds import KINDS
 from krmfn.pipeline import complete, find_all
 from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.disk import is_below
-from krmfn.workspace.files import is_path
-from krmfn.workspace.manifests import LoadedFile, tell
+from krmfn.workspace.manifests import LoadedFile, is_path, tell
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Worlds
 

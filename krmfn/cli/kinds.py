@@ -55,7 +55,7 @@ def _say(row: KindRow) -> str:
 
 def _draft(path: str) -> Iterator[str]:
     from krmfn.cli.reading import read
-    from krmfn.workspace.files import read_paths
+    from krmfn.workspace.manifests import read_paths
 
     read_now = read(read_paths([path]), {"quiet": True})
     if read_now.unreadable:

@@ -15,8 +15,7 @@ from krmfn.model.marks import KIND_WORDS, PREFIX
 from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.files import Inputs, read_paths
-from krmfn.workspace.manifests import Manifests, load
+from krmfn.workspace.manifests import Inputs, Manifests, load, read_paths
 from krmfn.workspace.trees import InputMissing, LeftOut, RevisionMissing
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Rendering, Worlds, find_worlds

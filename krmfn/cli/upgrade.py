@@ -14,7 +14,7 @@ from krmfn.model.values import as_mapping
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, compare_jobs, plan_upgrade
 from krmfn.releases.release import find_release, list_releases, newest_release
-from krmfn.workspace.files import is_path
+from krmfn.workspace.manifests import is_path
 from krmfn.workspace.worlds import Worlds
 
 

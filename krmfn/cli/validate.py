@@ -32,14 +32,13 @@ from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, run_functions
 from krmfn.survey.gangs import list_unasked
 from krmfn.workspace.definitions import Definitions
-from krmfn.workspace.files import GIT, is_path, name_state
-from krmfn.workspace.manifests import hides
+from krmfn.workspace.manifests import GIT, hides, is_path, name_state
 from krmfn.workspace.trees import KUSTOMIZATIONS, RevisionMissing
 from krmfn.workspace.world import merge
 from krmfn.workspace.worlds import Worlds
 
 if TYPE_CHECKING:
-    from krmfn.cli.fixing import Found
+    from krmfn.cli.output import Found
     from krmfn.workspace.sharding import Shard
     from krmfn.workspace.world import World
 
@@ -75,7 +74,7 @@ def _refuse_combinations(options: Options) -> None:
 def _run(words: Words, options: Options) -> int:
     _refuse_combinations(options)
     if options["baseline"]:
-        from krmfn.cli.baseline import handle_baseline, read_baseline
+        from krmfn.cli.merge import handle_baseline, read_baseline
 
         baseline = read_baseline(options)  # before --fix changes files
     configurations = Configurations(options)
@@ -101,13 +100,13 @@ def _run(words: Words, options: Options) -> int:
         scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))
     found = leave_out_present(found)
     if options["fix"] or options["diff"]:
-        from krmfn.cli.fixing import fix
+        from krmfn.cli.output import fix
 
         found = fix(words, new, found, options)
     ignores = judged.sum_up_ignores(words)
     part: Value = {}
     if shard:
-        from krmfn.cli.parts import describe, mark
+        from krmfn.cli.merge import describe, mark
 
         results = [*problems, *mark(found)]
         part = describe(shard, new.digest, fail_on, found, ignores)

@@ -14,8 +14,7 @@ from typing import Any
 
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.findings import Rule
-from krmfn.reports.ordering import count, order, summarize, summarize_skipped
-from krmfn.reports.report import Report, Screen
+from krmfn.reports.report import Report, Screen, count, order, summarize, summarize_skipped
 
 __all__ = ["FORMATS", "Report", "count", "order", "render", "summarize", "summarize_skipped"]
 

@@ -12,8 +12,7 @@ from typing import Any
 from krmfn.krm.writing import is_plain, write_scalar
 from krmfn.model.values import Fields
 from krmfn.reports import channels
-from krmfn.reports.ordering import count
-from krmfn.reports.report import Report
+from krmfn.reports.report import Report, count
 
 
 def render_json(report: Report) -> str:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from krmfn.krm.results import SEVERITIES, Result
 from krmfn.reports import channels
 from krmfn.reports.channels import markup, open_page, read_asset
-from krmfn.reports.ordering import count, summarize
-from krmfn.reports.report import describe, rule_id
+from krmfn.reports.report import count, describe, rule_id, summarize
 
 
 class FleetRow(NamedTuple):

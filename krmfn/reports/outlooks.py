@@ -12,6 +12,7 @@ from krmfn.model.values import Fields
 from krmfn.model.wording import count
 from krmfn.reports import channels, outlook_svg
 from krmfn.reports.channels import markup, open_page
+from krmfn.reports.document import write_yaml
 from krmfn.reports.outlook_view import (
     LIGHT,
     View,
@@ -249,11 +250,7 @@ def _render_document(views: Sequence[View], form: str) -> str:
     """One document: an outlook, or with several worlds a list of them."""
     outlooks = [spell_outlook(view) for view in views]
     document = outlooks[0] if len(outlooks) == 1 else {"worlds": outlooks}
-    if form == "json":
-        return channels.json(document)
-    from krmfn.reports.document import write_yaml  # PyYAML takes a while to load
-
-    return write_yaml(document)
+    return channels.json(document) if form == "json" else write_yaml(document)
 
 
 def spell_outlook(view: View) -> Fields:

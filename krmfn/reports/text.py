@@ -9,9 +9,8 @@ from collections.abc import Iterable
 
 from krmfn.krm.results import SEVERITIES, FileRef, Result
 from krmfn.krm.terminal import line
-from krmfn.reports.ordering import fold, order, summarize
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
-from krmfn.reports.report import Report, Screen, describe, rule_id
+from krmfn.reports.report import Report, Screen, describe, fold, order, rule_id, summarize
 
 _COLORS = {"error": RED, "warning": YELLOW, "info": CYAN}
 

@@ -12,7 +12,7 @@ from krmfn.krm.json_lists import Skip, read_list
 from krmfn.model.marks import FACTS_KIND, PREFIX
 from krmfn.model.values import Fields, Value
 from krmfn.releases.gates import list_gates
-from krmfn.workspace.files import read_paths, read_tree
+from krmfn.workspace.manifests import read_paths, read_tree
 from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing, LeftOut, ManifestFile, Tree
 
 #: How a component's metrics tell which feature gates are on.

@@ -21,10 +21,9 @@ from krmfn.model.values import Value
 from krmfn.model.wording import count, join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
-from krmfn.workspace.files import Inputs, read_tree
-from krmfn.workspace.fragments import TEMPLATES
 from krmfn.workspace.helm import Helm
-from krmfn.workspace.manifests import NOT_RENDERED, RENDERED, load, tell
+from krmfn.workspace.loose import TEMPLATES, has_copies
+from krmfn.workspace.manifests import NOT_RENDERED, RENDERED, Inputs, load, read_tree, tell
 from krmfn.workspace.overlays import (
     USES,
     Overlay,
@@ -40,7 +39,6 @@ from krmfn.workspace.overlays import (
 from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.sharding import Shard, decides, defines
-from krmfn.workspace.splitting import has_copies
 from krmfn.workspace.trees import (
     CHARTS,
     KUSTOMIZATIONS,

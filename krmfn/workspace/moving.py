@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from krmfn.workspace.deployers import Deployment, find_deployments
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.files import read_tree
 from krmfn.workspace.kustomization import (
     CONFIG_FILE,
     NAMES_FILE,
@@ -23,7 +22,7 @@ from krmfn.workspace.kustomization import (
     plan_init,
     remove_entries,
 )
-from krmfn.workspace.manifests import load
+from krmfn.workspace.manifests import load, read_tree
 from krmfn.workspace.name_references import write_names
 from krmfn.workspace.overlays import Overlay, find_overlay, index_uses, reach
 from krmfn.workspace.replacing import FileChange

@@ -1,7 +1,7 @@
 """The worlds of two states of a repository in pairs.
 
 A kustomization, or what a deployer names, is the same world where it is the same folder, or where it is the only one
-that builds on what was a world. How the files that are in none of them are split depends on all of them (`splitting`):
+that builds on what was a world. How the files that are in none of them are split depends on all of them (`loose`):
 a file that is added, or moves, may split them in another way. Their objects are paired one by one, and the worlds
 follow.
 """

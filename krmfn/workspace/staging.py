@@ -18,7 +18,7 @@ from krmfn.krm import FileRef, Stream, Unreadable
 from krmfn.krm.errors import HOLDS_ITSELF
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 from krmfn.workspace.disk import find_here, is_below
-from krmfn.workspace.helm import Helm, inflate
+from krmfn.workspace.helm import Helm, inflate, read_inflated
 from krmfn.workspace.overlays import (
     DEEPEST,
     GENERATORS,
@@ -220,8 +220,6 @@ class Stage:
     def _inflate(self, overlay: Overlay, place: str, charts: str) -> list[str]:
         """The files of what the charts of a kustomization render, as kustomize marks it. What is not rendered is left
         out."""
-        from krmfn.workspace.charts import read_inflated  # few kustomizations have charts
-
         if self._helm is None or overlay.value.get("helmChartInflationGenerator"):
             found = [chart for _, chart in read_inflated(self.tree, overlay, self._namespace)]
             is_here = any(not isinstance(chart, NotRendered) for chart in found)

@@ -1,7 +1,7 @@
 """Worlds: what is applied together, and therefore checked together.
 
 A kustomization that no other one uses is a world, as kustomize renders it. What Argo CD or Flux deploy is a world. The
-other files of a folder are one, unless an object is in it twice (see splitting). Files that are named one by one belong
+other files of a folder are one, unless an object is in it twice (see loose). Files that are named one by one belong
 together.
 """
 
@@ -16,8 +16,7 @@ from krmfn.krm.results import Severity
 from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.files import open_tree, read_paths
-from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load
+from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load, open_tree, read_paths
 from krmfn.workspace.trees import ManifestFile, Tree
 from krmfn.workspace.world import World
 
@@ -110,7 +109,7 @@ def find_worlds(
 ) -> Worlds:
     """The worlds that arguments name: files, folders, `-`, `git:REV[:PATH]` (PATH defaults to `default`).
 
-    With `complete` a file is in all worlds that it could be applied with, where files are alternatives (splitting).
+    With `complete` a file is in all worlds that it could be applied with, where files are alternatives (loose).
     `watch` gets the files of an argument before they are read, and gives them back one by one.
 
     Raises InputMissing.
@@ -133,8 +132,7 @@ def find_worlds(
     if not any(part.is_folder for part in parts):  # files that are named one by one belong together
         loose = [("", read_files)] if read_files else []
     else:
-        from krmfn.workspace.fragments import leave_out_fragments
-        from krmfn.workspace.splitting import split, split_completely, tell_alternatives
+        from krmfn.workspace.loose import leave_out_fragments, split, split_completely, tell_alternatives
 
         read_files, told = leave_out_fragments(read_files, kustomized, tree)
         loose = [*(split_completely(read_files) if complete else split(read_files))]

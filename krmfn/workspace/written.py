@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from krmfn.model.patterns import is_inside, read_patterns
 from krmfn.model.values import Value
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.files import open_tree, read_paths
-from krmfn.workspace.fragments import leave_out_fragments
-from krmfn.workspace.manifests import LoadedFile, load
+from krmfn.workspace.loose import leave_out_fragments, split
+from krmfn.workspace.manifests import LoadedFile, load, open_tree, read_paths
 from krmfn.workspace.overlays import (
     PLUGINS,
     USES,
@@ -29,7 +28,6 @@ from krmfn.workspace.overlays import (
     read_objects,
 )
 from krmfn.workspace.sharding import Shard
-from krmfn.workspace.splitting import split
 from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, NotRendered, Tree, find_around
 from krmfn.workspace.worlds import Worlds, make_world
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from krmfn.workspace.files import InputMissing
 from krmfn.workspace.kustomization import NotPossible, add_entries, find_kustomization, plan_init
+from krmfn.workspace.manifests import InputMissing
 
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.files import read_paths
+from krmfn.workspace.manifests import read_paths
 from krmfn.workspace.trees import MOST_BYTES, InputMissing, LeftOut
 from tests.e2e.tools import require_kustomize
 from tests.front_door import call

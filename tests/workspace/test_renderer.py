@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.workspace import rendering
-from krmfn.workspace.files import open_tree
+from krmfn.workspace.manifests import open_tree
 from krmfn.workspace.processes import Failed, Renderer
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.trees import NotRendered

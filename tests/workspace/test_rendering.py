@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.krm import Stream
-from krmfn.workspace.files import open_tree
+from krmfn.workspace.manifests import open_tree
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.trees import NotRendered
 from tests.e2e.tools import require_kustomize

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.workspace.files import open_tree
+from krmfn.workspace.manifests import open_tree
 from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import NotRendered
 from tests.cli.conftest import ROOT

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.workspace.files import Inputs, read_paths
+from krmfn.workspace.manifests import Inputs, read_paths
 from krmfn.workspace.trees import InputMissing
 from tests.front_door import call
 from tests.workspace.repositories import JOB, Trap, commit, git
