@@ -10,7 +10,7 @@ from krmfn.config.problems import ConfigError, Mistake, suggest
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
-from krmfn.model.kinds import KINDS, read_row, split_kind
+from krmfn.model.kinds import KINDS, complete_roles, list_conditions, read_manager, read_row, split_kind
 from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
 from krmfn.model.values import as_list, as_mapping, as_text, without_nulls
 from krmfn.model.wording import find_nearest
@@ -28,7 +28,7 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mist
     yield from found
     if found:
         return
-    spec = without_nulls(value["spec"])
+    spec = complete_roles(without_nulls(value["spec"]))
     group, name = spec["group"], spec["kind"]
     if (group, name) in KINDS.shipped and KINDS[group, name].has_gangs:
         yield Mistake(("spec", "kind"), f"krmfn knows {name} of {group or 'v1'} itself", "Remove this WorkloadKind.")
@@ -43,6 +43,9 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mist
         yield Mistake(("spec", "reason"), "is missing", "Say why no gang is possible: krmfn tells it.")
     if {"kept", "since"} <= spec.get("link", {}).keys():
         yield Mistake(("spec", "link", "since"), "contradicts kept", "Write one of them.")
+    for number, each in enumerate(spec.get("except", ())):
+        if "field" not in each and "when" not in each:
+            yield Mistake(("spec", "except", number, "when"), "is missing", "Write it as when: spec.mode=External.")
     for number, role in enumerate(spec.get("roles", ())):
         for mistake in _find_in_role(role, spec):
             yield mistake._replace(path=("spec", "roles", number, *mistake.path))
@@ -52,6 +55,8 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mist
 def _find_in_role(role: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[Mistake]:
     """What is wrong with a role, by its place in it."""
     template = role["template"]
+    if "like" in role:
+        yield Mistake(("like",), f"no earlier role is called {role['like']}", "Give the other role this name.")
     if role.get("count") == "Unknown" and spec.get("gang") != "Never":
         hint = "Name the field that counts them, or write gang: Never."
         yield Mistake(("count",), "a gang needs the number of its pods", hint)
@@ -101,11 +106,11 @@ def _list_places(spec: Mapping[str, Any]) -> Iterator[_NamedPath]:
     """Every path of a field in the `spec` of a WorkloadKind."""
     for number, role in enumerate(spec.get("roles", ())):
         for key in ("template", "podSpec", "count", "minimum", "late"):
-            for factor in _list_factors(role.get(key)):
+            for factor in list_conditions(role.get(key)) if key == "late" else _list_factors(role.get(key)):
                 for path in _list_fields(factor, *(("default",) if key in ("count", "minimum") else ())):
                     yield _NamedPath(("spec", "roles", number, key), path, factor)
-    for key in ("order", "except", "managedBy", "rival", "ownScheduling"):
-        for factor in _list_factors(spec.get(key)):
+    for key in ("order", "except", "autoscaled", "managedBy", "rival", "ownScheduling"):
+        for factor in list_conditions(read_manager(spec) if key == "managedBy" else spec.get(key)):
             yield from (_NamedPath(("spec", key), path) for path in _list_fields(factor))
     if spec.get("link", {}).get("kept") == "Always":
         for role in spec.get("roles", ()):

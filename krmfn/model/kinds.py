@@ -7,6 +7,7 @@ turns up. Source: the CRDs and controllers of the projects, at the versions that
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -39,13 +40,15 @@ class Factor(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Whether `field`, or the entry `key` of the mapping there, has the value `value`, or is set where that is None.
-    Without a field it always holds. `reason` and `hint` say what follows; with `granularity` for that one alone."""
+    """Whether `field`, or the entry `key` of the mapping there, has the value `value`, or is set where that is None;
+    with `unless` the opposite. Without a field it always holds. `reason` and `hint` say what follows; with
+    `granularity` for that one alone."""
 
     field: str = ""
     value: str | None = None
     default: str = ""
     key: str = ""
+    unless: bool = False
     reason: str = ""
     hint: str = ""
     granularity: str = ""
@@ -147,6 +150,11 @@ class KindRow(NamedTuple):
         return self.gang != "Never"
 
 
+_SCALED: Final = "an autoscaler decides how many pods it has"
+#: A condition as a text: `spec.a` (is set), `!spec.a`, `spec.a=value`, `metadata.annotations[example.com/b]!=value`.
+_CONDITION: Final = re.compile(r"(!?)([^!=[]+)(?:\[([^]]+)\])?(?:(!?)=(.*))?", re.DOTALL)
+
+
 class _Kinds(Mapping[tuple[str, str], KindRow]):
     """(API group, kind) -> its row. Names are known from the names of the files; a file is read for its row alone."""
 
@@ -220,15 +228,16 @@ KINDS: Final = _Kinds()
 
 def read_row(spec: Mapping[str, Any]) -> KindRow:
     """The row that the `spec` of a WorkloadKind says, which is free of problems by its schema."""
-    spec = _inherit(without_nulls(spec))
-    group, link = spec["group"], spec.get("link", {})
-    managed, rival, update = spec.get("managedBy", {}), spec.get("rival", {}), spec.get("update")
+    spec = complete_roles(_inherit(without_nulls(spec)))
+    group, link, roles = spec["group"], spec.get("link", {}), spec.get("roles", ())
+    managed, rival, update = read_manager(spec), spec.get("rival", {}), spec.get("update")
+    scaled = [{"when": spec["autoscaled"], "reason": _SCALED}] if spec.get("autoscaled") else []
     kept_always = link.get("kept") == "Always" or (not link and "." not in group)
     never, early = dict(link.get("never", {})), link.get("earlier")
     return KindRow(
         group,
         spec["kind"],
-        tuple(map(_read_role, spec.get("roles", ()))),
+        tuple(map(_read_role, roles)),
         spec.get("gang", "ByDefault"),
         spec.get("reason", ""),
         spec.get("hint", ""),
@@ -240,7 +249,7 @@ def read_row(spec: Mapping[str, Any]) -> KindRow:
         tuple(spec.get("immutableRunning", ())),
         _slash(managed.get("field", "")),
         managed.get("controller", ""),
-        bool(spec.get("order")) or any(role.get("late") for role in spec.get("roles", ())),
+        bool(spec.get("order")) or any(role.get("late") for role in roles),
         () if spec.get("order") == "Optional" else _read_conditions(spec.get("order", [])),
         tuple(spec.get("versions", ())),
         update == "Beside",
@@ -249,7 +258,7 @@ def read_row(spec: Mapping[str, Any]) -> KindRow:
         rival.get("name", ""),
         _slash(spec.get("ownScheduling", "")),
         tuple(spec.get("podLabels", ())),
-        _read_conditions(spec.get("except", [])),
+        _read_conditions([*spec.get("except", ()), *scaled]),
         _slash(spec.get("replicas", "")),
     )
 
@@ -272,13 +281,30 @@ def _inherit(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**moved, **spec, "roles": [*moved["roles"], *spec.get("roles", ())]}
 
 
-def _move(value: Any, at: str) -> Any:
-    """A value with the paths below `at` that are below spec."""
+def complete_roles(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec with whole roles: one that is like an earlier one has what that says, below its own template."""
+    roles: list[Mapping[str, Any]] = []
+    for role in spec.get("roles", ()):
+        other = next((each for each in roles if "like" in role and each.get("name") == role["like"]), None)
+        own = {word: each for word, each in role.items() if word != "like"} if other else role
+        roles.append({**_move(other, role["template"], other["template"]), **own} if other else role)
+    return {**spec, "roles": roles} if roles else spec
+
+
+def read_manager(spec: Mapping[str, Any]) -> Mapping[str, str]:
+    """The field that hands a resource to another controller, and the kind's own one; alone it is for spec.managedBy."""
+    managed = spec.get("managedBy", {})
+    return {"field": "spec.managedBy", "controller": managed} if isinstance(managed, str) else managed
+
+
+def _move(value: Any, at: str, old: str = "spec") -> Any:
+    """A value with the paths at and below `at` that are at and below `old`."""
     if isinstance(value, Mapping):
-        return {key: _move(each, at) for key, each in value.items()}
+        return {key: _move(each, at, old) for key, each in value.items()}
     if isinstance(value, list):
-        return [_move(each, at) for each in value]
-    return at + value.removeprefix("spec") if isinstance(value, str) and value.startswith("spec.") else value
+        return [_move(each, at, old) for each in value]
+    inside = isinstance(value, str) and f"{value}.".startswith(f"{old}.")
+    return at + value.removeprefix(old) if inside else value
 
 
 def _read_role(role: Mapping[str, Any]) -> TemplatePath:
@@ -301,18 +327,26 @@ def _read_role(role: Mapping[str, Any]) -> TemplatePath:
     )
 
 
+def list_conditions(written: Any) -> list[Mapping[str, Any]]:
+    """Conditions of which one has to hold, each as a mapping. One needs no list, and may be a text; those in `when`
+    have what stands beside it. An empty one always holds: a word or true in place of a field."""
+    found: list[Mapping[str, Any]] = []
+    for each in written if isinstance(written, list) else [written] if written else []:
+        if isinstance(each, Mapping):
+            found += [{**each, **one} for one in list_conditions(each["when"])] if "when" in each else [each]
+        elif isinstance(each, str) and each != "Optional" and (parts := _CONDITION.fullmatch(each)):
+            words = zip(("field", "key", "value"), parts.group(2, 3, 5), strict=True)
+            unless = bool(parts[1] or parts[4])
+            found.append({**{word: part for word, part in words if part is not None}, "unless": unless})
+        else:
+            found.append({})
+    return found
+
+
 def _read_conditions(written: Any) -> tuple[Condition, ...]:
-    """Conditions of which one has to hold. One needs no list; a word or true in place of it stands for always."""
     return tuple(
-        Condition(
-            _slash(each["field"]),
-            each.get("value"),
-            each.get("default", ""),
-            *(each.get(word, "") for word in ("key", "reason", "hint", "granularity")),
-        )
-        if isinstance(each, Mapping)
-        else Condition()
-        for each in (written if isinstance(written, list) else [written] if written else [])
+        Condition(**{word: _slash(part) if word == "field" else part for word, part in each.items() if word != "when"})
+        for each in list_conditions(written)
     )
 
 

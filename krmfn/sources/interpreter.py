@@ -107,16 +107,18 @@ def find_holding(manifest: Manifest, conditions: tuple[Condition, ...]) -> Path:
     for condition in conditions:
         for start in _expand(manifest, _split(condition.field)):
             path = (*start, condition.key) if condition.key else start
-            found = manifest.get(path)
-            if condition.value is None:
-                if found or found == {} or not path:
-                    return path or ("spec",)
-            elif isinstance(found, bool):
-                if condition.value == str(found).lower():
-                    return path
-            elif manifest.text(path, condition.default) == condition.value:
-                return path
+            if _holds(manifest, condition, path) != condition.unless:
+                return path or ("spec",)
     return ()
+
+
+def _holds(manifest: Manifest, condition: Condition, path: Path) -> bool:
+    found = manifest.get(path)
+    if condition.value is None:
+        return bool(found) or found == {} or not path
+    if isinstance(found, bool):
+        return condition.value == str(found).lower()
+    return manifest.text(path, condition.default) == condition.value
 
 
 def _expand(manifest: Manifest, field: Path) -> list[Path]:

@@ -248,6 +248,54 @@ def test_a_path_that_the_definition_lacks_is_refused(old: str, new: str, told: s
     assert told or "all 5 pods start together" in out
 
 
+@pytest.mark.parametrize(
+    ("condition", "value", "holds"),
+    [
+        ("spec.mode", None, False),
+        ("spec.mode", "Big", True),
+        ("'!spec.mode'", None, True),
+        ("'!spec.mode'", "Big", False),
+        ("spec.mode=Big", "Big", True),
+        ("spec.mode=Big", "Small", False),
+        ("spec.mode!=Big", "Small", True),
+        ("spec.mode!=Big", None, True),
+        ("spec.mode!=Big", "Big", False),
+        ("spec.labels[example.com/mode]!=off", {"example.com/mode": "yes"}, True),
+        ("spec.labels[example.com/mode]!=off", {"example.com/mode": "off"}, False),
+        ("[spec.other, spec.mode=Big]", "Big", True),
+        ("{field: spec.mode, value: Big, unless: true}", "Small", True),
+    ],
+)
+def test_a_condition_is_a_field_with_a_value_or_without_it(condition: str, value: object, holds: bool) -> None:
+    read = yaml.safe_load(condition)
+    entry = {**read, "reason": "it is so"} if isinstance(read, dict) else {"when": read, "reason": "it is so"}
+    whole = yaml.safe_load(KIND)
+    swarm = yaml.safe_load(SWARM)
+    swarm["spec"]["labels" if "labels" in condition else "mode"] = value
+    for more in ({"except": [entry]}, {"order": read}, {} if isinstance(read, dict) else {"autoscaled": read}):
+        made = {**whole, "spec": {**whole["spec"], **more}}
+        jsonschema.validate(made, schemastore.load(SCHEMA_PATH))
+        assert list(find_mistakes(made)) == []
+        objects = krmfn.generate(swarm, config={"spec": {"kinds": [made]}}).objects
+        told = sum(each["kind"] == "PodGroup" for each in objects) != 1 if "order" in more else len(objects) == 1
+        assert told == (holds and bool(more)), more
+
+
+def test_a_role_is_like_another_one_below_its_own_template(tmp_path: Path) -> None:
+    roles = "  - {name: a, template: spec.a, podSpec: spec.a.pod, count: [spec.a.size, spec.hosts]}\n"
+    roles += "  - {name: b, like: a, template: spec.b, minimum: spec.b.least}\n"
+    head, _, _ = KIND.partition("  - template")
+    (tmp_path / "kind.yaml").write_text(f"{head}{roles}  link: {{kept: Never}}\n")
+    swarm = yaml.safe_load(SWARM)
+    swarm["spec"] = {"hosts": 2, "a": {"size": 1, "pod": {}}, "b": {"size": 3, "pod": {}}}
+    (tmp_path / "swarm.yaml").write_text(yaml.safe_dump(swarm))
+    (tmp_path / "krmfn.yaml").write_text(CONFIG.replace("kinds: [%s]", "link: Bridge"))
+    code, out, err = run(tmp_path, "tree", ".")
+    assert (code, "all 8 pods start together" in out, "spec.b: 6 pods, by spec.b.size" in out) == (0, True, True), (
+        out + err
+    )
+
+
 FULL = """\
 apiVersion: krmfn.dev/v1alpha1
 kind: WorkloadKind
@@ -259,6 +307,8 @@ spec:
   except:
   - {field: spec.autoscale, reason: an autoscaler decides}
   - {field: spec.mode, value: Big, default: Small, reason: it is too big}
+  - {when: [spec.mode=Small, "!spec.start"], reason: it is too small}
+  autoscaled: spec.annotations[a.b/c]!=off
   roles:
   - template: spec.parts.*.template
     count: [spec.parts.*.replicas, {field: spec.parts.*.hosts, default: spec.hosts, atLeast: 1, atMost: spec.most}]
@@ -328,7 +378,12 @@ def test_a_null_counts_as_absent_and_false_as_never() -> None:
         ("{kept: Always}", "Always", 'spec.link: should be a mapping, not "Always". Write since, earlier, kept,'),
         ("{kept: Always}", "{kept: true}", "spec.link.kept: should be a string, not true. Write Always or Never."),
         ("  link", "  immutable: color\n  link", 'spec.immutable: should be a list, not "color". Write [color].'),
-        ("  link", "  order: spec.order\n  link", "Use true or false or Optional or a mapping with field or a list."),
+        ("  link", "  order: 7\n  link", "Use true or false or a string or a mapping with field or a list."),
+        ("  link", "  order: spec.a, spec.b\n  link", "Write it as spec.mode=External, spec.mode!=Exter"),
+        ("  link", "  order: [spec.a, start]\n  link", "spec.order: start does not begin at the object. Write"),
+        ("  link", "  autoscaled: scale=true\n  link", "spec.autoscaled: scale does not begin at the object."),
+        ("  link", "  except:\n  - reason: it is so\n  link", "spec.except[0].when: is missing. Write it"),
+        ("  roles:", "  roles:\n  - {like: a, template: spec.a}", "spec.roles[0].like: no earlier role is called a"),
         ("Always}\n", "Always}\n---\n" + KIND.replace("Always", "Never"), "Swarm is described differently at kinds"),
     ],
 )

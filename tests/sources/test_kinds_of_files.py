@@ -149,8 +149,8 @@ REFERS = {"name": "a", "standalonePattern": {"templateRef": {"name": "base"}}}
 @pytest.mark.parametrize(
     ("value", "path", "told"),
     [
-        (spark(dynamicAllocation={"enabled": True}), "dynamicAllocation/enabled", "while it runs"),
-        (spark(sparkConf={"spark.dynamicAllocation.enabled": "true"}), "sparkConf/spark.dynamic", "while it runs"),
+        (spark(dynamicAllocation={"enabled": True}), "dynamicAllocation/enabled", "an autoscaler"),
+        (spark(sparkConf={"spark.dynamicAllocation.enabled": "true"}), "sparkConf/spark.dynamic", "an autoscaler"),
         (spark(sparkConf={"spark.executor.instances": "5"}), "sparkConf/spark.executor", "is in sparkConf"),
         (group(standalone("a", 2, podManagementPolicy="OrderedReady")), "podManagementPolicy", "one after the other"),
         (group(REFERS, roleTemplates=[{"name": "base", "template": TEMPLATE}]), "templateRef", "from spec.roleTempl"),
@@ -163,6 +163,7 @@ REFERS = {"name": "a", "standalonePattern": {"templateRef": {"name": "base"}}}
         (inference(baseRefs=[{"name": "pd"}]), "baseRefs", "LLMInferenceServiceConfig"),
         (inference(scaling={"maxReplicas": 3}), "scaling", "an autoscaler"),
         (graph(grove="", components=[component("a")]), "enable-grove", "Grove creates its pods"),
+        (graph(grove="yes", components=[component("a")]), "enable-grove", "Grove creates its pods"),
         (graph(components=[component("a", multinode={"nodeCount": 2})]), "multinode", "PodGroup of Volcano"),
         (graph(components=[component("a", scalingAdapter={})]), "components/0/scalingAdapter", "an autoscaler"),
         (graph("v1alpha1", services={"a": {"scalingAdapter": {"enabled": True}}}), "scalingAdapter", "an autoscaler"),
@@ -240,24 +241,29 @@ def test_a_replica_of_a_role_is_a_group_of_all_its_pods() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "version", "told"),
+    ("role", "version", "place"),
     [
         (
             {"annotations": {"rbg.workloads.x-k8s.io/role-instance-pattern": "Stateless"}},
             "v1alpha2",
-            "a stateless role",
+            "annotations/rbg.workloads.x-k8s.io/role-instance-pattern",
         ),
-        ({"annotations": {"rbg.workloads.x-k8s.io/role-workload-type": "apps/v1/Deployment"}}, "v1alpha2", "workload"),
-        ({"template": TEMPLATE, "standalonePattern": None}, "v1alpha1", "roles of v1alpha1"),
+        (
+            {"annotations": {"rbg.workloads.x-k8s.io/role-workload-type": "apps/v1/Deployment"}},
+            "v1alpha2",
+            "annotations/rbg.workloads.x-k8s.io/role-workload-type",
+        ),
+        ({"template": TEMPLATE, "standalonePattern": None}, "v1alpha1", "template"),
     ],
 )
 def test_pods_without_the_number_of_their_instance_have_no_group_for_each(
-    role: dict[str, Any], version: str, told: str
+    role: dict[str, Any], version: str, place: str
 ) -> None:
     value = group({**standalone("a", 3), **role}, version=version)
     reading = read(value, BRIDGE, granularity="Replica")
     assert (reading.group, rules_of(reading)) == (None, ["kind-not-supported"])
-    assert told in reading.notes[0].message
+    assert "no label with the number of their instance" in reading.notes[0].message
+    assert "/".join(map(str, reading.notes[0].path[3:])) == place
     assert pods_of(read(value, BRIDGE, granularity="Group").group) == {"a": 3}
 
 
