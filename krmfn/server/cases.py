@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from operator import not_
 from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path, dig
@@ -84,11 +85,13 @@ def _make_condition(names: str, wanted: Any) -> Condition:
     if names[0] == "<":
         before = _read_place(names[1:])
         return lambda kind, holder, old: old is not None and fits(dig(old, *before))
-    paths = [_read_place(each) for each in names.split("|")]
-    if paths == [(names,)]:
+    path, *others = [_read_place(each) for each in names.split("|")]
+    if path == (names,):
         return lambda kind, holder, old: fits(holder.get(names))
+    if not others:
+        return lambda kind, holder, old: fits(dig(holder, *path))
     return lambda kind, holder, old: fits(
-        next((found for path in paths if (found := dig(holder, *path)) is not None), None)
+        next((found for each in (path, *others) if (found := dig(holder, *each)) is not None), None)
     )
 
 
@@ -117,7 +120,7 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
         return lambda value: value in wanted
     if isinstance(wanted, str):
         return lambda value: (value is None) is (wanted == "absent")
-    return lambda value: bool(value) is wanted
+    return bool if wanted else not_
 
 
 def _is_like(text: str, pattern: str) -> bool:
@@ -171,7 +174,10 @@ class Case:
 
     def check(self, kind: Any, holder: Value, path: Path, out: Out) -> None:
         """What is said, where `when` holds."""
-        value, before = dig(holder, *self.place), len(out)
+        value: Any = holder
+        for step in self.place:
+            value = value.get(step) if isinstance(value, dict) else None
+        before = len(out)
         if value is None and not self.says:
             value = self.unset
             if value is None:
@@ -222,24 +228,27 @@ def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: V
 
 def fill_part(kind: Any, name: str, holder: Fields) -> None:
     """Fill in what the rows of `schemas/kubernetes/defaults.json` say of a part, in their order."""
-    for when, place, row in _read_defaults(name):
+    for when, above, field, each, default in _read_defaults(name):
         if when is not None and not when(kind, holder, None):
             continue
-        if "each" in row:
-            for item in dig(holder, *place, default=()):
-                fill_part(kind, row["each"], item)
+        if each:
+            for item in dig(holder, *above, field, default=()):
+                fill_part(kind, each, item)
             continue
-        *above, field = place
         inner = holder
         for step in above:
-            inner = inner.setdefault(str(step), {})
-        inner.setdefault(str(field), copy_value(row["default"]))
+            inner = inner.setdefault(step, {})
+        if field not in inner:
+            inner[field] = copy_value(default)
 
 
 @cache
-def _read_defaults(name: str) -> list[tuple[Condition | None, Path, Value]]:
-    rows = schemastore.load("kubernetes/defaults.json")[name]
-    return [(read_conditions(row), _read_place(row["at"]), row) for row in rows]
+def _read_defaults(name: str) -> list[tuple[Condition | None, list[str], str, str, Any]]:
+    found = []
+    for row in schemastore.load("kubernetes/defaults.json")[name]:
+        *above, field = row["at"].split(".")
+        found.append((read_conditions(row), above, field, row.get("each", ""), row.get("default")))
+    return found
 
 
 def check_each(kind: Any, name: str, parts: Iterable[Any], at: Path, rule: str = "") -> Out:
@@ -324,7 +333,7 @@ _SAYINGS: Mapping[str, Callable[[Path, Any, str], Cause]] = {
 _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
     "enum": _make_enum,
     "format": _make_format,
-    "minimum": lambda least: lambda kind, value, path: check_least(value, least, path),
+    "minimum": lambda least: lambda kind, value, path: check_least(value, least, path) if value < least else (),
     "joined": _make_joined,
     "limits": _make_limits,
     "most": lambda most: lambda kind, value, path: [too_many(path, len(value), most)] if len(value) > most else (),

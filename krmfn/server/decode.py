@@ -88,18 +88,20 @@ def _make_struct(of: Type) -> Callable[[Any], Any]:
 def _make_items(of: Type) -> Callable[[Any], Any]:
     """The decoder of a list or a map."""
     assert of.item is not None
-    read = _decoder(of.item)
-    zero = zero_of(of.item)
+    as_it_is, read, zero = _AS_IT_IS.get(of.item.kind), _decoder(of.item), zero_of(of.item)
 
     def decode_list(value: Any) -> Any:
         if type(value) is not list:
             raise Unclean
-        return [zero() if item is None else read(item) for item in value]
+        return [item if type(item) is as_it_is else zero() if item is None else read(item) for item in value]
 
     def decode_map(value: Any) -> Any:
         if type(value) is not dict:
             raise Unclean
-        return {key: zero() if item is None else read(item) for key, item in value.items()}
+        return {
+            key: item if type(item) is as_it_is else zero() if item is None else read(item)
+            for key, item in value.items()
+        }
 
     return decode_list if of.kind == "list" else decode_map
 

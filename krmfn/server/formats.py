@@ -214,11 +214,12 @@ def find_format(name: str) -> Form:
     ]
 
     def find_faults(text: str) -> Faults:
-        return tuple(
+        wrong = [
             detail
             for asked, detail in checks
             if (count_bytes(text) > asked if isinstance(asked, int) else not asked.match(text))
-        )
+        ]
+        return tuple(wrong)
 
     return find_faults
 
