@@ -15,7 +15,7 @@ from conformance.kueue.answers import read_answers
 from conformance.kueue.record import JOBS, list_steps
 from conformance.kueue.rig import CONFIGURATIONS, FRAMEWORKS
 from conformance.kueue.worlds import World
-from krmfn.survey.kueue import find_time
+from krmfn.survey.control_plane import find_time
 from krmfn.workspace.processes import SimulatorFailed, simulate
 
 Value = dict[str, Any]

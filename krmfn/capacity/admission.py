@@ -1,33 +1,37 @@
-"""Pods that the API server never lets be created: namespaces, LimitRanges, runtime classes, quotas. Needs no nodes.
+"""Pods that the API server never lets be created: namespaces, LimitRanges, runtime classes, quotas; and the admission
+plugin PodSecurity: what the labels of the namespace enforce, by the rows of `schemas/kubernetes/podsecurity.json`. What
+only some releases refuse is let pass. Needs no nodes.
 
-Source: plugin/pkg/admission/{limitranger,runtimeclass,resourcequota,namespace/lifecycle} and
-pkg/quota/v1/evaluator/core/pods.go.
-"""
+Source: plugin/pkg/admission/{limitranger,runtimeclass,resourcequota,namespace/lifecycle},
+pkg/quota/v1/evaluator/core/pods.go, k8s.io/pod-security-admission/policy, v0.37.0."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from krmfn.capacity.pods import PodKind, add_injected, is_ray_worker
-from krmfn.capacity.podsecurity import find_violation
-from krmfn.capacity.requests import (
+from krmfn.capacity.pods import (
+    PodKind,
+    add_injected,
     container_limits,
     container_requests,
     default_limits,
+    is_ray_worker,
     lift,
     list_containers,
     list_defaults,
 )
+from krmfn.model.gotext import read_digits
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig, name_of
-from krmfn.survey.facts import Facts, Quota, Resources, list_running, read_resources
+from krmfn.releases import schemastore
+from krmfn.survey.facts import Amounts, Facts, Quota, Resources, list_running, read_resources
 
-_ONE: Final = 10**9
+_ONE = 10**9
 #: The label of namespaces in which claims may ask for the access of an administrator.
-_ADMIN: Final = "resource.kubernetes.io/admin-access"
+_ADMIN = "resource.kubernetes.io/admin-access"
 #: Of these a quota wants to know the amount of every container.
-_COMPUTE: Final = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+_COMPUTE = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
 
 
 class Refusal(NamedTuple):
@@ -42,8 +46,10 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     """The first reason for which not a single pod of the kind can be created."""
     spec = kind.template.spec
     space = facts.by_name("", "Namespace").get(kind.namespace)
-    said = _find_ban(space, kind) if space else ""
-    if not space and facts.lists_all("Namespace") and dig(kind.template.item.value, "metadata", "namespace"):
+    said = find_violation(spec, as_mapping(space, "metadata", "labels"))
+    if space and (dig(space, "metadata", "deletionTimestamp") or dig(space, "status", "phase") == "Terminating"):
+        said = f"unable to create new content in namespace {kind.namespace} because it is being terminated"
+    elif not space and facts.lists_all("Namespace") and dig(kind.template.item.value, "metadata", "namespace"):
         said = f'namespaces "{kind.namespace}" not found'
     if said:
         return Refusal(said, "Namespace", kind.namespace)
@@ -100,13 +106,6 @@ def _check_runtime(spec: Value, facts: Facts) -> str:
             given = f"runtimeClass.scheduling.nodeSelector[{key}] = {value}"
             return f"conflict: {given}; pod.spec.nodeSelector[{key}] = {wanted[key]}"
     return ""
-
-
-def _find_ban(space: Value, kind: PodKind) -> str:
-    """Why nothing of the kind can be created in a namespace."""
-    if dig(space, "metadata", "deletionTimestamp") or dig(space, "status", "phase") == "Terminating":
-        return f"unable to create new content in namespace {kind.namespace} because it is being terminated"
-    return find_violation(kind.template.spec, as_mapping(space, "metadata", "labels"))
 
 
 def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
@@ -204,9 +203,9 @@ def _compare_claim(item: Any, claim: object) -> Iterator[str]:
             yield f"{told}, but request is {format_quantity(size)}"
 
 
-def _sum_limits(spec: Value, defaults: Sequence[Value]) -> dict[str, int]:
+def _sum_limits(spec: Value, defaults: Sequence[Value]) -> Amounts:
     """The limits of a pod as a whole: the sum of its containers, at least that of each init container."""
-    total: dict[str, int] = {}
+    total: Amounts = {}
     for box in list_running(spec):
         add(total, container_limits(box, defaults))
     for box in as_list(spec, "initContainers"):
@@ -310,8 +309,7 @@ def list_usage(kind: PodKind, facts: Facts, claims: bool = True) -> Resources:
             usage[f"limits.{name}"] = amount
     for claim in kind.made if claims else ():
         storage, name = _read_storage(claim), as_text(claim, "spec", "storageClassName")
-        of_class = f"{name}.storageclass.storage.k8s.io/"
-        for prefix in ("", of_class) if name else ("",):
+        for prefix in ("", f"{name}.storageclass.storage.k8s.io/") if name else ("",):
             for what, amount in (("requests.storage", storage), ("persistentvolumeclaims", _ONE)):
                 usage[f"{prefix}{what}"] = usage.get(f"{prefix}{what}", 0) + amount
         usage["count/persistentvolumeclaims"] = usage["persistentvolumeclaims"]
@@ -329,3 +327,57 @@ def _list_device_requests(kind: PodKind, facts: Facts) -> Iterator[tuple[str, An
     for name in kind.device_templates:
         spec = dig(templates.get((kind.namespace, name)), "spec", "spec")
         yield from ((name, request) for request in as_list(spec, "devices", "requests"))
+
+
+ENFORCE = "pod-security.kubernetes.io/enforce"
+_NEWEST = 1000
+_LEVELS = ("privileged", "baseline", "restricted")
+
+
+def find_violation(spec: Value, labels: Value) -> str:
+    """The server's words about a pod, as far as to the names of its containers; empty when nothing refuses it."""
+    level = as_text(labels.get(ENFORCE))
+    strictness = _LEVELS.index(level) if level in _LEVELS else 0
+    version = as_text(labels.get(f"{ENFORCE}-version")) or "latest"
+    minor = read_digits(version.rpartition(".")[2])
+    minor = _NEWEST if minor is None else minor
+    standards = schemastore.load("kubernetes/podsecurity.json")["standards"] if strictness else ()
+    reasons = [
+        each["word"]
+        for each in standards
+        if _LEVELS.index(each["level"]) <= strictness and each.get("least", 0) <= minor and _is_refused(spec, each)
+    ]
+    return f'violates PodSecurity "{level}:{version}": {", ".join(dict.fromkeys(reasons))}' if reasons else ""
+
+
+def _is_refused(spec: Value, standard: Value) -> bool:
+    others, place, path = standard.get("others"), standard["place"], standard["path"].split(".")
+    if others == "windows" and dig(spec, "os", "name") == "windows":
+        return False
+    if others == "users" and spec.get("hostUsers") is False:
+        return False
+    found = [dig(each, *path) for each in _list_places(spec, place)]
+    if place == "inherited":
+        own = dig(spec, "securityContext", *path)
+        found = [own if value in (None, "") else value for value in found]
+    if path[-1] in ("add", "kinds"):
+        found = [item for value in found for item in as_list(value)]
+    if path[-1] == "drop":
+        return any("ALL" not in as_list(value) for value in found)
+    return any((value in standard["values"]) is not standard.get("only", False) for value in found)
+
+
+def _list_places(spec: Value, place: str) -> Iterator[Any]:
+    boxes = [box for field in ("initContainers", "containers") for box in map(as_mapping, as_list(spec.get(field)))]
+    if place == "pod":
+        yield spec
+    elif place == "ports":
+        yield from (port for box in boxes for port in as_list(box, "ports"))
+    elif place == "sysctls":
+        yield from as_list(spec, "securityContext", "sysctls")
+    elif place == "volumes":
+        for volume in map(as_mapping, as_list(spec, "volumes")):
+            yield {"kinds": [kind for kind, source in volume.items() if source is not None]}
+    else:
+        yield from (spec.get("securityContext") for _ in range(place == "contexts"))
+        yield from (box.get("securityContext") for box in boxes)

@@ -1,37 +1,38 @@
-"""Whether a kind of pod fits on a kind of node that is empty, in the scheduler's words where it does not; and at most
-how many pods of one kind some nodes take: by room, ports, anti-affinity, affinity and spread.
+"""Whether a kind of pod fits on a kind of node that is empty, in the scheduler's words where it does not; at most how
+many pods of one kind some nodes take: by room, ports, anti-affinity, affinity and spread; and whether pods of several
+kinds fit into nodes at once: an exact search for small questions, sums for large ones.
 
 As the scheduler's filters do, in their order: the first one that refuses a node gives the reasons, one or several.
-Every bound holds in the empty cluster whatever the order; the smallest one counts. Source:
-pkg/scheduler/framework/plugins.
-"""
+Every bound holds in the empty cluster whatever the order; the smallest one counts. A yes may be wrong (only resources,
+slots and what excludes what on a node are looked at), a no is a proof. Source: pkg/scheduler/framework/plugins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from krmfn.capacity.pods import PodKind, Spread, selects, selects_itself
+from krmfn.capacity.pods import PodKind, Spread, add_least, selects, selects_itself
 from krmfn.capacity.volumes import PREFIX, NodeTerms
 from krmfn.capacity.world import ClusterModel, NodeKind, Room
 from krmfn.model.selectors import match_node, tolerates
-from krmfn.model.values import Value
-from krmfn.survey.facts import HOSTNAME, NodePort
+from krmfn.model.values import Names
+from krmfn.survey.facts import HOSTNAME, Amounts, NodePort
 
-CORDONED: Final = "node(s) were unschedulable"
-TAINTED: Final = "node(s) had untolerated taint(s)"
-UNMATCHED: Final = "node(s) didn't match Pod's node affinity/selector"
-PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
-SPREAD: Final = "node(s) didn't match pod topology spread constraints (missing required label)"
-APART: Final = "node(s) didn't match pod affinity rules"
-SLOTS: Final = "Too many pods"
-FULL: Final = "node(s) exceed max volume count"
-SHORT: Final = "Insufficient "
+CORDONED = "node(s) were unschedulable"
+TAINTED = "node(s) had untolerated taint(s)"
+UNMATCHED = "node(s) didn't match Pod's node affinity/selector"
+PORTS = "node(s) didn't have free ports for the requested pod ports"
+SPREAD = "node(s) didn't match pod topology spread constraints (missing required label)"
+APART = "node(s) didn't match pod affinity rules"
+SLOTS = "Too many pods"
+FULL = "node(s) exceed max volume count"
+SHORT = "Insufficient "
 
-_CORDON: Final[Value] = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
-def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = ()) -> tuple[str, ...]:
+def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = ()) -> Names:
     """Why a pod does not fit on the node when that is empty; nothing when it does. `volumes` is what its claims
     demand."""
     if node.unschedulable and not tolerates(pod.tolerations, _CORDON):
@@ -71,13 +72,13 @@ def clash(ports: Iterable[NodePort], others: Sequence[NodePort]) -> bool:
     )
 
 
-def explain(found: Mapping[NodeKind, tuple[tuple[str, ...], int]]) -> tuple[str, dict[str, int]]:
+def explain(found: Mapping[NodeKind, tuple[Names, int]]) -> tuple[str, Amounts]:
     """The scheduler's message about nodes, given the reasons and the number of each kind, and how many nodes gave each
     reason."""
-    counts: dict[str, int] = {}
+    counts: Amounts = defaultdict(int)
     for reasons, count in found.values():
         for reason in reasons:
-            counts[reason] = counts.get(reason, 0) + count
+            counts[reason] += count
     total = sum(count for _, count in found.values())
     if not total:
         return "no nodes available to schedule pods", counts
@@ -96,7 +97,7 @@ def count_on(pod: PodKind, node: NodeKind, alone: bool) -> int:
     return most
 
 
-MANY: Final = 10**12
+MANY = 10**12
 
 
 class Bound(NamedTuple):
@@ -122,7 +123,7 @@ class Fitting:
         self.apart = tuple(term for term in pod.apart if selects_itself(term, pod, world.facts))
         self.alone = any(term.key == HOSTNAME for term in self.apart)
 
-    def explain(self, room: Room) -> tuple[str, dict[str, int]]:
+    def explain(self, room: Room) -> tuple[str, Amounts]:
         """The scheduler's message for a pod that fits on none of these nodes, and how many nodes gave each reason."""
         return explain({node: (self.reasons[node], count) for node, count in room.kinds.items()})
 
@@ -134,7 +135,8 @@ class Fitting:
             if node in self.nodes
         }
         cause = "host" if self.alone else "port" if self.pod.ports else "room"
-        bounds = [Bound(_sum(caps), cause, HOSTNAME if self.alone else "", self._term_of_host())]
+        of_host = next((term.place for term in self.apart if term.key == HOSTNAME), 0)
+        bounds = [Bound(_sum(caps), cause, HOSTNAME if self.alone else "", of_host)]
         if self.world.obeyed.remembers and self.world.volumes.is_single(self.pod):
             bounds.append(Bound(1, "volume"))
         devices = self.world.devices.count(self.pod)
@@ -157,9 +159,6 @@ class Fitting:
             if short or self.world.counts_only(spread, self.pod):
                 bounds.append(Bound(self._spread(spread, caps, room), "spread", spread.key, spread.place))
         return min(bounds, key=lambda bound: bound.pods)
-
-    def _term_of_host(self) -> int:
-        return next((term.place for term in self.apart if term.key == HOSTNAME), 0)
 
     def _inside(self, caps: dict[NodeKind, tuple[int, int]], domain: Room) -> dict[NodeKind, tuple[int, int]]:
         return {node: (caps[node][0], count) for node, count in domain.kinds.items() if node in caps}
@@ -185,18 +184,18 @@ class Fitting:
         self, key: str, caps: dict[NodeKind, tuple[int, int]], domains: Room, within: Room | None = None
     ) -> list[tuple[int, int]]:
         """(pods that a domain takes, how many such domains); of a domain only nodes `within` take any."""
+        within = within or domains
         if key == HOSTNAME:
             found = []
             for node, count in domains.kinds.items():
-                here = count if within is None else min(count, within.kinds.get(node, 0))
+                here = min(count, within.kinds.get(node, 0))
                 cap = caps[node][0] if node in caps else 0
                 found += [(cap, here), (0, count - here)]
             return [(cap, count) for cap, count in found if count]
-        return [(self._cap(domain, caps, within), 1) for domain in domains.split(key)]
-
-    def _cap(self, domain: Room, caps: dict[NodeKind, tuple[int, int]], within: Room | None) -> int:
-        places = domain.places.items()
-        return sum(caps[p[0]][0] * n for p, n in places if p[0] in caps and (within is None or p in within.places))
+        return [
+            (sum(caps[p[0]][0] * n for p, n in domain.places.items() if p[0] in caps and p in within.places), 1)
+            for domain in domains.split(key)
+        ]
 
     def _is_counted(self, spread: Spread, node: NodeKind) -> bool:
         if spread.honors_affinity:
@@ -239,3 +238,163 @@ def _keeps_apart(one: Fitting, other: Fitting) -> bool:
         and selects(term, one.pod, other.pod.namespace, other.pod.labels, other.pod, one.world.facts) is True
         for term in one.pod.apart
     )
+
+
+#: Beyond so many nodes, pods or steps only sums are compared.
+MOST_NODES = 48
+MOST_PODS = 96
+STEPS = 20_000
+
+
+#: Numbers of demands, the smaller one first.
+Pairs = frozenset[tuple[int, int]]
+
+
+class Demand(NamedTuple):
+    """`pods` pods of a kind, the nodes they fit on, and whether each needs a node for itself among its kind."""
+
+    kind: PodKind
+    pods: int
+    nodes: frozenset[NodeKind]
+    alone: bool
+
+
+class GroupDemand(NamedTuple):
+    """Demands of one group: at least `least` of their pods together have to be placed."""
+
+    demands: tuple[Demand, ...]
+    least: int
+
+
+def find_short_resource(quotas: Sequence[GroupDemand], room: Room) -> tuple[str, int, int] | None:
+    """A resource of which the cheapest pods that satisfy all quotas need more than the nodes have that any of them
+    fits on: its name, what is needed, what is there."""
+    usable = {node for quota in quotas for demand in quota.demands for node in demand.nodes}
+    names = {name for quota in quotas for demand in quota.demands for name in demand.kind.requests}
+    for name in sorted(names):
+        need = sum(
+            add_least(((demand.kind.requests.get(name, 0), demand.pods) for demand in quota.demands), quota.least)
+            for quota in quotas
+        )
+        have = sum(node.allocatable.get(name, 0) * count for node, count in room.kinds.items() if node in usable)
+        if need > have:
+            return name, need, have
+    need = sum(quota.least for quota in quotas)
+    slots = sum(node.slots * count for node, count in room.kinds.items() if node in usable)
+    return ("pods", need * 10**9, slots * 10**9) if need > slots else None
+
+
+def can_pack(
+    quotas: Sequence[GroupDemand], room: Room, apart: Pairs = frozenset(), clashing: Pairs = frozenset()
+) -> bool:
+    """False only where the pods cannot be distributed over the nodes.
+
+    Demands are numbered through all quotas; pairs of them exclude each other on a node, by anti-affinity (`apart`, on
+    nodes with a host name) or because they take the same port (`clashing`).
+    """
+    demands = [demand for quota in quotas for demand in quota.demands]
+    nodes = [node for node in room.kinds if any(node in demand.nodes for demand in demands)]
+    if sum(room.kinds[node] for node in nodes) > MOST_NODES or sum(demand.pods for demand in demands) > MOST_PODS:
+        return True
+    slack = [sum(demand.pods for demand in quota.demands) - quota.least for quota in quotas]
+    spans, start = [], 0
+    for quota in quotas:
+        spans.append((start, start + len(quota.demands)))
+        start += len(quota.demands)
+    search = _Search(demands, spans, slack, apart, clashing)
+    return search.run([(node, room.kinds[node]) for node in sorted(nodes, key=search.choices)])
+
+
+class _Search:
+    """Node by node, every way to fill it that cannot be added to; states that failed are not tried again."""
+
+    def __init__(
+        self,
+        demands: Sequence[Demand],
+        spans: Sequence[tuple[int, int]],
+        slack: Sequence[int],
+        apart: Pairs,
+        clashing: Pairs,
+    ) -> None:
+        self.demands, self.spans, self.slack, self.apart, self.clashing = demands, spans, slack, apart, clashing
+        self.names = sorted({name for demand in demands for name in demand.kind.requests})
+        self.needs = [tuple(demand.kind.requests.get(name, 0) for name in self.names) for demand in demands]
+        self.failed: set[tuple[int, tuple[int, ...]]] = set()
+        self.steps = 0
+
+    def choices(self, node: NodeKind) -> int:
+        """How many kinds of pods fit on the node: where there are few, there is less to try."""
+        return sum(node in demand.nodes for demand in self.demands)
+
+    def run(self, nodes: list[tuple[NodeKind, int]]) -> bool:
+        single = [node for node, count in nodes for _ in range(count)]
+        most = [[0] * len(self.demands) for _ in range(len(single) + 1)]
+        for place in range(len(single) - 1, -1, -1):
+            for number in range(len(self.demands)):
+                most[place][number] = most[place + 1][number] + self._most_on(single[place], number)
+        return self._fill(single, 0, tuple(demand.pods for demand in self.demands), most)
+
+    def _most_on(self, node: NodeKind, number: int) -> int:
+        demand = self.demands[number]
+        return count_on(demand.kind, node, demand.alone) if node in demand.nodes else 0
+
+    def _done(self, left: tuple[int, ...]) -> bool:
+        return all(sum(left[a:b]) <= slack for (a, b), slack in zip(self.spans, self.slack, strict=True))
+
+    def _fill(self, nodes: list[NodeKind], place: int, left: tuple[int, ...], most: list[list[int]]) -> bool:
+        if self._done(left):
+            return True
+        self.steps += 1
+        if self.steps > STEPS:
+            return True  # not proved
+        if place == len(nodes) or (place, left) in self.failed:
+            return False
+        for (a, b), slack in zip(self.spans, self.slack, strict=True):
+            if sum(max(0, left[number] - most[place][number]) for number in range(a, b)) > slack:
+                return False
+        for pattern in self._patterns(nodes[place], left):
+            rest = tuple(have - taken for have, taken in zip(left, pattern, strict=True))
+            if self._fill(nodes, place + 1, rest, most):
+                return True
+        self.failed.add((place, left))
+        return False
+
+    def _patterns(self, node: NodeKind, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """The ways to fill a node to which no pod can be added."""
+        have = [node.allocatable.get(name, 0) for name in self.names]
+        limits = [min(self._most_on(node, number), count) for number, count in enumerate(left)]
+        yield from self._extend(node, limits, 0, [], have, node.slots)
+
+    def _extend(
+        self, node: NodeKind, limits: list[int], number: int, chosen: list[int], have: list[int], slots: int
+    ) -> Iterator[tuple[int, ...]]:
+        if number == len(limits):
+            if self._is_full(node, limits, chosen, have, slots):
+                yield tuple(chosen)
+            return
+        most = min(limits[number], slots)
+        for amount, need in zip(have, self.needs[number], strict=True):
+            if need:
+                most = min(most, amount // need)
+        if self._excluded(node, number, chosen):
+            most = 0
+        for count in range(most, -1, -1):
+            rest = [amount - need * count for amount, need in zip(have, self.needs[number], strict=True)]
+            yield from self._extend(node, limits, number + 1, [*chosen, count], rest, slots - count)
+
+    def _excluded(self, node: NodeKind, number: int, chosen: Sequence[int]) -> bool:
+        for other, count in enumerate(chosen):
+            pair = (min(other, number), max(other, number))
+            excluded = pair in self.clashing or (pair in self.apart and HOSTNAME in node.labels)
+            if count and other != number and excluded:
+                return True
+        return False
+
+    def _is_full(self, node: NodeKind, limits: list[int], chosen: list[int], have: list[int], slots: int) -> bool:
+        return not any(
+            chosen[number] < limits[number]
+            and slots
+            and not self._excluded(node, number, chosen)
+            and all(need <= amount for need, amount in zip(self.needs[number], have, strict=True))
+            for number in range(len(limits))
+        )

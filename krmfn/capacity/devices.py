@@ -6,8 +6,9 @@ Source: pkg/scheduler/framework/plugins/{dynamicresources,noderesources}, pkg/co
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.capacity.pods import PodKind
 from krmfn.model.quantity import parse_quantity
@@ -15,15 +16,15 @@ from krmfn.model.selectors import tolerates
 from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.facts import ClusterNode, Facts
 
-_GROUP: Final = "resource.k8s.io"
-_OF_CLASS: Final = "deviceclass.resource.kubernetes.io/"
+_GROUP = "resource.k8s.io"
+_OF_CLASS = "deviceclass.resource.kubernetes.io/"
 #: More than any node has: such a resource is not the node's to give.
-_ANY: Final = 10**18
-_ONE: Final = 10**9
-_COMPARISON: Final = re.compile(
+_ANY = 10**18
+_ONE = 10**9
+_COMPARISON = re.compile(
     r"""\s*device\.(?:driver|attributes\["(?P<domain>[^"]+)"\]\.(?P<name>\w+))\s*==\s*"(?P<text>[^"\\]*)"\s*"""
 )
-_SIZE: Final = re.compile(
+_SIZE = re.compile(
     r"""\s*device\.capacity\["(?P<domain>[^"]+)"\]\.(?P<name>\w+)\.(?:compareTo\(quantity\("(?P<least>[^"\\]+)"\)\)\s*>=\s*0)\s*"""
 )
 #: A device with its driver.
@@ -57,8 +58,11 @@ class Devices:
         known = facts.lists_all("ResourceSlice") and _count(slices) is not None
         #: Whether the slices are known, and each device can be used on one node only.
         self._local = known and all(dig(value, "spec", "nodeName") for value in slices)
-        self._rules = [value for value in facts.objects(_GROUP, "DeviceTaintRule") if _obeys(facts, value)]
-        self._obeys_taints = facts.gates.get("kube-scheduler", {}).get("DRADeviceTaints") is not False
+        gates = facts.gates.get("kube-scheduler", {})
+        rules = facts.objects(_GROUP, "DeviceTaintRule") if gates.get("DRADeviceTaintRules") is not False else ()
+        #: The taints of rules that the scheduler takes into account: v1 has them by default.
+        self._rules = [value for value in rules if as_text(value, "apiVersion") == f"{_GROUP}/v1"]
+        self._obeys_taints = gates.get("DRADeviceTaints") is not False
         pools = dict(self._list_pools(slices)) if known else {}
         if self._local and facts.nodes and all(node.number == 1 for node in facts.nodes):
             names = {node.name for node in facts.nodes}
@@ -75,7 +79,8 @@ class Devices:
         for name in (*pod.device_templates, *pod.group_templates):
             if (pod.namespace, name) not in self._templates and self._facts.lists_all("ResourceClaimTemplate"):
                 return f'resourceclaimtemplate.resource.k8s.io "{name}" not found'
-        for spec in self._list_specs(pod):
+        made = (dig(self._templates.get((pod.namespace, name)), "spec", "spec") for name in pod.device_templates)
+        for spec in (*self._list_shared(pod), *made):
             for request in as_list(spec, "devices", "requests"):
                 name = as_text(request, "exactly", "deviceClassName")
                 if name and name not in self._classes and self._facts.lists_all("DeviceClass"):
@@ -91,15 +96,10 @@ class Devices:
         own = [claim for each in templates if (claim := _read_claim(dig(each, "spec", "spec"))).requests]
         asked = repr((shared, own))
         if asked not in self._counts:
-            self._counts[asked] = self._count_of(self._pools, shared, own)
+            given = all(any(self._count_in(pool, [claim]) for pool in self._pools) for claim in shared)
+            most = sum(self._count_in(pool, own) for pool in self._pools) if own else None
+            self._counts[asked] = most if given else 0
         return self._counts[asked]
-
-    def _count_of(
-        self, pools: Sequence[Sequence[_Device]], shared: Sequence[_DeviceClaim], own: Sequence[_DeviceClaim]
-    ) -> int | None:
-        if any(not any(self._count_in(pool, [claim]) for pool in pools) for claim in shared):
-            return 0
-        return sum(self._count_in(pool, own) for pool in pools) if own else None
 
     def _count_in(self, pool: Sequence[_Device], claims: Sequence[_DeviceClaim]) -> int:
         """How many times a pool has all that is requested, at most."""
@@ -107,11 +107,11 @@ class Devices:
         for claim in claims:
             parts = [pool]
             if claim.alike:
-                alike: dict[str, list[_Device]] = {}
+                alike = defaultdict(list)
                 for driver, device in pool:
                     value = _find_entry("attributes", claim.alike, driver, device)
                     if value is not None:
-                        alike.setdefault(repr(value), []).append((driver, device))
+                        alike[repr(value)].append((driver, device))
                 parts = list(alike.values())
             most = min(most, sum(min(self._count_for(part, each) for each in claim.requests) for part in parts))
         return most
@@ -136,10 +136,10 @@ class Devices:
         for value in slices:
             key = as_text(value, "spec", "driver"), as_text(value, "spec", "pool", "name")
             newest[key] = max(newest.get(key, 0), as_int(value, "spec", "pool", "generation") or 0)
-        pools: dict[str, list[_Device]] = {}
+        pools: dict[str, list[_Device]] = defaultdict(list)
         for value in slices:
             driver, name = as_text(value, "spec", "driver"), as_text(value, "spec", "pool", "name")
-            found = pools.setdefault(as_text(value, "spec", "nodeName") if self._local else "", [])
+            found = pools[as_text(value, "spec", "nodeName") if self._local else ""]
             if (as_int(value, "spec", "pool", "generation") or 0) == newest[driver, name]:
                 for device in map(as_mapping, as_list(value, "spec", "devices")):
                     place = {"driver": driver, "pool": name, "device": device.get("name")}
@@ -164,10 +164,6 @@ class Devices:
         for name in pod.group_templates:
             yield dig(self._templates.get((pod.namespace, name)), "spec", "spec")
 
-    def _list_specs(self, pod: PodKind) -> Sequence[Any]:
-        made = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
-        return [*self._list_shared(pod), *(dig(template, "spec", "spec") for template in made)]
-
 
 def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -> Sequence[ClusterNode]:
     """The nodes, each with its devices as those of the resources `asked` for that it does not have itself and that
@@ -179,14 +175,14 @@ def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -
         return nodes
     slices = facts.objects(_GROUP, "ResourceSlice")
     local = all(dig(value, "spec", "nodeName") for value in slices) and _count(slices) is not None
-    there: dict[Key, int] = {}
+    there: dict[Key, int] = defaultdict(int)
     for value in slices:
         node, driver = as_text(value, "spec", "nodeName"), as_text(value, "spec", "driver")
         for name in given:
             wanted = [as_text(each, "cel", "expression") for each in as_list(classes.get(name), "spec", "selectors")]
             devices = map(as_mapping, as_list(value, "spec", "devices"))
             found = sum(all(may_match(text, driver, device) for text in wanted) for device in devices)
-            there[node, name] = there.get((node, name), 0) + found * _ONE
+            there[node, name] += found * _ONE
     known = local and facts.lists_all("ResourceSlice")
     filled = []
     for each in nodes:
@@ -259,12 +255,6 @@ def _read_claim(spec: object) -> _DeviceClaim:
         if len(requests) == len(asked) and (not about or {each.name for each in requests} <= set(about)):
             alike = alike or as_text(constraint, "matchAttribute")
     return _DeviceClaim(requests, alike)
-
-
-def _obeys(facts: Facts, rule: Value) -> bool:
-    """Whether the scheduler takes the taint of a rule into account: v1 has it by default."""
-    off = facts.gates.get("kube-scheduler", {}).get("DRADeviceTaintRules") is False
-    return as_text(rule, "apiVersion") == f"{_GROUP}/v1" and not off
 
 
 def _count(slices: Sequence[Value]) -> int | None:

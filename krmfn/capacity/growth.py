@@ -83,7 +83,7 @@ class _GrowthSearch:
                 yield pool, node
 
     def run(self, sorts: Sequence[_Sort]) -> dict[TreeKey, Growth]:
-        found: dict[TreeKey, Growth] = {}
+        found = {}
         every = [(pool, node, node.number) for pool, node in sorts if node.number]
         for key in self._wanted:
             if not every or key in self._fail(every):
@@ -107,7 +107,7 @@ class _GrowthSearch:
         self, every: list[tuple[NodePool, ClusterNode, int]], key: TreeKey
     ) -> Iterator[tuple[NodePool, ClusterNode, int]]:
         """As few of each sort as the later ones allow."""
-        left: list[_Added] = list(every)
+        left = list(every)
 
         def passes(place: int, count: int) -> bool:
             pool, node, _ = left[place]

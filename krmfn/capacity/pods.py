@@ -1,34 +1,36 @@
-"""Kinds of pods: what the scheduler looks at in a pod template, read once. Equal templates are one kind. With what pods
-get after they are written and before they are scheduled: tolerations and labels to select nodes by.
+"""Kinds of pods: what the scheduler looks at in a pod template, read once. Equal templates are one kind. With what one
+pod asks of a node, as the scheduler counts it (amounts are billionths of the unit), and what pods get after they are
+written and before they are scheduled: tolerations and labels to select nodes by.
 
-Source: plugin/pkg/admission/extendedresourcetoleration; Kueue's pkg/podset (the nodeLabels and tolerations of the
-flavors that it assigns).
-"""
+Source: k8s.io/component-helpers/resource (PodRequests), the API server's defaults (a request that is not written is
+the limit), pkg/apis/core/v1 (LimitRange), plugin/pkg/admission/{limitranger,extendedresourcetoleration}; Kueue's
+pkg/podset (the nodeLabels and tolerations of the flavors that it assigns)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from krmfn.capacity.requests import count_requests, list_defaults
 from krmfn.krm.item import Item
-from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.gotext import parse_int
+from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
+from krmfn.model.quantity import add
 from krmfn.model.selectors import Answer, both, match_labels, match_namespace
-from krmfn.model.values import Fields, Value, as_int, as_list, as_mapping, as_text, dig
-from krmfn.survey.census import Template
-from krmfn.survey.facts import Facts, NodePort, Resources, list_running, read_ports, read_resources
+from krmfn.model.values import Fields, Names, Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.survey.census import Census, Template
+from krmfn.survey.facts import Amounts, Facts, NodePort, Resources, list_running, read_ports, read_resources
 
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 #: Labels without a domain that controllers give their pods.
-_CONTROLLERS: Final = frozenset({"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"})
+_CONTROLLERS = frozenset({"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"})
 #: The fields of a pod that say where it runs.
-_WISHES: Final = frozenset({"affinity", "nodeSelector", "runtimeClassName", "topologySpreadConstraints"})
-_GCS: Final = {
+_WISHES = frozenset({"affinity", "nodeSelector", "runtimeClassName", "topologySpreadConstraints"})
+_GCS = {
     "name": "wait-gcs-ready",
     "image": "ray",
     "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}},
 }
-_SUBMITTER: Final = {
+_SUBMITTER = {
     "name": "ray-job-submitter",
     "image": "ray",
     "resources": {"requests": {"cpu": "500m", "memory": "200Mi"}},
@@ -41,7 +43,7 @@ class Term(NamedTuple):
 
     key: str
     selector: Any
-    namespaces: tuple[str, ...]
+    namespaces: Names
     namespace_selector: Any
     place: int
 
@@ -76,12 +78,12 @@ class PodKind(NamedTuple):
     apart: tuple[Term, ...]
     together: tuple[Term, ...]
     spreads: tuple[Spread, ...]
-    claims: tuple[str, ...]
+    claims: Names
     made: tuple[Value, ...]
-    devices: tuple[str, ...]
-    device_templates: tuple[str, ...]
+    devices: Names
+    device_templates: Names
     node: str
-    group_templates: tuple[str, ...] = ()
+    group_templates: Names = ()
 
     def may_get(self, key: str) -> bool:
         """Whether a controller may add a label of this key."""
@@ -109,8 +111,7 @@ def _read(template: Template, facts: Facts) -> PodKind:
     namespace = template.item.space
     runtime = facts.find_runtime(spec)
     overhead = read_resources(dig(runtime, "overhead", "podFixed"))
-    defaults = list_defaults(namespace, facts)
-    requests = count_requests(add_injected(template, surely=True), overhead, defaults)
+    requests = count_requests(add_injected(template, surely=True), overhead, list_defaults(namespace, facts))
     affinity = as_mapping(spec, "affinity")
     return PodKind(
         template,
@@ -165,7 +166,7 @@ def has_wishes(template: Template) -> bool:
     return not _WISHES.isdisjoint(template.spec) or bool(list_ports(template.spec))
 
 
-def _read_claims(spec: Value, field: str) -> tuple[str, ...]:
+def _read_claims(spec: Value, field: str) -> Names:
     return tuple(name for claim in as_list(spec, "resourceClaims") if (name := as_text(claim, field)))
 
 
@@ -259,12 +260,12 @@ def _read_spreads(spec: Value, labels: Value) -> tuple[Spread, ...]:
 
 def selects(term: Term, owner: PodKind, namespace: str, labels: Value, other: PodKind | None, facts: Facts) -> Answer:
     """Whether a term of `owner` selects pods with these labels; `other` is their kind, None for pods that exist."""
-    if not term.namespaces and term.namespace_selector is None:
-        here: Answer = namespace == owner.namespace
-    else:
-        here = namespace in term.namespaces
-        if not here and term.namespace_selector is not None:
-            here = _selects_namespace(term.namespace_selector, namespace, facts)
+    selector = term.namespace_selector
+    own = () if term.namespaces or selector is not None else (owner.namespace,)
+    here: Answer = namespace in (*term.namespaces, *own)
+    if not here and selector is not None:
+        spaces = facts.by_name("", "Namespace")
+        here = match_namespace(selector, namespace, spaces.get(namespace)) if as_mapping(selector) else True
     return both(here, match_labels(term.selector, labels, other.may_get if other else None))
 
 
@@ -273,17 +274,11 @@ def selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
     return selects(term, kind, kind.namespace, kind.labels, kind, facts) is True
 
 
-def _selects_namespace(selector: object, namespace: str, facts: Facts) -> Answer:
-    if not as_mapping(selector):
-        return True
-    return match_namespace(selector, namespace, facts.by_name("", "Namespace").get(namespace))
-
-
-_KUEUE: Final = "kueue.x-k8s.io"
-_PLUGIN: Final = "ExtendedResourceToleration"
+_KUEUE = "kueue.x-k8s.io"
+_PLUGIN = "ExtendedResourceToleration"
 #: Labels of the nodes of managed clusters whose API servers run the plugin: GKE, EKS, AKS.
-_MANAGED: Final = ("cloud.google.com/gke", "eks.amazonaws.com/", "kubernetes.azure.com/")
-_EVERYTHING: Final[Value] = {"operator": "Exists"}
+_MANAGED = ("cloud.google.com/gke", "eks.amazonaws.com/", "kubernetes.azure.com/")
+_EVERYTHING = {"operator": "Exists"}
 
 
 def list_added_tolerations(item: Item, requests: Iterable[str], facts: Facts) -> Iterator[Value]:
@@ -297,7 +292,8 @@ def list_added_tolerations(item: Item, requests: Iterable[str], facts: Facts) ->
         elif groups is None:
             yield _EVERYTHING
         yield from (each for flavor in flavors for each in as_list(flavor, "spec", "tolerations"))
-    if _runs_plugin(facts):
+    managed = any(key.startswith(_MANAGED) for node in (facts.nodes or ())[:10] for key in node.labels)
+    if managed or _PLUGIN in facts.plugins:
         yield from ({"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in requests if "/" in name)
 
 
@@ -327,6 +323,109 @@ def _find_flavors(item: Item, facts: Facts) -> Sequence[Sequence[Value]] | None:
     return [[flavors[name] for name in names] for names in groups]
 
 
-def _runs_plugin(facts: Facts) -> bool:
-    managed = any(key.startswith(_MANAGED) for node in (facts.nodes or ())[:10] for key in node.labels)
-    return managed or _PLUGIN in facts.plugins
+_POD_LEVEL = ("cpu", "memory")
+
+
+def list_defaults(namespace: str, facts: Facts) -> list[Value]:
+    """The items of LimitRanges that fill in what containers in a namespace leave out."""
+    items = (item for value in facts.within("", "LimitRange", namespace) for item in as_list(value, "spec", "limits"))
+    return [item for item in items if dig(item, "type") == "Container"]
+
+
+def list_containers(spec: Value) -> list[Any]:
+    """All containers of a pod."""
+    return [*as_list(spec, "containers"), *as_list(spec, "initContainers")]
+
+
+def count_requests(spec: Value, overhead: Resources | None = None, defaults: Sequence[Value] = ()) -> Resources:
+    """What a pod with this spec asks for. `overhead` is its runtime class's; `defaults` are filled in."""
+    total: Amounts = {}
+    for container in as_list(spec, "containers"):
+        add(total, container_requests(container, defaults))
+    beside: Amounts = {}
+    highest: Amounts = {}
+    for container in as_list(spec, "initContainers"):
+        amounts = container_requests(container, defaults)
+        if as_text(container, "restartPolicy") == "Always":
+            add(total, amounts)
+            add(beside, amounts)
+            amounts = dict(beside)
+        else:
+            amounts = dict(amounts)
+            add(amounts, beside)
+        lift(highest, amounts)
+    lift(total, highest)
+    whole = as_mapping(spec, "resources")
+    given, bound = read_resources(whole.get("requests")), read_resources(whole.get("limits"))
+    for name in {*given, *bound}:
+        if name in _POD_LEVEL or name.startswith("hugepages-"):
+            # A limit of the pod stands in where neither the pod nor a container asks for the resource.
+            total[name] = given[name] if name in given else total.get(name, bound[name])
+    add(total, overhead or {})
+    return {name: amount for name, amount in total.items() if amount}
+
+
+def container_requests(container: object, defaults: Iterable[Value] = ()) -> Resources:
+    """The requests of a container, with its limits and a LimitRange's defaults standing in."""
+    resources = as_mapping(container, "resources")
+    requests, limits = read_resources(resources.get("requests")), read_resources(resources.get("limits"))
+    filled = {**limits, **requests}
+    for item in defaults:
+        filled = {**default_requests(item), **filled}
+    return filled
+
+
+def container_limits(container: object, defaults: Iterable[Value] = ()) -> Resources:
+    """The limits of a container, with a LimitRange's defaults standing in."""
+    filled = read_resources(dig(container, "resources", "limits"))
+    for item in defaults:
+        filled = {**default_limits(item), **filled}
+    return filled
+
+
+def default_limits(item: Value) -> Resources:
+    """What a LimitRange item gives a container without limits: `default`, where that says nothing `max`."""
+    return {**read_resources(item.get("max")), **read_resources(item.get("default"))}
+
+
+def default_requests(item: Value) -> Resources:
+    """What a LimitRange item gives a container without requests."""
+    return {**read_resources(item.get("min")), **default_limits(item), **read_resources(item.get("defaultRequest"))}
+
+
+def lift(total: Amounts, amounts: Resources) -> None:
+    """Makes a sum at least as large as amounts."""
+    for name, amount in amounts.items():
+        total[name] = max(total.get(name, 0), amount)
+
+
+def list_needs(census: Census, item: Item) -> Iterator[tuple[int | None, Resources]]:
+    """The pods of each template that have to be admitted, and what one of them requests."""
+    least = parse_int(item.annotations.get(KUEUE_MINIMUM, ""))
+    for template in census.templates_of(item):
+        pods = template.pods
+        if least is not None and pods is not None:
+            pods = min(pods, least)
+        yield pods, count_requests(template.spec)
+
+
+def sum_least(pods: Iterable[tuple[int | None, Resources]], quorum: int) -> Amounts:
+    """What `quorum` pods request at least, by resource: which of them start first is not known, so of each resource
+    the smallest amounts count. Of a number of pods that is unknown (None), there are enough.
+
+    >>> sum_least([(1, {"cpu": 5}), (2, {"cpu": 1})], 3), sum_least([(None, {"cpu": 2}), (1, {})], 3)
+    ({'cpu': 7}, {'cpu': 4})
+    """
+    listed = [(quorum if number is None else number, requests) for number, requests in pods]
+    names = dict.fromkeys(name for _, requests in listed for name in requests)
+    return {name: add_least(((each.get(name, 0), number) for number, each in listed), quorum) for name in names}
+
+
+def add_least(amounts: Iterable[tuple[int, int]], quorum: int) -> int:
+    """The sum of the `quorum` smallest of some amounts, each with how often it is there."""
+    total = 0
+    for amount, number in sorted(amounts):
+        taken = min(number, quorum)
+        total += amount * taken
+        quorum -= taken
+    return total

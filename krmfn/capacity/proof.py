@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from krmfn.capacity.admission import counts, find_refusal
-from krmfn.capacity.bounds import Bound, Fitting, fit, list_conflicts
+from krmfn.capacity.bounds import (
+    Bound,
+    Demand,
+    Fitting,
+    GroupDemand,
+    can_pack,
+    find_short_resource,
+    fit,
+    list_conflicts,
+)
 from krmfn.capacity.obeyed import Obeyed
-from krmfn.capacity.packing import Demand, GroupDemand, can_pack, find_short_resource
-from krmfn.capacity.pods import PodKind, list_group_claims, read_kinds
+from krmfn.capacity.pods import PodKind, add_least, list_group_claims, read_kinds
 from krmfn.capacity.volumes import Volumes, count_attachments, read_limits
 from krmfn.capacity.world import ClusterModel, Room
 from krmfn.survey.census import Census, LinkedGang
@@ -88,10 +97,10 @@ def _read_kinds(
 
 def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, keys: bool) -> Iterator[GroupNeed]:
     """The roots with what is below them. A gang without pods, or in a chain that does not end, is left out."""
-    children: dict[int, list[GroupNeed]] = {}
+    children = defaultdict(list)
     roots: dict[int, Group] = {}
-    leaves: list[GroupNeed] = []
-    order: list[tuple[Group, list[Group]]] = []
+    leaves = []
+    order = []
     for gang in census.gangs:
         above, end = census.chain(gang.group) if trees else ([], "")
         leaf = _leaf(gang, kinds[id(gang)], keys, census.facts)
@@ -100,14 +109,14 @@ def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, ke
         if not above:
             leaves.append(leaf)
             continue
-        children.setdefault(id(above[0].item), []).append(leaf)
+        children[id(above[0].item)].append(leaf)
         order.append((gang.group, above))
         roots.setdefault(id(above[-1].item), above[-1])
-    inner: dict[int, dict[int, None]] = {}  # in the order of the input
+    inner: dict[int, dict[int, None]] = defaultdict(dict)  # in the order of the input
     composites: dict[int, Group] = {}
     for _, above in order:
         for lower, upper in pairwise(above):
-            inner.setdefault(id(upper.item), {})[id(lower.item)] = None
+            inner[id(upper.item)][id(lower.item)] = None
         composites |= {id(group.item): group for group in above}
 
     def build(group: Group) -> GroupNeed:
@@ -296,16 +305,9 @@ def _exceed(root: GroupNeed, world: ClusterModel) -> Obstacle | None:
 
 def _least_usage(leaf: GroupNeed, name: str, quota: Quota, world: ClusterModel) -> int:
     """The least that the pods of a leaf's quorum take from a quota."""
-    left, total = leaf.need, 0
-    costs = [
-        (world.usage(kind).get(name, 0) if counts(quota, kind, world.facts) else 0, kind.pods or 0)
-        for kind in leaf.kinds
-    ]
-    for cost, pods in sorted(costs):
-        taken = min(left, pods)
-        total += taken * cost
-        left -= taken
-    return total
+    counted = ((kind, counts(quota, kind, world.facts)) for kind in leaf.kinds)
+    usages = ((world.usage(kind).get(name, 0) if takes else 0, kind.pods or 0) for kind, takes in counted)
+    return add_least(usages, leaf.need)
 
 
 def _needed_leaves(branch: GroupNeed) -> Iterator[GroupNeed]:

@@ -8,29 +8,30 @@ k8s.io/component-helpers/storage/volume.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.capacity.pods import PodKind
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
-from krmfn.survey.facts import ClusterNode, Facts, Resources, read_resources
+from krmfn.survey.facts import Amounts, ClusterNode, Facts, Resources, read_resources
 
-UNREACHABLE: Final = "node(s) didn't match PersistentVolume's node affinity"
-UNZONED: Final = "node(s) had no available volume zone"
-UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
-UNBINDABLE: Final = "node(s) didn't find available persistent volumes to bind"
+UNREACHABLE = "node(s) didn't match PersistentVolume's node affinity"
+UNZONED = "node(s) had no available volume zone"
+UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
+UNBINDABLE = "node(s) didn't find available persistent volumes to bind"
 
-_BETA: Final = "failure-domain.beta.kubernetes.io/"
-_GA: Final = "topology.kubernetes.io/"
+_BETA = "failure-domain.beta.kubernetes.io/"
+_GA = "topology.kubernetes.io/"
 #: Labels of a volume that say where it is. A node that has none of them is in no zone, and takes every volume.
-ZONES: Final = tuple(f"{prefix}{name}" for prefix in (_BETA, _GA) for name in ("zone", "region"))
-_DEFAULT: Final = ("storageclass.kubernetes.io/", "storageclass.beta.kubernetes.io/")
-_NOWHERE: Final = {"matchExpressions": [{"key": key, "operator": "DoesNotExist"} for key in ZONES]}
+ZONES = tuple(f"{prefix}{name}" for prefix in (_BETA, _GA) for name in ("zone", "region"))
+_DEFAULT = ("storageclass.kubernetes.io/", "storageclass.beta.kubernetes.io/")
+_NOWHERE = {"matchExpressions": [{"key": key, "operator": "DoesNotExist"} for key in ZONES]}
 
 #: Of the resources that count volumes.
-PREFIX: Final = "attachable-volumes-csi-"
-_UNLIMITED: Final = 10**18
+PREFIX = "attachable-volumes-csi-"
+_UNLIMITED = 10**18
 
 
 class NodeTerms(NamedTuple):
@@ -173,8 +174,7 @@ def _spell_zone(key: str, value: object) -> list[Any]:
     newer = key.replace(_BETA, _GA)
     terms = [{"matchExpressions": [{**wanted, "key": key}]}, _NOWHERE]
     if newer != key:
-        absent = {"key": key, "operator": "DoesNotExist"}
-        terms.append({"matchExpressions": [absent, {**wanted, "key": newer}]})
+        terms.append({"matchExpressions": [{"key": key, "operator": "DoesNotExist"}, {**wanted, "key": newer}]})
     return terms
 
 
@@ -192,13 +192,11 @@ def _may_serve(volume: Value, claim: Value, storage: str) -> bool:
     """Whether an unbound claim of this storage class can get the volume."""
     wanted, given = as_mapping(claim, "spec"), as_mapping(volume, "spec")
     reserved = given.get("claimRef")
-    if reserved is not None:
-        names = [as_text(reserved, field) for field in ("namespace", "name")]
-        uid = dig(reserved, "uid")
-        if names != [as_text(claim, "metadata", field) for field in ("namespace", "name")]:
-            return False
-        if uid and uid != dig(claim, "metadata", "uid"):
-            return False
+    if reserved is not None and any(
+        as_text(reserved, field) != as_text(claim, "metadata", field)
+        for field in ("namespace", "name", *(["uid"] if dig(reserved, "uid") else []))
+    ):
+        return False
     size, modes = read_resources(given.get("capacity")).get("storage"), given.get("accessModes")
     least = read_resources(dig(wanted, "resources", "requests")).get("storage", 0)
     labels = as_mapping(volume, "metadata", "labels")
@@ -214,9 +212,9 @@ def _may_serve(volume: Value, claim: Value, storage: str) -> bool:
 
 def read_limits(facts: Facts) -> Mapping[str, Resources]:
     """How many volumes each node can attach, by the resource of the driver; of drivers without a limit nothing."""
-    limits: dict[str, dict[str, int]] = {}
+    limits: dict[str, Amounts] = defaultdict(dict)
     for value in facts.objects("storage.k8s.io", "CSINode"):
-        mine = limits.setdefault(as_text(value, "metadata", "name"), {})
+        mine = limits[as_text(value, "metadata", "name")]
         for driver in as_list(value, "spec", "drivers"):
             most = as_int(driver, "allocatable", "count")
             if most is not None:
@@ -235,10 +233,10 @@ def limit_attachments(nodes: Sequence[ClusterNode], limits: Mapping[str, Resourc
 
 def count_attachments(pod: PodKind, volumes: Volumes, facts: Facts, limited: Collection[str]) -> Resources:
     """The volumes that are made for each pod of a kind, by the resources that are `limited` on some node."""
-    found: dict[str, int] = {}
+    found: Amounts = defaultdict(int)
     classes = facts.by_name("storage.k8s.io", "StorageClass") if limited else {}
     for claim in volumes.list_made(pod) if limited else ():
         name = f"{PREFIX}{as_text(classes.get(volumes.find_class(claim)), 'provisioner')}"
         if name in limited:
-            found[name] = found.get(name, 0) + 10**9
+            found[name] += 10**9
     return found

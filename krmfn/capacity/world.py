@@ -7,24 +7,24 @@ question is asked kinds of nodes × kinds of pods times.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
 from krmfn.capacity.devices import Devices, delegate
 from krmfn.capacity.obeyed import Obeyed
-from krmfn.capacity.pods import PodKind, Spread, Term, list_ports, selects
-from krmfn.capacity.requests import count_requests
+from krmfn.capacity.pods import PodKind, Spread, Term, count_requests, list_ports, selects
 from krmfn.capacity.volumes import PREFIX, Volumes, limit_attachments, read_limits
 from krmfn.model.quantity import add
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import Value, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Names, Value, as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.census import Census
-from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts, NodePort, Resources, is_daemon, read_resources
+from krmfn.survey.facts import HOSTNAME, Amounts, ClusterNode, Facts, NodePort, Resources, is_daemon, read_resources
 
 #: Stands for every value of a label that nobody asks for by its value.
-OTHER: Final = "\0other"
-DEFAULT_SLOTS: Final = 110 * 10**9
+OTHER = "\0other"
+DEFAULT_SLOTS = 110 * 10**9
 
 
 class NodeKind:
@@ -46,7 +46,7 @@ class Room:
     `twins`: some nodes have the same host name, as clones of a machine do; nobody knows then what is one host."""
 
     def __init__(
-        self, keys: tuple[str, ...], places: Mapping[tuple[NodeKind, tuple[Any, ...]], int], twins: bool = False
+        self, keys: Names, places: Mapping[tuple[NodeKind, tuple[Any, ...]], int], twins: bool = False
     ) -> None:
         self.keys, self.places, self.twins = keys, places, twins
         #: How many nodes of each kind.
@@ -78,11 +78,11 @@ class Room:
                 yield Room(self.keys, {place: 1})
             return
         index = self.keys.index(key)
-        domains: dict[object, dict[tuple[NodeKind, tuple[Any, ...]], int]] = {}
+        domains: dict[object, dict[tuple[NodeKind, tuple[Any, ...]], int]] = defaultdict(dict)
         for place, count in self.places.items():
             value = place[1][index]
             if value is not None:
-                domains.setdefault(value, {})[place] = count
+                domains[value][place] = count
         for places in domains.values():
             yield Room(self.keys, places, self.twins)
 
@@ -114,8 +114,8 @@ def sort_nodes(
     nodes = list(nodes)
     hosts = [node.labels.get(HOSTNAME) for node in nodes if node.name and node.number == 1]
     asks_ports = any(pod.ports for pod in pods)
-    kinds: dict[object, NodeKind] = {}
-    places: dict[tuple[NodeKind, tuple[Any, ...]], int] = {}
+    kinds = {}
+    places: dict[tuple[NodeKind, tuple[Any, ...]], int] = defaultdict(int)
     for node in nodes:
         labels = {key: OTHER for key in (*topology, HOSTNAME) if key in node.labels}
         for key, values in asked.items():
@@ -128,7 +128,7 @@ def sort_nodes(
         if alike not in kinds:
             kinds[alike] = NodeKind(node, name, labels)
         place = (kinds[alike], tuple(node.labels.get(key) for key in topology))
-        places[place] = places.get(place, 0) + node.number
+        places[place] += node.number
     return Room(tuple(topology), places, len(set(hosts)) < len(hosts))
 
 
@@ -159,17 +159,17 @@ def _list_names(terms: Sequence[Any]) -> set[str]:
 
 def take_off(facts: Facts) -> Facts:
     """The facts with nodes that have only what such pods leave; the same facts where there are none."""
-    taken: dict[str, dict[str, int]] = {}
-    ports: dict[str, dict[NodePort, None]] = {}
-    known: dict[str, Mapping[str, int]] = {}
+    taken: dict[str, Amounts] = defaultdict(dict)
+    ports: dict[str, dict[NodePort, None]] = defaultdict(dict)
+    known = {}
     for pod in facts.objects("", "Pod"):
         place, spec = as_text(pod, "spec", "nodeName"), as_mapping(pod, "spec")
         if place and is_daemon(pod) and dig(pod, "status", "phase") not in ("Succeeded", "Failed"):
             alike = repr([spec.get(field) for field in ("containers", "initContainers", "overhead", "resources")])
             if alike not in known:
                 known[alike] = {**count_requests(spec, read_resources(spec.get("overhead"))), "pods": 10**9}
-            add(taken.setdefault(place, {}), known[alike])
-            ports.setdefault(place, {}).update(dict.fromkeys(list_ports(spec)))
+            add(taken[place], known[alike])
+            ports[place].update(dict.fromkeys(list_ports(spec)))
     nodes = facts.nodes or ()
     if not taken and not any(node.used or node.ports for node in nodes):
         return facts

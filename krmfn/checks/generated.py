@@ -7,12 +7,11 @@ targets write, no release.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig, format_path
-from krmfn.model.findings import Finding
+from krmfn.model.findings import Finding, Findings
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
 from krmfn.model.values import Value
@@ -33,12 +32,15 @@ _USUAL_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,60}[a-z0-9])?")
 _POD_FIELDS = ("priorityClassName", "preemptionPolicy")
 
 
-def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> Iterator[Finding]:
+def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> Findings:
     """What the API server would refuse in the objects of one gang, at the fields that the user wrote. `accepted` are
     the shapes of gangs with these settings in which nothing was refused; this one is added."""
     if settings.scheduler != "Kubernetes" or not wanted.emission.objects:
         return
-    shape = _shape_of(wanted)
+    # Gangs with one shape differ only in their owner's name, which has the same length and the same sort of characters.
+    owner, *others = wanted.gang.owners
+    usual = not others and _USUAL_NAME.fullmatch(owner.name)
+    shape = f"{len(owner.name)} {repr(wanted.emission.objects).replace(owner.name, chr(0))}" if usual else ""
     if shape in accepted:
         return
     # A gate that the output needs is taken as on: what is off is told by the note on gates, once.
@@ -58,18 +60,6 @@ def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> I
         if len(accepted) >= _KEPT:
             accepted.clear()
         accepted.add(shape)
-
-
-def _shape_of(wanted: Wanted) -> str:
-    """What the checks can tell of the objects of a gang; empty where its owner's name is not of the usual kind.
-
-    Gangs with one shape differ in that name alone, which has the same length and the same sort of characters.
-    """
-    name = wanted.gang.owners[0].name
-    if len(wanted.gang.owners) > 1 or not _USUAL_NAME.fullmatch(name):
-        return ""
-    objects = repr(wanted.emission.objects).replace(name, "\0")
-    return f"{len(name)} {objects}"
 
 
 def trace(wanted: Wanted, value: Value, path: Path) -> tuple[Item, Path]:

@@ -6,18 +6,15 @@ The codes of `Item.problems` are the rules' ids.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
 
-from krmfn.krm.item import Item
-from krmfn.model.findings import Finding
+from krmfn.model.findings import Finding, Findings
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
 
 
-def find_problems(census: Census) -> Iterator[Finding]:
+def find_problems(census: Census) -> Findings:
     """What readers disagree on in groups and in objects whose pods link to one. Duplicate keys are the server's."""
-    concerned: dict[int, Item] = {id(template.item): template.item for template in census.templates if template.link}
+    concerned = {id(template.item): template.item for template in census.templates if template.link}
     for kind in ("Workload", "PodGroup", "CompositePodGroup"):
         concerned |= {id(item): item for item in census.kind(GROUP, kind)}
     suspicious = re.compile(_SUSPICIOUS).search
@@ -38,13 +35,13 @@ def find_problems(census: Census) -> Iterator[Finding]:
 
 #: Beginnings of plain scalars in a line that readers could disagree on, merges, escaped slashes, folded texts, and
 #: empty values in flow style. Finds too much, never too little.
-_SUSPICIOUS: Final = r"""(?x)
+_SUSPICIOUS = r"""(?x)
     (?:^|[\s\[{,]|":)(?=[-+.~\dfnotyFNOTY])(?:
         [-+]?\.?\d[^\s,\]}[{]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?i:inf|nan) | ~ |
         (?i:y|yes|n|no|on|off|true|false|null)(?=[\s,\]}:]|$)
     )|<<|\\/|\s>|:\s*[,}]|^\s*[],}]|&[\w-]+\s*[],}]|\{\s*[^][{}\s:,'"]+\s*[,}]|,\s*[^][{}\s:,'"]+\s*\}"""
 
-_CODES: Final = {
+_CODES = {
     "merged-key-set-twice": "Write the merge first, or set the key once.",
     "non-string-key": "Write the key in quotes.",
     "refused-escape": "Write / instead of \\/.",

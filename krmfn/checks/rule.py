@@ -3,16 +3,17 @@ several rules use, how what was found is put into words, and how a stage runs it
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from string import Formatter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, Severity
-from krmfn.model.findings import Finding, Member, Rule
+from krmfn.model.findings import Finding, Findings, Member, Rule
 from krmfn.model.marks import is_generated
 from krmfn.model.quantity import format_quantity
 from krmfn.model.rules import RULES
@@ -22,15 +23,14 @@ from krmfn.releases.gates import has
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import as_written
 from krmfn.survey.census import Census, Template, take_census
+from krmfn.survey.facts import Amounts
 from krmfn.survey.groups import Group
 
-SCHEDULER: Final = "kube-scheduler"
+SCHEDULER = "kube-scheduler"
 #: The topics of the stage scheduler whose rules hold where the scheduler does not know gangs.
-WITHOUT_GANGS: Final = tuple(f"krmfn.checks.scheduler.{name}" for name in ("fit", "hindrances", "gating"))
+WITHOUT_GANGS = tuple(f"krmfn.checks.scheduler.{name}" for name in ("fit", "hindrances", "gating"))
 #: Those whose rules only speak of pods: groups alone give them nothing to find, and they are not loaded.
-OF_PODS: Final = tuple(
-    f"krmfn.checks.scheduler.{name}" for name in ("hindrances", "reuse", "updating", "configuration")
-)
+OF_PODS = tuple(f"krmfn.checks.scheduler.{name}" for name in ("hindrances", "reuse", "configuration"))
 
 
 class Match(NamedTuple):
@@ -47,7 +47,7 @@ class Match(NamedTuple):
 
 
 #: What the function of a rule yields.
-Matches: TypeAlias = "Iterator[Match]"
+Matches: TypeAlias = "Iterator[Finding | Match]"
 
 
 def tell(
@@ -73,10 +73,10 @@ def name_all(items: Iterable[Item]) -> str:
 
 def sum_up(templates: Iterable[Template]) -> str:
     """Where a number of pods comes from: `Job a 5, RayCluster b 3`."""
-    totals: dict[str, int] = {}
+    totals: Amounts = defaultdict(int)
     for template in templates:
         name = f"{template.item.kind} {template.item.name}"
-        totals[name] = totals.get(name, 0) + (template.pods or 0)
+        totals[name] += template.pods or 0
     return ", ".join(f"{name} {pods}" for name, pods in totals.items())
 
 
@@ -104,9 +104,9 @@ _COMPARED = 20
 
 def group_names(keys: Iterable[Key]) -> dict[str, list[str]]:
     """Names by namespace."""
-    names: dict[str, list[str]] = {}
+    names = defaultdict(list)
     for namespace, name in keys:
-        names.setdefault(namespace, []).append(name)
+        names[namespace].append(name)
     return names
 
 
@@ -123,7 +123,7 @@ class _Filler(Formatter):
         return _FORMS[form](value) if form in _FORMS else str(super().format_field(value, format_spec))
 
 
-_FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
+_FORMS: Mapping[str, Callable[[Any], str]] = {
     "amount": lambda amount: str(format_quantity(amount)),
     "dots": lambda path: ".".join(map(str, path)),
     "join": lambda names: join(list(names)),
@@ -168,7 +168,7 @@ def rule(id: str) -> Callable[[_Rule], Check]:
     def make(find: _Rule) -> Check:
         asks_settings = find.__code__.co_argcount > 1
 
-        def ask(census: Census, settings: Settings) -> Iterator[Finding]:
+        def ask(census: Census, settings: Settings) -> Findings:
             for found in find(census, settings) if asks_settings else find(census):
                 yield found if isinstance(found, Finding) else spell(row, found, settings)
 
@@ -198,7 +198,7 @@ def is_obeyed(census: Census, settings: Settings, feature: str) -> bool:
 def _list_bound(census: Census) -> frozenset[int]:
     """Objects of gangs that manifests bind to nodes by name, enough pods for the quorum: nothing keeps these from
     running. A gang by its identity, a pod template by that of its object."""
-    found: set[int] = set()
+    found = set()
     for gang in census.gangs_with("nodeName"):
         pods = sum(template.pods or 0 for template in gang.templates if template.spec.get("nodeName"))
         if pods and pods >= ((gang.group.quorum if gang.group.policy == "gang" else 1) or 1):
@@ -206,7 +206,7 @@ def _list_bound(census: Census) -> frozenset[int]:
     return frozenset(found)
 
 
-def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
+def run(stage: str, census: Census, settings: Settings) -> Findings:
     """The findings of every rule of a stage that holds for the settings' release. A scheduler in which a gate is off
     does not fail by the rules of what the gate brings."""
     gangs = stage != "scheduler" or is_obeyed(census, settings, "gang-scheduling")
@@ -230,17 +230,17 @@ def run(stage: str, census: Census, settings: Settings) -> Iterator[Finding]:
 
 
 #: Rules by which pods are never created, wherever they are bound to.
-_REFUSED: Final = ("pod-refused", "priority-class-missing", "quota-too-small")
+_REFUSED = ("pod-refused", "priority-class-missing", "quota-too-small")
 
 
 def check_stages(
     stages: Collection[str],
-    objects: Sequence[Item],
+    objects: Items,
     members: Sequence[Member],
-    old: Sequence[Item] | None,
+    old: Items | None,
     settings: Settings,
-    asking: Sequence[Item] = (),
-) -> Iterator[Finding]:
+    asking: Items = (),
+) -> Findings:
     """The findings of those of scheduler, operator and gitops that are in `stages`.
 
     `members` are the pod templates that sources counted (survey.counting), `old` the earlier state if there is one,

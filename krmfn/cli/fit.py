@@ -30,8 +30,7 @@ from krmfn.reports.outlook_view import View
 from krmfn.reports.outlooks import render_outlooks
 from krmfn.reports.paint import BOLD, paint
 from krmfn.survey.condensing import Cutter, condense
-from krmfn.survey.control_plane import PROGRAMS, is_program
-from krmfn.survey.kueue import find_line
+from krmfn.survey.control_plane import PROGRAMS, find_line, is_program
 from krmfn.workspace import clusters
 from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, read_clusters, read_live
 from krmfn.workspace.disk import Disk

@@ -6,24 +6,23 @@ What the facts do not tell is taken for granted: that AdmissionChecks are active
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from krmfn.capacity.requests import count_requests
-from krmfn.forecast.question import Ask, list_stored
-from krmfn.forecast.queued import explain_workload
-from krmfn.forecast.roster import Roster, find_role, list_parts
+from krmfn.capacity.pods import count_requests
+from krmfn.forecast.question import Ask, Roster, find_role, list_parts, list_stored
+from krmfn.forecast.voices import explain_workload
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.condensing import Cutter
+from krmfn.survey.control_plane import KUEUE, find_time, read_configuration, shrink
 from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
-from krmfn.survey.kueue import KUEUE, find_time, read_configuration, shrink
 
 #: In this order: what has quota already comes before the queues, so that nothing else gets it.
-_KINDS: Final = (
+_KINDS = (
     *("Topology", "ResourceFlavor", "WorkloadPriorityClass", "ProvisioningRequestConfig", "AdmissionCheck", "Cohort"),
     *("Workload", "ClusterQueue", "LocalQueue"),
 )
@@ -118,7 +117,7 @@ def _is_same(job: Item, workload: Value, census: Census) -> bool:
     for template in census.templates_of(job):
         pods = sets.get(find_role(template) or "main")
         asked = as_mapping(pods, "template", "spec")
-        if dig(pods, "count") != template.pods or count_requests(asked, {}) != count_requests(template.spec, {}):
+        if dig(pods, "count") != template.pods or count_requests(asked) != count_requests(template.spec):
             return False
     return bool(dig(workload, "spec", "queueName") == job.labels[KUEUE_QUEUE])
 

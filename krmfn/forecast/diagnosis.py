@@ -6,45 +6,47 @@ The first cause that is certain is told; what the scheduler and the controllers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from krmfn.forecast.queued import (
-    explain_requests,
-    explain_unresumed,
-    explain_workload,
-    find_growth,
-    is_workload,
-    list_claims,
-    list_queues,
-)
-from krmfn.forecast.roster import is_owner
+from krmfn.forecast.question import is_owner
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
-from krmfn.forecast.starting import find_failed, find_refused, find_unstarted, is_complete
 from krmfn.forecast.voices import (
     FOREIGN,
     Explanation,
+    Explanations,
     Told,
+    explain_requests,
+    explain_unresumed,
+    explain_workload,
+    find_failed,
+    find_growth,
+    find_refused,
+    find_unstarted,
     find_way,
     group_said,
+    is_complete,
+    is_workload,
+    list_claims,
+    list_queues,
     listen,
     read_conditions,
     read_refusals,
 )
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_POD_GROUP, KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER, SCHEDULERS
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Names, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count
 from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, count_pods
-from krmfn.survey.kueue import KUEUE
+from krmfn.survey.control_plane import KUEUE
 from krmfn.survey.lookup import find_controller
 
 #: What controllers make of an object before there are pods.
-_BETWEEN: Final = ("Job", "StatefulSet", "ReplicaSet", "RayCluster", "JobSet", "LeaderWorkerSet")
-NOT_EXPLAINED: Final = ("Node", "Event", "Namespace", "CustomResourceDefinition")
+_BETWEEN = ("Job", "StatefulSet", "ReplicaSet", "RayCluster", "JobSet", "LeaderWorkerSet")
+NOT_EXPLAINED = ("Node", "Event", "Namespace", "CustomResourceDefinition")
 
 
 def _load(table: str) -> Mapping[str, str]:
@@ -60,15 +62,15 @@ class Diagnosis(NamedTuple):
     cause: str
     way_out: str
     rule: str
-    said: tuple[str, ...]
+    said: Names
 
 
 class _Pods(NamedTuple):
     """The pods of an object, and those that have a node. By identity: `older` ones are in no group, `done` ones
     finished."""
 
-    mine: Sequence[Item]
-    bound: Sequence[Item]
+    mine: Items
+    bound: Items
     older: Set[int]
     done: Set[int]
 
@@ -79,8 +81,8 @@ class _Stuck(NamedTuple):
     `queued` is what keeps Kueue from starting it, `unresumed` what is to be said if nothing does."""
 
     top: Item
-    about: Sequence[Item]
-    beside: Sequence[Item]
+    about: Items
+    beside: Items
     told: Sequence[Told]
     standing: Standing | None
     pods: _Pods
@@ -89,7 +91,7 @@ class _Stuck(NamedTuple):
     unresumed: Explanation | None
 
 
-def find_object(items: Sequence[Item], word: str) -> list[Item]:
+def find_object(items: Items, word: str) -> list[Item]:
     """The objects that KIND/NAME or KIND/NAMESPACE/NAME means, the kind as kubectl takes and prints it: a plural, a
     short name, with its group (`job.batch`) or with version and group (`jobs.v1.batch`)."""
     kind, _, rest = word.partition("/")
@@ -135,9 +137,7 @@ class _Controllers:
         return group, kind, top.space, name
 
 
-def diagnose(
-    item: Item, items: Sequence[Item], census: Census, outlook: Outlook, findings: Sequence[Finding]
-) -> Diagnosis:
+def diagnose(item: Item, items: Items, census: Census, outlook: Outlook, findings: Sequence[Finding]) -> Diagnosis:
     """Why the pods of an object, or of a group, do not run. `items` are all objects of the cluster, `findings` what the
     rules say of them, most severe first."""
     subject = f"{item.kind} {item.space}/{item.name}"
@@ -176,7 +176,7 @@ def diagnose(
     return Diagnosis(subject, state, text, way_out, cause.rule, tuple(group_said(told)))
 
 
-def _find_pods(top: Item, items: Sequence[Item], standing: Standing | None, owners: _Controllers) -> _Pods:
+def _find_pods(top: Item, items: Items, standing: Standing | None, owners: _Controllers) -> _Pods:
     live = {f"{each.space}/{each.name}": each for each in items if each.kind == "Pod"}
     mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
     owned = [pod for pod in live.values() if owners.find_top(pod) is top]
@@ -246,178 +246,151 @@ def _list_related(top: Item, census: Census, standing: Standing | None) -> list[
 
 def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None:
     """The first cause that is certain, None where all is well."""
-    top, about, beside, told, standing, pods, wanted, queued, unresumed = case
+    top, pods = case.top, case.pods
     if is_complete(top):
         return None
     failed = find_failed(top, [pod for pod in pods.mine if id(pod) in pods.done])
-    if failed or (wanted and len(pods.bound) >= wanted):
-        return failed or find_unstarted(pods.bound, told)
-    here = {id(item) for item in about}
-    own = [finding for finding in findings if id(finding.item) in here]
-    untold = not any(text for pod in pods.mine for text in read_conditions(pod))
-    refused = find_refused([top, *beside], told) if len(pods.mine) < wanted else None
-    causes = (
-        _find_elsewhere(top, own, wanted if standing else len(pods.mine)),
-        _find_suspended([top, *beside], own, queued or unresumed),
-        queued,
-        _find_torn(own, pods, untold),
-        _find_broken(own, "error"),
-        next((found for item in about for found in read_refusals(item)), None),
-        _find_deleted(about),
-        _find_short(top, standing, pods, refused),
-        refused,
-        _find_gated(pods),
-        _find_broken((finding for finding in own if finding.rule in _load("surely")), "warning"),
-        _find_unadmitted(about),
-        _find_untried(pods, told),
-        _find_verdict(standing),
-        _find_said(pods, told, beside),
-        find_unstarted(pods.bound, told),
-        _find_fitting(standing, pods),
-        _find_broken((finding for finding in own if finding.rule not in _load("later")), "warning"),
-        _find_new(pods),
-    )
-    found = next(filter(None, causes), None)
+    if failed or (case.wanted and len(pods.bound) >= case.wanted):
+        return failed or find_unstarted(pods.bound, case.told)
+    found = next(_list_causes(case, findings), None)
     if found is None and not pods.mine:
-        return Explanation(
-            f"{top.kind} {top.name} has no pods in the data", "Add the pods and events of the namespace to the data."
-        )
+        way = "Add the pods and events of the namespace to the data."
+        return Explanation(f"{top.kind} {top.name} has no pods in the data", way)
     return found or Explanation("the data does not show why", "Check the log of the scheduler that the pods name.")
 
 
-def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanation | None:
+def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
+    """What may keep the pods from running, the most certain first."""
+    top, about, beside, told, standing, pods, wanted, queued, unresumed = case
+    here = {id(item) for item in about}
+    own = [finding for finding in findings if id(finding.item) in here]
+    yield from _find_elsewhere(top, own, wanted if standing else len(pods.mine))
+    yield from _find_suspended([top, *beside], own, queued or unresumed)
+    if queued:
+        yield queued
+    if pods.bound or not any(map(_is_told, pods.mine)):  # pods run without the others: gangs are not known
+        yield from _quote(finding for finding in own if finding.rule == "cluster-gate-off")
+    yield from _quote(finding for finding in own if finding.severity == "error")
+    for item in about:
+        yield from read_refusals(item)
+    for item in about:
+        if dig(item.value, "metadata", "deletionTimestamp"):
+            name = f"{item.kind} {item.name}"
+            text = f"{name} is being deleted: its new pods do not start as a gang"
+            yield Explanation(text, f"Wait until {name} is gone.")
+    refused = find_refused([top, *beside], told) if len(pods.mine) < wanted else None
+    yield from _find_short(top, standing, pods, refused)
+    if refused:
+        yield refused
+    for pod in pods.mine:
+        if gates := as_list(pod.value, "spec", "schedulingGates"):
+            names = ", ".join(as_text(gate, "name") for gate in gates)
+            text = f"pod {pod.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
+            yield Explanation(text, find_way("podGates", names))
+    warnings = [finding for finding in own if finding.severity == "warning"]
+    yield from _quote(finding for finding in warnings if finding.rule in _load("surely"))
+    yield from _find_unadmitted(about)
+    yield from _find_untried(pods, told)
+    yield from _find_verdict(standing)
+    yield from _find_said(pods, told, beside)
+    if unstarted := find_unstarted(pods.bound, told):
+        yield unstarted
+    new = "the scheduler has not tried to place its pods yet", "Check that the scheduler runs, and wait."
+    waiting = (pod for pod in pods.mine if pod not in pods.bound)
+    is_new = bool(pods.mine) and not any(dig(pod.value, "status", "conditions") for pod in waiting)
+    if is_new and standing and standing.verdict == "runs":
+        nodes = list(dict.fromkeys(place.node for place in standing.places if place.node))
+        where = f" on {', '.join(nodes[:3])}{f' and {len(nodes) - 3} more' if len(nodes) > 3 else ''}" if nodes else ""
+        yield Explanation(f"the gang fits{where}, but {new[0]}", new[1])
+    yield from _quote(finding for finding in warnings if finding.rule not in _load("later"))
+    if is_new:
+        yield Explanation(*new)
+
+
+def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanations:
     """Pods that are in another cluster, or those of a Ray cluster that a job of it only uses."""
-    found = next((found for found in own if found.rule == ELSEWHERE), None)
-    if found:
-        return Explanation(found.message, found.hint, found.rule)
+    yield from _quote(found for found in own if found.rule == ELSEWHERE)
     selector = as_mapping(top.value, "spec", "clusterSelector")
-    if wanted or top.kind != "RayJob" or not selector:
-        return None
-    words = ", ".join(f"{key}: {value}" for key, value in selector.items())
-    text = f"RayJob {top.name} creates no pods of a cluster: it uses the RayCluster with {words}"
-    return Explanation(text, "Ask why that RayCluster, or the RayJob's submitter, does not run.")
+    if not wanted and top.kind == "RayJob" and selector:
+        words = ", ".join(f"{key}: {value}" for key, value in selector.items())
+        text = f"RayJob {top.name} creates no pods of a cluster: it uses the RayCluster with {words}"
+        yield Explanation(text, "Ask why that RayCluster, or the RayJob's submitter, does not run.")
 
 
-def _find_suspended(made: Sequence[Item], own: Sequence[Finding], queued: Explanation | None) -> Explanation | None:
+def _find_suspended(made: Items, own: Sequence[Finding], queued: Explanation | None) -> Explanations:
     """Of what Kueue resumes, why it does not: what is proved first, then its own words. `made` are an object and what
     controllers made for it."""
     held = next((each for each in made if dig(each.value, "spec", "suspend") is True), None)
     if held is None:
-        return None
+        return
+    for severity in ("error", "warning"):
+        yield from _quote(each for each in own if each.rule.startswith("kueue-") and each.severity == severity)
+    if queued:
+        yield queued
     queue = next((each.labels[KUEUE_QUEUE] for each in made if each.labels.get(KUEUE_QUEUE)), "")
     way, owner = "Set spec.suspend to false.", find_controller(made[0])
     if queue:
         way = f"Kueue resumes it when the queue {queue} has quota."
     elif owner:  # what suspends it is its owner: it would be suspended again
         way = f"Add the {owner[1]} {owner[2]} to the data: it decides when the {made[0].kind} runs."
-    of_queue = [found for found in own if found.rule.startswith("kueue-")]
-    return (
-        _find_broken(of_queue, "error")
-        or _find_broken(of_queue, "warning")
-        or queued
-        or Explanation(f"{held.kind} {held.name} is suspended: no pods are created", way)
-    )
+    yield Explanation(f"{held.kind} {held.name} is suspended: no pods are created", way)
 
 
-def _find_unadmitted(about: Iterable[Item]) -> Explanation | None:
+def _find_unadmitted(about: Iterable[Item]) -> Explanations:
     """What another scheduler says of its own object for the gang."""
     for item in about:
         if item.ref.group in FOREIGN and item.ref.group != KUEUE:
             for text in read_conditions(item):
                 way = find_way("unadmitted", text).format(group=f"{item.kind} {item.name}")
-                return Explanation(f"{FOREIGN[item.ref.group]} does not start {item.kind} {item.name}: {text}", way)
-    return None
+                yield Explanation(f"{FOREIGN[item.ref.group]} does not start {item.kind} {item.name}: {text}", way)
 
 
-def _find_broken(findings: Iterable[Finding], severity: str) -> Explanation | None:
-    return next(
-        (Explanation(found.message, found.hint, found.rule) for found in findings if found.severity == severity), None
-    )
+def _quote(findings: Iterable[Finding]) -> Explanations:
+    return (Explanation(found.message, found.hint, found.rule) for found in findings)
 
 
-def _find_torn(own: Iterable[Finding], pods: _Pods, untold: bool) -> Explanation | None:
-    """Some pods of the gang run without the others, or will: its scheduler does not know groups."""
-    off = next((found for found in own if found.rule == "cluster-gate-off"), None)
-    return Explanation(off.message, off.hint, off.rule) if off and (pods.bound or untold) else None
+def _is_told(pod: Item) -> bool:
+    return any(read_conditions(pod))
 
 
-def _find_untried(pods: _Pods, told: Sequence[Told]) -> Explanation | None:
+def _find_untried(pods: _Pods, told: Sequence[Told]) -> Explanations:
     """Another scheduler has to place the pods, and said nothing but perhaps in an event."""
     for pod in pods.mine:
         name = as_text(pod.value, "spec", "schedulerName")
-        if name not in ("", DEFAULT_SCHEDULER) and pod not in pods.bound and not any(read_conditions(pod)):
-            if told:
-                kind, named, text = told[-1]
-                way = f"Check the log of {name}, and that the queue of the pod can take it."
-                return Explanation(f"{name} does not start pod {pod.name}: {kind} {named}: {text}", way)
-            cause = f"pod {pod.name} names the scheduler {name}, which has not tried to place it"
-            way = f"Check that {name} runs and knows PodGroups, or create the pods again without schedulerName."
-            return Explanation(cause, way)
-    return None
+        if name in ("", DEFAULT_SCHEDULER) or pod in pods.bound or _is_told(pod):
+            continue
+        for kind, named, text in told[-1:]:
+            way = f"Check the log of {name}, and that the queue of the pod can take it."
+            yield Explanation(f"{name} does not start pod {pod.name}: {kind} {named}: {text}", way)
+        cause = f"pod {pod.name} names the scheduler {name}, which has not tried to place it"
+        way = f"Check that {name} runs and knows PodGroups, or create the pods again without schedulerName."
+        yield Explanation(cause, way)
 
 
-def _find_fitting(standing: Standing | None, pods: _Pods) -> Explanation | None:
-    """The scheduler itself, asked here, would place all pods: what may go wrong later is not in the way."""
-    if standing is None or standing.verdict != "runs":
-        return None
-    nodes = list(dict.fromkeys(place.node for place in standing.places if place.node))
-    where = f" on {', '.join(nodes[:3])}{f' and {len(nodes) - 3} more' if len(nodes) > 3 else ''}" if nodes else ""
-    new = _find_new(pods)
-    return new._replace(text=f"the gang fits{where}, but {new.text}") if new else None
-
-
-def _find_new(pods: _Pods) -> Explanation | None:
-    """Pods that are there, and of which the scheduler has said nothing yet."""
-    if not pods.mine or any(dig(pod.value, "status", "conditions") for pod in pods.mine if pod not in pods.bound):
-        return None
-    return Explanation("the scheduler has not tried to place its pods yet", "Check that the scheduler runs, and wait.")
-
-
-def _find_deleted(about: Iterable[Item]) -> Explanation | None:
-    for item in about:
-        if dig(item.value, "metadata", "deletionTimestamp"):
-            name = f"{item.kind} {item.name}"
-            return Explanation(
-                f"{name} is being deleted: its new pods do not start as a gang", f"Wait until {name} is gone."
-            )
-    return None
-
-
-def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Explanation | None) -> Explanation | None:
+def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Explanation | None) -> Explanations:
     """Fewer pods than the group waits for, perhaps because they are `refused`."""
     root = standing.root if standing is not None else None
     quorum = root.quorum if root is not None and root.policy == "gang" and not root.composite else None
     if root is None or not quorum:
-        return None
+        return
     members = sum(id(pod) not in pods.done for pod in pods.mine)
     short = f"the group waits for {quorum} pods, but {members} exist"
     if pods.older and members < quorum:
         other = "1 pod was" if len(pods.older) == 1 else f"{len(pods.older)} pods were"
         cause = f"{short}: {other} created before the link, and so not in the group"
         again = f"Delete the {top.kind} and create it again, so that all pods are created together."
-        return Explanation(cause, _load("replaced").get(top.kind, again))
+        yield Explanation(cause, _load("replaced").get(top.kind, again))
     if pods.done and 0 < members < quorum <= members + len(pods.done):
         cause = f"{short} beside {count(len(pods.done), 'finished pod')}, which the scheduler does not count"
-        return Explanation(cause, f"Lower {root.counted} of the group to {members}.")
-    if len(pods.mine) < quorum:
-        if refused:
-            return refused._replace(text=f"{short}: {refused.text}")
-        return Explanation(
-            short, "Check what prevents the controller from creating the others: quota, LimitRange, admission."
-        )
-    return None
+        yield Explanation(cause, f"Lower {root.counted} of the group to {members}.")
+    if len(pods.mine) < quorum and refused:
+        yield refused._replace(text=f"{short}: {refused.text}")
+    elif len(pods.mine) < quorum:
+        way = "Check what prevents the controller from creating the others: quota, LimitRange, admission."
+        yield Explanation(short, way)
 
 
-def _find_gated(pods: _Pods) -> Explanation | None:
-    for pod in pods.mine:
-        if gates := dig(pod.value, "spec", "schedulingGates"):
-            names = ", ".join(as_text(gate, "name") for gate in as_list(gates))
-            cause = f"pod {pod.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
-            return Explanation(cause, find_way("podGates", names))
-    return None
-
-
-def _find_said(pods: _Pods, told: Sequence[Told], beside: Sequence[Item]) -> Explanation | None:
+def _find_said(pods: _Pods, told: Sequence[Told], beside: Items) -> Explanations:
     """What the scheduler says of a pod without a node; rather of nodes than of the rest of the gang. What an autoscaler
     and the claims of the pod say of it stands behind."""
     said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in read_conditions(pod)]
@@ -425,24 +398,21 @@ def _find_said(pods: _Pods, told: Sequence[Told], beside: Sequence[Item]) -> Exp
         cause = f"Pod {pod.name}: {text}"
         if node := as_text(pod.value, "status", "nominatedNodeName"):
             way = "Wait, or find out why they do not end: finalizers, or their terminationGracePeriodSeconds."
-            return Explanation(f"Pod {pod.name} waits for pods of the node {node} to end, which make room for it", way)
+            yield Explanation(f"Pod {pod.name} waits for pods of the node {node} to end, which make room for it", way)
         if grown := find_growth(pod, told, beside):
-            return grown._replace(text=f"{cause} {grown.text}")
+            yield grown._replace(text=f"{cause} {grown.text}")
         claim = next((each for each in told if each.kind == "PersistentVolumeClaim"), None)
         if claim and claim.kind in text:
-            return Explanation(
-                f"{cause} {claim.kind} {claim.name}: {claim.text}",
-                "Correct the claim, or the StorageClass that it names.",
-            )
-        return Explanation(cause, find_way("scheduler", text))
-    return None
+            way = "Correct the claim, or the StorageClass that it names."
+            yield Explanation(f"{cause} {claim.kind} {claim.name}: {claim.text}", way)
+        yield Explanation(cause, find_way("scheduler", text))
 
 
-def _find_verdict(standing: Standing | None) -> Explanation | None:
+def _find_verdict(standing: Standing | None) -> Explanations:
     capacity = schemastore.load("ways.json")["capacity"]
     if standing is None or standing.verdict not in capacity:
-        return None
+        return
     if standing.root is None or standing.rule:  # not for want of capacity
-        return Explanation(standing.why, standing.way_out, standing.rule)
+        yield Explanation(standing.why, standing.way_out, standing.rule)
     words, way_out = capacity[standing.verdict]
-    return Explanation(words + (f": {standing.why}" if standing.why else ""), way_out)
+    yield Explanation(words + (f": {standing.why}" if standing.why else ""), way_out)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import PodKind, has_wishes, read_kinds, selects
 from krmfn.config import Settings
 from krmfn.forecast.admitting import Admission, admit, asks_only, grow, list_queued, obey
-from krmfn.forecast.question import Ask, ask, list_untold
-from krmfn.forecast.roster import Pod, Roster, call_roll, full_name, list_parts
+from krmfn.forecast.question import Ask, Pod, Roster, ask, call_roll, full_name, list_parts, list_untold
 from krmfn.forecast.standing import ELSEWHERE, GROWS, PREEMPTED, Outlook, Place, Standing, Verdict, find_key, list_loads
-from krmfn.model.findings import Finding
+from krmfn.model.findings import Finding, Findings
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.selectors import match_labels
 from krmfn.model.tree import Path
@@ -70,7 +70,7 @@ def forecast(
     for tree in found:
         if _key(tree.root) in absent:
             refused |= dict.fromkeys((pod.name for pod in _pods_of(tree, roster)), _UNMADE)
-    results: dict[str, Fields] = {}
+    results = {}
     if simulator is not None and census.facts.nodes is not None:
         results = _simulate(census, roster, settings, found, {*blamed, *held}, refused, simulator, trees)
     lonely = _list_lonely(found, census, roster, results)
@@ -156,14 +156,14 @@ def _heed(standing: Standing, admissions: tuple[Admission, ...], doubt: Finding 
     return standing._replace(verdict=verdict, why=why, way_out=way_out)
 
 
-_LAST_FIRST: Final = "if the last job came first, Kueue {} it"
+_LAST_FIRST = "if the last job came first, Kueue {} it"
 
 
 def _index(errors: Iterable[Finding]) -> Mapping[int, Sequence[Finding]]:
     """The errors by the identity of the object that each is about."""
-    about: dict[int, list[Finding]] = {}
+    about = defaultdict(list)
     for error in errors:
-        about.setdefault(id(error.item), []).append(error)
+        about[id(error.item)].append(error)
     return about
 
 
@@ -172,7 +172,7 @@ def _blame(
 ) -> dict[tuple[int, Path], Finding]:
     """For each root the first error about it, about a group below it, or about a template that links to one; of those
     that a template of several sets has alike, the one that names the root's own group."""
-    blamed: dict[tuple[int, Path], Finding] = {}
+    blamed = {}
     for tree in found:
         groups = {_key(group): group for gang in tree.gangs for group in (gang.group, *census.chain(gang.group)[0])}
         mine = [
@@ -193,7 +193,7 @@ def _is_about(error: Finding, group: Group) -> bool:
     return len(group.path) < 2 or error.path[: len(group.path)] == group.path
 
 
-def _choose(about: Mapping[int, Sequence[Finding]], template: Template, census: Census) -> Iterator[Finding]:
+def _choose(about: Mapping[int, Sequence[Finding]], template: Template, census: Census) -> Findings:
     """The errors of a template's object that are about this template, or about the whole object."""
     others = [other.path for other in census.templates_of(template.item) if other.path != template.path]
     for error in about.get(id(template.item), ()):
@@ -204,10 +204,10 @@ def _choose(about: Mapping[int, Sequence[Finding]], template: Template, census: 
 def _list_lost(census: Census, roster: Roster, about: Mapping[int, Sequence[Finding]]) -> Iterator[Standing]:
     """Pods that link to a group that is not in the input: if it is not in the cluster either, they are never looked at;
     of one that is, the facts know only the name."""
-    by_name: dict[str, list[Template]] = {}
+    by_name = defaultdict(list)
     for template in census.dangling:
         if template.link is not None:
-            by_name.setdefault(f"{template.item.space}/{template.link.group}", []).append(template)
+            by_name[f"{template.item.space}/{template.link.group}"].append(template)
     for name, templates in by_name.items():
         wanted = {id(template) for template in templates}
         places = tuple(Place(pod, pod.node) for pod in (*roster.bound, *roster.waiting) if id(pod.template) in wanted)
@@ -221,14 +221,14 @@ def _list_lost(census: Census, roster: Roster, about: Mapping[int, Sequence[Find
             yield Standing(name, None, (), "never", places, why, way_out, rule)
 
 
-_ASKS_ONLY: Final = "its ProvisioningRequest only checks whether the nodes that exist have room, and adds none"
-_ASK_FOR_MORE: Final = "use the class best-effort-atomic-scale-up.autoscaling.x-k8s.io in the ProvisioningRequestConfig"
-_LATE: Final = "the simulator did not finish in time"
-_UNMADE: Final = "no controller creates this pod, or only when the gang runs"
-_NO_GROUP: Final = "the group does not exist: these pods are never scheduled"
-_GROUP_UNKNOWN: Final = "the group is in the cluster, but not in the files checked: how many pods it needs is not known"
-_TELL_CLAIMS: Final = "add the claims of the cluster with --cluster (kubectl get persistentvolumeclaims,resourceclaims)"
-_SHOW_GROUP: Final = "add the manifest of the group to the files"
+_ASKS_ONLY = "its ProvisioningRequest only checks whether the nodes that exist have room, and adds none"
+_ASK_FOR_MORE = "use the class best-effort-atomic-scale-up.autoscaling.x-k8s.io in the ProvisioningRequestConfig"
+_LATE = "the simulator did not finish in time"
+_UNMADE = "no controller creates this pod, or only when the gang runs"
+_NO_GROUP = "the group does not exist: these pods are never scheduled"
+_GROUP_UNKNOWN = "the group is in the cluster, but not in the files checked: how many pods it needs is not known"
+_TELL_CLAIMS = "add the claims of the cluster with --cluster (kubectl get persistentvolumeclaims,resourceclaims)"
+_SHOW_GROUP = "add the manifest of the group to the files"
 
 
 def _priority(standing: Standing, facts: Facts) -> int:
@@ -241,7 +241,7 @@ def _admit(pods: Iterable[Pod], census: Census, empty: bool = False) -> dict[str
     facts = census.facts
     if not may_refuse(facts):
         return {}
-    refused: dict[str, str] = {}
+    refused = {}
     used: dict[tuple[str, str, str], int] = {}
     if not empty:
         used |= {(quota.namespace, quota.name, name): n for quota in facts.quotas for name, n in quota.used.items()}
@@ -292,7 +292,7 @@ def _simulate(
     lost = {pod.name for tree in found if tree not in open_trees for pod in _pods_of(tree, roster)}
     admitted = [pod.name for pod in roster.waiting if pod.name not in refused]
     others = [name for name in admitted if name not in lost]
-    together: list[Fields] = [{"name": "together 0", "seed": 0, "pods": admitted}]
+    together = [{"name": "together 0", "seed": 0, "pods": admitted}]
     together += [{"name": f"together {seed}", "seed": seed, "pods": others} for seed in TOGETHER[1:] if open_trees]
     results = {
         result["name"]: {**result, "preempted": dict.fromkeys(result.get("preempted", ()))}
@@ -348,7 +348,7 @@ def _pods_of(tree: _RootedTree, roster: Roster, bound: bool = False) -> list[Pod
 
 def _starts(tree: _RootedTree, result: Value, roster: Roster, census: Census, trees: bool) -> bool:
     """Whether the quorums are met, from the leaves up to the root; pods that make room for others do not count."""
-    started: dict[int, int] = {}
+    started: dict[int, int] = defaultdict(int)
     placed, gone = result["pods"], {*result.get("preempted", ()), *roster.evicted}
     for gang in tree.gangs:
         bound = sum(pod.name not in gone for pod in roster.pods_of(gang.templates, bound=True))
@@ -357,7 +357,7 @@ def _starts(tree: _RootedTree, result: Value, roster: Roster, census: Census, tr
         for parent in census.chain(gang.group)[0] if trees else ():
             if not ready:
                 break
-            started[id(parent.item)] = started.get(id(parent.item), 0) + 1
+            started[id(parent.item)] += 1
             ready = started[id(parent.item)] == (parent.quorum or 1)  # just now: it counts once for its own parent
         if ready and (not trees or not tree.root.composite):
             return True
@@ -446,8 +446,8 @@ def _summarize(places: Iterable[Place]) -> str:
 
 
 #: What the scheduler says where a node lacks other pods, and what it says of a node that no pod makes suitable.
-_LACKS_PODS: Final = ("didn't match pod affinity rules", "didn't match pod topology spread constraints")
-_LACKS_LABEL: Final = "didn't match pod topology spread constraints (missing required label)"
+_LACKS_PODS = ("didn't match pod affinity rules", "didn't match pod topology spread constraints")
+_LACKS_LABEL = "didn't match pod topology spread constraints (missing required label)"
 
 
 class TrialsAlone(NamedTuple):
@@ -461,7 +461,7 @@ def list_lonely(failed: Mapping[Key, TrialsAlone], roster: Roster, placed: Itera
     """The gangs that failed for want of pods that others may be: those that are bound, or were `placed` in any trial,
     and those of gangs that may start beside them. Gangs that only wait for each other are not among them."""
     wanted = {key: _list_wanted(each, roster, facts) for key, each in failed.items() if any(map(_lacks_pods, each[1]))}
-    lonely: set[Key] = set()
+    lonely = set()
     alive = {*placed, *(pod.name for pod in roster.bound)}
     more = {key for key, names in wanted.items() if names & alive}
     while more:

@@ -3,16 +3,16 @@ get: its gangs' pods, those of others, and how much of it is taken."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from krmfn.capacity.requests import count_requests
+from krmfn.capacity.pods import count_requests
 from krmfn.forecast.admitting import Admission
-from krmfn.forecast.question import name_nodes
-from krmfn.forecast.roster import Pod
+from krmfn.forecast.question import Pod, name_nodes
 from krmfn.model.quantity import add
-from krmfn.model.values import as_text, dig
-from krmfn.survey.facts import Facts, Resources, read_resources
+from krmfn.model.values import Names, as_text, dig
+from krmfn.survey.facts import Amounts, Facts, Resources, read_resources
 from krmfn.survey.groups import Group
 
 #: "runs": whatever the order; "never": not even in the empty cluster; "waits": for capacity that others use; "grows":
@@ -65,7 +65,7 @@ class Load(NamedTuple):
     domain: str
     allocatable: Resources
     used: Resources
-    gangs: Mapping[str, int]
+    gangs: Resources
     others: int
     unschedulable: bool
 
@@ -81,7 +81,7 @@ class Outlook(NamedTuple):
     key: str
     loose: tuple[Place, ...]
     simulator: str = ""
-    preempted: tuple[str, ...] = ()
+    preempted: Names = ()
     queued: bool = False
 
     @property
@@ -90,7 +90,7 @@ class Outlook(NamedTuple):
         return any(standing.verdict == "never" for standing in self.standings)
 
 
-_ZONE: Final = "topology.kubernetes.io/zone"
+_ZONE = "topology.kubernetes.io/zone"
 
 
 def find_key(facts: Facts, standings: Iterable[Standing]) -> str:
@@ -110,15 +110,15 @@ def list_loads(
     facts: Facts, standings: Sequence[Standing], bound: Iterable[Pod], loose: Iterable[Place], key: str
 ) -> tuple[Load, ...]:
     """Every node with its load, in the order of the facts."""
-    gangs: dict[str, dict[str, int]] = {}
-    used: dict[str, dict[str, int]] = {}
-    others: dict[str, int] = {}
-    counted: set[str] = set()
+    gangs: dict[str, Amounts] = defaultdict(dict)
+    used: dict[str, Amounts] = defaultdict(dict)
+    others: Amounts = defaultdict(int)
+    counted = set()
     memory: dict[int, Resources] = {}
 
     def put(pod: Pod, node: str) -> None:
         counted.add(pod.name)
-        amounts = used.setdefault(node, {})
+        amounts = used[node]
         template = id(pod.template) if pod.template is not None else 0
         requests = memory.get(template) if template else None
         if requests is None:
@@ -132,21 +132,21 @@ def list_loads(
         for place in standing.places:
             if place.node and place.pod.name not in counted:
                 put(place.pod, place.node)
-                mine = gangs.setdefault(place.node, {})
+                mine = gangs[place.node]
                 mine[standing.name] = mine.get(standing.name, 0) + 1
     strangers = [*((pod, pod.node) for pod in bound), *((place.pod, place.node) for place in loose)]
     for pod, where in strangers:
         if where and pod.name not in counted:
             put(pod, where)
-            others[where] = others.get(where, 0) + 1
+            others[where] += 1
     return tuple(_list(facts, gangs, used, others, key))
 
 
 def _list(
     facts: Facts,
-    gangs: Mapping[str, Mapping[str, int]],
-    used: Mapping[str, Mapping[str, int]],
-    others: Mapping[str, int],
+    gangs: Mapping[str, Resources],
+    used: Mapping[str, Resources],
+    others: Resources,
     key: str,
 ) -> Iterator[Load]:
     for node in facts.nodes or ():

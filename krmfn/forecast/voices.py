@@ -1,15 +1,27 @@
-"""What a cluster says itself of the objects of a gang: their conditions, and the events about them."""
+"""What a cluster says itself of the objects of a gang: their conditions, and the events about them. What of it explains
+why pods that have a node do not run, and why there are fewer pods than wanted; and why Kueue does not start a workload,
+in the words of its own objects: the Workload and its queues, the checks that it waits for, the workloads before it, and
+the nodes that it has asked an autoscaler for (ProvisioningRequests).
+
+Source: the reasons in k8s.io/kubernetes/pkg/kubelet (images/types.go, kuberuntime, kubelet_pods.go), the events of
+pkg/controller, and the status of the kinds of KubeRay, JobSet, Trainer and kubeflow; Kueue v0.19.2 apis/kueue/v1beta2,
+pkg/controller/core, pkg/controller/admissionchecks, pkg/scheduler; recorded in conformance/kueue;
+autoscaler/cluster-autoscaler/apis/provisioningrequest (v1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from krmfn.krm.item import Item
-from krmfn.model.values import Key, Value, as_list, as_text, dig
+from krmfn.krm.item import Item, Items
+from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.wording import count, join
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import NAMED
+from krmfn.survey.control_plane import KUEUE
+from krmfn.survey.lookup import find_controller
 
 
 class Explanation(NamedTuple):
@@ -18,6 +30,9 @@ class Explanation(NamedTuple):
     text: str
     way_out: str = ""
     rule: str = ""
+
+
+Explanations: TypeAlias = Iterator[Explanation]
 
 
 class Told(NamedTuple):
@@ -36,13 +51,13 @@ def find_way(table: str, said: str) -> str:
 
 def group_said(said: Iterable[Told]) -> Iterator[str]:
     """What was said of objects of a kind in the same words, once, with the names of the first three."""
-    found: dict[Key, dict[str, None]] = {}
-    told: set[tuple[str, str, str]] = set()
+    found: dict[Key, dict[str, None]] = defaultdict(dict)
+    told = set()
     for kind, name, text in said:
         words = (kind, name, text.partition(": ")[2])  # a condition and an event have each their own reason
         if words not in told:
             told.add(words)
-            found.setdefault((kind, text), {})[name] = None
+            found[kind, text][name] = None
     for (kind, text), names in found.items():
         several, rest = "s" if len(names) > 1 else "", len(names) - 3
         yield f"{kind}{several} {', '.join(list(names)[:3])}{f' and {rest} more' if rest > 0 else ''}: {text}"
@@ -86,35 +101,347 @@ def read_conditions(item: Item) -> Iterator[str]:
             yield f"{kind} is {dig(condition, 'status')} ({reason}): {text}"
 
 
-def read_refusals(item: Item) -> Iterator[Explanation]:
+def read_refusals(item: Item) -> Explanations:
     """Of conditions whose reason says that waiting does not help."""
+    ways = schemastore.load("ways.json")["groups"]
     for condition in as_list(item.value, "status", "conditions"):
         kind, reason = (NAMED.get(word, word) for word in (as_text(condition, key) for key in ("type", "reason")))
-        ways = schemastore.load("ways.json")["groups"]
-        way = ways.get(reason)
-        if "should have the same" in as_text(condition, "message"):  # how 1.37 says it
-            way = ways["PodGroupError"]
+        text = as_text(condition, "message")
+        way = ways["PodGroupError"] if "should have the same" in text else ways.get(reason)  # how 1.37 says it
         if way and kind in _CONDITIONS and dig(condition, "status") == "False":
-            text = as_text(condition, "message") or "it gives no reason"
-            yield Explanation(f"the scheduler does not accept {item.kind} {item.name}: {text}", way)
+            said = text or "it gives no reason"
+            yield Explanation(f"the scheduler does not accept {item.kind} {item.name}: {said}", way)
+
+
+def list_true(item: Item, status: str = "True") -> Iterator[Key]:
+    """The conditions of an object that hold, or have another status: type, and reason with message."""
+    for condition in map(as_mapping, as_list(item.value, "status", "conditions")):
+        if condition.get("status") == status:
+            yield as_text(condition.get("type")), join_reason(condition)
+
+
+def join_reason(told: Value) -> str:
+    """`reason: message` of a status or condition, as far as they are there."""
+    return ": ".join(filter(None, (as_text(told.get(key)) for key in ("reason", "message"))))
 
 
 #: What autoscalers say of a pod: events that are no warnings.
-UNGROWN: Final = ("NotTriggerScaleUp", "Nominated")
-_CONDITIONS: Final = (
+UNGROWN = ("NotTriggerScaleUp", "Nominated")
+_CONDITIONS = (
     *("PodScheduled", "PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupScheduled"),
     "CompositePodGroupInitiallyScheduled",
 )
 #: Groups of the objects that other schedulers make or read for a gang, and their names.
-FOREIGN: Final[Mapping[str, str]] = {
+FOREIGN = {
     "kueue.x-k8s.io": "Kueue",
     "scheduling.volcano.sh": "Volcano",
     "scheduling.run.ai": "KAI",
 }
 #: Conditions of these objects that say no (Kueue v0.19.2, Volcano v1.15.1, KAI-Scheduler v0.17.0).
-_STUCK: Final = frozenset(
+_STUCK = frozenset(
     (
         *(("QuotaReserved", "False"), ("Evicted", "True"), ("DeactivationTarget", "True"), ("Active", "False")),
         *(("Unschedulable", "True"), ("UnschedulableOnNodePool", "True")),
     )
 )
+
+_MEMORY = "Raise the memory limit of the container, or let it use less."
+#: Conditions with which an object is over, those of a failure and those of success.
+_FAILED = ("Failed", "FailureTarget")
+_COMPLETE = ("Complete", "Completed", "Succeeded", "Finished")
+#: Phases of a RayJob and of a RayCluster after which it does not go on by itself.
+_ENDED = ("Failed", "ValidationFailed", "failed")
+
+
+def is_complete(top: Item) -> bool:
+    """Whether an object has done its work: no pods are wanted any more."""
+    return any(kind in _COMPLETE for kind, _ in list_true(top))
+
+
+def find_failed(top: Item, pods: Collection[Item]) -> Explanation | None:
+    """An object that has failed and does not go on, with the container that did."""
+    said = next((text for kind, text in list_true(top) if kind in _FAILED), "")
+    phase = dig(top.value, "status", "jobDeploymentStatus") or dig(top.value, "status", "state")
+    alone = top.kind == "Pod" and _phase(top) == "Failed"  # nobody replaces it
+    if not said and (phase in _ENDED or alone):
+        said = join_reason(as_mapping(top.value, "status")) or as_text(phase)
+    ended = (found for pod in pods for found in _find_ended(pod, ()))
+    container = next(ended, None) if said or alone else None
+    if not said and not container:
+        return None
+    text = "; ".join(filter(None, (said, container.text if container else "")))
+    way = container.way_out if container else "Read the logs and events of its pods."
+    again = f"{way} Then delete the {top.kind} and create it again."
+    return Explanation(f"{top.kind} {top.name} has failed: {text}", again)
+
+
+def find_unstarted(pods: Items, told: Sequence[Told]) -> Explanation | None:
+    """Of pods that have a node, what keeps one from running. A container that cannot start comes before the pods that
+    wait for it."""
+    starting = [pod for pod in pods if _phase(pod) in ("Pending", "Running")]
+    finders = (_find_waiting, _find_ended, _find_lost, _find_event, _find_initial, _find_unready)
+    return next((found for find in finders for pod in starting for found in find(pod, told)), None)
+
+
+def find_refused(objects: Iterable[Item], told: Sequence[Told]) -> Explanation | None:
+    """Why a controller cannot create pods: its newest event about one of the objects (FailedCreate,
+    FailedToCreateHeadPod, JobCreationFailed), or a condition of them."""
+    reasons = ((each, each.text.partition(":")[0]) for each in told if each.kind != "Pod")
+    events = [each for each, reason in reasons if "Fail" in reason and "Creat" in reason]
+    said = [(item, text) for item in objects for kind, text in list_true(item) if kind == "ReplicaFailure"]
+    for kind, name, text in [*(Told(item.kind, item.name, text) for item, text in said), *events][-1:]:
+        return Explanation(f"{kind} {name} cannot create its pods: {text}", find_way("creation", text))
+    return None
+
+
+def _list_containers(pod: Item) -> Iterator[Value]:
+    status = as_mapping(pod.value, "status")
+    for field in ("initContainerStatuses", "containerStatuses"):
+        yield from map(as_mapping, as_list(status.get(field)))
+
+
+def _find_waiting(pod: Item, _told: Sequence[Told]) -> Explanations:
+    """A container that waits for what does not come by itself."""
+    for container in _list_containers(pod):
+        waiting = as_mapping(container, "state", "waiting")
+        if way := schemastore.load("ways.json")["waiting"].get(as_text(waiting, "reason")):
+            yield Explanation(f"Pod {pod.name}, container {container.get('name')}: {join_reason(waiting)}", way)
+
+
+def _find_ended(pod: Item, _told: Sequence[Told]) -> Explanations:
+    """A container that ends with a failure, once or again and again."""
+    for container in _list_containers(pod):
+        again = dig(container, "state", "waiting", "reason") == "CrashLoopBackOff"
+        states = ("state", "lastState") if again or not dig(container, "state", "running") else ("state",)
+        ended = next((each for key in states if (each := as_mapping(container, key, "terminated"))), {})
+        code, reason = as_int(ended, "exitCode"), as_text(ended, "reason")
+        if not again and not code:
+            continue
+        restarts = as_int(container, "restartCount") or 0
+        how = f"ends again and again ({count(restarts, 'restart')})" if again else "has ended"
+        said = ", ".join(filter(None, (reason, "" if code is None else f"exit code {code}")))
+        text = f"Pod {pod.name}, container {container.get('name')}: it {how}{f': {said}' if said else ''}"
+        log = _log_of(pod, container.get("name")) + (" --previous" if restarts else "")
+        yield Explanation(text, _MEMORY if reason == "OOMKilled" else f"{log}.")
+
+
+def _log_of(pod: Item, container: object) -> str:
+    return f"Read its log: kubectl logs {pod.name} -n {pod.space} -c {container}"
+
+
+def _find_lost(pod: Item, _told: Sequence[Told]) -> Explanations:
+    """A pod that is deleted and does not go: its node does not answer, or its containers do not end."""
+    if dig(pod.value, "metadata", "deletionTimestamp"):
+        node = as_text(pod.value, "spec", "nodeName")
+        text = f"Pod {pod.name} is being deleted and is still there: no other pod takes its place"
+        way = f"Check that the node {node} answers; if it is gone, give it the taint node.kubernetes.io/out-of-service."
+        yield Explanation(text, way)
+
+
+def _find_event(pod: Item, told: Sequence[Told]) -> Explanations:
+    """What the kubelet says of a pod that it cannot start."""
+    ways = schemastore.load("ways.json")["events"]
+    waits = any(dig(each, "state", "waiting") for each in _list_containers(pod)) or _phase(pod) == "Pending"
+    for text in _list_events(told, pod, tuple(ways)) if waits else ():
+        yield Explanation(f"Pod {pod.name}: {text}", ways[text.partition(":")[0]])
+
+
+def _list_events(told: Sequence[Told], pod: Item, reasons: Collection[str]) -> Iterator[str]:
+    """The events of a pod with one of the reasons, the newest first."""
+    found = (each.text for each in reversed(told) if (each.kind, each.name) == ("Pod", pod.name))
+    return (text for text in found if text.partition(":")[0] in reasons)
+
+
+def _find_initial(pod: Item, _told: Sequence[Told]) -> Explanations:
+    """An init container at work: the others wait for it."""
+    for container in as_list(pod.value, "status", "initContainerStatuses"):
+        if dig(container, "state", "running") and not dig(container, "started"):
+            name = as_text(container, "name")
+            text = f"Pod {pod.name} waits for its init container {name}, which has not ended"
+            yield Explanation(text, f"{_log_of(pod, name)}.")
+
+
+def _find_unready(pod: Item, told: Sequence[Told]) -> Explanations:
+    """A pod that runs, and is not ready."""
+    for condition in map(as_mapping, as_list(pod.value, "status", "conditions")):
+        if condition.get("type") == "Ready" and condition.get("status") == "False":
+            text = next(_list_events(told, pod, ("Unhealthy",)), "") or join_reason(condition)
+            way = "Read its log, and check that its readiness probe can pass."
+            yield Explanation(f"Pod {pod.name} is not ready{f': {text}' if text else ''}", way)
+
+
+def _phase(pod: Item) -> str:
+    return as_text(pod.value, "status", "phase")
+
+
+def is_workload(item: Item) -> bool:
+    """Whether it is what Kueue makes of a job."""
+    return item.kind == "Workload" and item.ref.group == KUEUE
+
+
+def list_queues(workload: Item, items: Iterable[Item]) -> list[Item]:
+    """Its LocalQueue and its ClusterQueue, those of them that are there."""
+    ours = [each for each in items if each.ref.group == KUEUE]
+    name = as_text(workload.value, "spec", "queueName")
+    local = [each for each in ours if (each.kind, each.space, each.name) == ("LocalQueue", workload.space, name)]
+    names = [dig(each.value, "spec", "clusterQueue") for each in local]
+    return local + [each for each in ours if each.kind == "ClusterQueue" and each.name in names]
+
+
+def explain_workload(workload: Item, items: Items) -> Explanation | None:
+    """The first reason that holds; None where it is admitted."""
+    conditions = _read(workload)
+    ours = [each for each in items if each.ref.group == KUEUE]
+    queue = next((each for each in list_queues(workload, ours) if each.kind == "ClusterQueue"), None)
+    admitted = _is(conditions, "Admitted", "True")
+    return None if admitted else next(_list_reasons(workload, conditions, queue, ours), None)
+
+
+def _list_reasons(workload: Item, conditions: Value, queue: Item | None, ours: Items) -> Explanations:
+    name, called = _name(workload), f"the ClusterQueue {queue.name}" if queue else "its ClusterQueue"
+    reason, said = (as_text(conditions, "Evicted", key) for key in ("reason", "message"))
+    if dig(workload.value, "spec", "active") is False:
+        way = find_way("deactivated", reason).format(name=workload.name)
+        yield Explanation(f"{name} is not active in Kueue: {said or 'its spec.active is false'}", way)
+    inactive = _read(queue).get("Active") if queue else None
+    if dig(inactive, "status") == "False":
+        way = find_way("inactive", as_text(inactive, "reason")).format(queue=called)
+        yield Explanation(f"{called} is not active: {as_text(inactive, 'message')}", way)
+    checks = list(_list_checks(workload))
+    if checks and _is(conditions, "QuotaReserved", "True"):  # it has its quota, and somebody else has to agree
+        way = "Check the controller that the AdmissionCheck names (spec.controllerName): its log and its objects;"
+        way += f" or remove the check from {called}."
+        yield Explanation(f"Kueue has reserved quota for {name}, but {join(checks)}", way)
+    if _is(conditions, "Evicted", "True") and reason == "PodsReadyTimeout":
+        at = as_text(workload.value, "status", "requeueState", "requeueAt")
+        way = "Find out why its pods did not become ready: images, probes and volumes, or nodes without room."
+        way += f" Kueue tries again at {at}." if at else ""
+        yield Explanation(f"Kueue has evicted {name}: {said}", way)
+    elif _is(conditions, "Evicted", "True") and reason == "Preempted":
+        uids = {as_text(each.value, "metadata", "uid"): each for each in ours}
+        by = next((_name(each) for uid, each in uids.items() if f"(UID: {uid}," in said), "")
+        way = f"Wait for {by or 'the other workload'} to finish, or raise its priority, or the quota of the queue."
+        yield Explanation(f"Kueue has preempted {name}{f' for {by}' if by else ''}: {said}", way)
+    refused = as_text(conditions, "QuotaReserved", "message")
+    if refused and _is(conditions, "QuotaReserved", "False"):
+        names = list(_list_holders(queue, ours)) if queue else []
+        who = f"{join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}" if names else "others"
+        way = find_way("refused", refused).format(queue=called, who=who)
+        yield Explanation(f"Kueue does not start {name}: {refused}", way)
+    first = _find_first(queue, ours) if dig(queue and queue.value, "spec", "queueingStrategy") == "StrictFIFO" else None
+    if queue and first and first is not workload:  # nothing was said of it: it waits behind another one
+        text = f"{name} waits behind {_name(first)} in {called}, whose queueingStrategy is StrictFIFO"
+        way = f"Find out why {_name(first)} does not start, move it to another queue, or set queueingStrategy: "
+        yield Explanation(text, f"{way}BestEffortFIFO in {called}.")
+
+
+def explain_unresumed(name: str, workloads: Items, known: bool) -> Explanation | None:
+    """Why something is suspended that no Workload keeps so: all of its `workloads` are admitted, or there is none among
+    those that are `known`."""
+    way = "Read the log of Kueue's manager: "
+    if workloads:
+        return Explanation(f"Kueue has admitted {name}, and does not resume it", f"{way}it may lack permissions.")
+    if not known:
+        return None
+    way += (
+        "it may be down, or not manage this kind or namespace (integrations.frameworks, managedJobsNamespaceSelector)."
+    )
+    return Explanation(f"Kueue has made no Workload of {name}", way)
+
+
+def _read(item: Item) -> Value:
+    return {as_text(each, "type"): each for each in as_list(item.value, "status", "conditions")}
+
+
+def _is(conditions: Value, name: str, status: str) -> bool:
+    return bool(dig(conditions.get(name), "status") == status)
+
+
+def _name(workload: Item) -> str:
+    """What it was made for."""
+    owner = find_controller(workload)
+    return f"{owner[1]} {owner[2]}" if owner else f"Workload {workload.name}"
+
+
+def _list_checks(workload: Item) -> Iterator[str]:
+    """The AdmissionChecks that did not say yes."""
+    for check in as_list(workload.value, "status", "admissionChecks"):
+        name, state, said = (as_text(check, key) for key in ("name", "state", "message"))
+        if state != "Ready":
+            yield f"the AdmissionCheck {name} is {state}" + (f" ({said})" if said else "")
+
+
+def _list_holders(queue: Item, ours: Iterable[Item]) -> Iterator[str]:
+    """What has quota of the ClusterQueue, or of its cohort."""
+    cohort = dig(queue.value, "spec", "cohortName")
+    near = {
+        each.name for each in ours if each.kind == "ClusterQueue" and dig(each.value, "spec", "cohortName") == cohort
+    }
+    near = near if cohort else {queue.name}
+    for each in filter(is_workload, ours):
+        if dig(each.value, "status", "admission", "clusterQueue") in near and not _is(_read(each), "Finished", "True"):
+            yield _name(each)
+
+
+def _find_first(queue: Item | None, ours: Iterable[Item]) -> Item | None:
+    """What waits in a queue before all others: by priority, then by age."""
+    pairs = ((each, dig(each.value, "spec", "clusterQueue")) for each in ours if each.kind == "LocalQueue")
+    doors = {(each.space, each.name) for each, name in pairs if queue and name == queue.name}
+    waiting = (
+        each
+        for each in filter(is_workload, ours)
+        if (each.space, dig(each.value, "spec", "queueName")) in doors
+        and dig(each.value, "spec", "active") is not False
+        and not _is(_read(each), "QuotaReserved", "True")
+    )
+    return min(waiting, key=_order, default=None)
+
+
+def _order(workload: Item) -> tuple[int, str]:
+    priority = as_int(workload.value, "spec", "priority") or 0
+    return -priority, as_text(workload.value, "metadata", "creationTimestamp")
+
+
+#: In the order in which Kueue asks for them.
+_STATES = ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted")
+
+
+def explain_requests(workload: Item, items: Iterable[Item]) -> Explanations:
+    """What the newest request of each AdmissionCheck says against the start; nothing where nodes are provided."""
+    owner = (workload.ref.group, workload.kind, workload.name)
+    mine = [each for each in items if each.kind == "ProvisioningRequest" and find_controller(each) == owner]
+    parted = [(each.name.rpartition("-"), each) for each in mine if each.space == workload.space]
+    # The name ends with the number of the attempt.
+    newest = {check: each for (check, _, number), each in sorted(parted, key=lambda row: (len(row[0][2]), row[0][2]))}
+    admitted = _is(_read(workload), "Admitted", "True")
+    for request in newest.values():
+        holds = dict(list_true(request))
+        state = next((name for name in _STATES if name in holds), "")
+        if state == "Provisioned" or (admitted and state != "CapacityRevoked"):
+            continue
+        text, way = schemastore.load("ways.json")["provisioning"][state]
+        said = holds.get(state)
+        if state == "Accepted":  # what is in its way stands in the condition that does not hold yet
+            said = dict(list_true(request, "False")).get("Provisioned", said)
+        text = f"{text}: ProvisioningRequest {request.name}{f' is {state}: {said}' if state else ''}"
+        yield Explanation(text, way.format(workload=workload.name))
+
+
+def list_claims(told: Iterable[Told], items: Iterable[Item]) -> list[Item]:
+    """The NodeClaims of Karpenter that are to become nodes for pods."""
+    named = {text.rpartition("nodeclaim/")[2] for _, _, text in told if text.startswith("Nominated: ")}
+    return [each for each in items if each.kind == "NodeClaim" and each.name in named]
+
+
+def find_growth(pod: Item, told: Sequence[Told], claims: Iterable[Item]) -> Explanation | None:
+    """What an autoscaler says of a pod without a node, at last."""
+    mine = [text for kind, name, text in told if (kind, name) == ("Pod", pod.name) and text.startswith(_GROWING)]
+    text = mine[-1] if mine else ""
+    for claim in (claim for claim in claims if text.endswith(f"nodeclaim/{claim.name}")):
+        stuck = (said for status in ("False", "Unknown") for _, said in list_true(claim, status) if ": " in said)
+        text = next((f"NodeClaim {claim.name}: {said}" for said in stuck), text)
+    return Explanation(text, find_way("autoscaler", text)) if text else None
+
+
+#: How events of the Cluster Autoscaler and of Karpenter begin.
+_GROWING = (*UNGROWN, "FailedScheduling: Failed to schedule pod, ")

@@ -5,8 +5,8 @@ Reading keeps the text; edits are splices of it. Knows nothing about particular 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
@@ -387,6 +387,9 @@ class Item:
                 for key, value in (values.items() if isinstance(values, dict) else ())
             }
         return self._fields[field]
+
+
+Items: TypeAlias = Sequence[Item]
 
 
 def list_identified(items: Iterable[Item]) -> Iterator[Item]:

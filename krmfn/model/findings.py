@@ -6,7 +6,7 @@ yield. The pipeline turns findings into results with the severity and stage of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
@@ -110,6 +110,9 @@ class Finding(NamedTuple):
     def is_mendable(self) -> bool:
         """Whether it says how its object has to be changed."""
         return bool(self.mend) or self.proposed is not ABSENT
+
+
+Findings: TypeAlias = Iterator[Finding]
 
 
 def to_result(finding: Finding, rule: Rule) -> Result:

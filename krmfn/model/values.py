@@ -13,6 +13,7 @@ from krmfn.krm.results import DEFAULT_NAMESPACE
 
 __all__ = [
     "Fields",
+    "Names",
     "Value",
     "as_int",
     "as_list",
@@ -30,6 +31,7 @@ Value: TypeAlias = Mapping[str, Any]
 Fields: TypeAlias = dict[str, Any]
 #: Namespace and name of an object, or API group and kind.
 Key: TypeAlias = tuple[str, str]
+Names: TypeAlias = tuple[str, ...]
 _NOTHING: Value = {}
 
 _Each = TypeVar("_Each")

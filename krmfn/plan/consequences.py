@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from krmfn.checks.scheduler.updating import describe, find_steps, is_recreated
+from krmfn.checks.scheduler.reuse import describe, find_steps, is_recreated
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
 from krmfn.plan.records import Change, JoinedField

@@ -5,10 +5,11 @@ Names are resolved as kustomize does: a reference may spell a name that the obje
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from krmfn.krm.item import Item, list_holding
+from krmfn.krm.item import Item, Items, list_holding
 from krmfn.model.findings import Member
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_previous_names
 from krmfn.model.podnumber import divide, read_slice
@@ -107,7 +108,7 @@ class LinkedGang:
         self.group = group
         self.templates = templates
         self.pods = count_pods(templates)
-        self.owners: tuple[Item, ...] = tuple({id(template.item): template.item for template in templates}.values())
+        self.owners = tuple({id(template.item): template.item for template in templates}.values())
 
     def can_spare(self, template: Template) -> bool:
         """Whether the quorum is met without any pod of one of the templates."""
@@ -125,8 +126,8 @@ class Census(NamedTuple):
     """The input, counted. `objects` is everything; `old` the earlier state, None when none was given. `shared` holds
     what several rules work out of it (see once)."""
 
-    objects: Sequence[Item]
-    old: Sequence[Item] | None
+    objects: Items
+    old: Items | None
     templates: tuple[Template, ...]
     gangs: tuple[LinkedGang, ...]
     dangling: tuple[Template, ...]
@@ -221,33 +222,33 @@ def once(make: _Make) -> _Make:
 
 @once
 def _index_fields(census: Census) -> dict[str, list[int]]:
-    index: dict[str, list[int]] = {}
+    index = defaultdict(list)
     for number, gang in enumerate(census.gangs):
         group = gang.group
         specs = [group.spec, *(each.spec for each in gang.templates)]
         if group.parent:
             specs += [each.spec for each in census.chain(group)[0]]
         for field in set[str]().union(*specs):
-            index.setdefault(field, []).append(number)
+            index[field].append(number)
     return index
 
 
 @once
 def _index_owners(census: Census) -> dict[Key, list[tuple[LinkedGang, Item]]]:
-    index: dict[Key, list[tuple[LinkedGang, Item]]] = {}
+    index = defaultdict(list)
     for gang in census.gangs:
         for owner in gang.owners:
-            index.setdefault((owner.ref.group, owner.kind), []).append((gang, owner))
+            index[owner.ref.group, owner.kind].append((gang, owner))
     return index
 
 
 @once
 def _index_marks(census: Census) -> dict[Key, list[Template]]:
-    index: dict[Key, list[Template]] = {}
+    index = defaultdict(list)
     for template in census.templates:
         for part in ("labels", "annotations"):
             for key in as_mapping(template.metadata.get(part)):
-                index.setdefault((part, key), []).append(template)
+                index[part, key].append(template)
     return index
 
 
@@ -263,10 +264,19 @@ def _list_texts(census: Census) -> list[Item]:
     return list({id(item if item.touched else item.source): item for item in census.objects}.values())
 
 
+def group_marked(census: Census, part: str, key: str) -> dict[Key, list[Template]]:
+    """The templates that carry a label or an annotation, by namespace and its value."""
+
+    def name(template: Template) -> Key:
+        return template.item.space, as_text(template.metadata[part][key])
+
+    return group_by(name, (each for each in census.marked(part, key) if name(each)[1] and each.pods != 0))
+
+
 def take_census(
-    objects: Sequence[Item],
+    objects: Items,
     members: Iterable[Member],
-    old: Sequence[Item] | None = None,
+    old: Items | None = None,
     cluster: Value = _NO_FACTS,
     asking: Iterable[Item] = (),
 ) -> Census:
@@ -276,7 +286,7 @@ def take_census(
     """
     read = group_by(lambda member: id(member.item), members)
     owned = list_owned(objects)
-    by_kind: dict[Key, list[Item]] = {}
+    by_kind = defaultdict(list)
     templates: list[Template] = []
     groups: list[Group] = []
     composites: dict[Key, Group] = {}
@@ -284,7 +294,7 @@ def take_census(
     for item in objects:
         ref = item.ref
         key = (ref.group, ref.kind)
-        by_kind.setdefault(key, []).append(item)
+        by_kind[key].append(item)
         if key[0] != GROUP:
             if id(item) not in owned:
                 templates += map(_template, from_item(item, read.get(id(item), ())))
@@ -391,8 +401,8 @@ def _spread(template: Template, index: Mapping[Key, Group]) -> Iterator[Template
 def _muster(
     groups: Sequence[Group], index: Mapping[Key, Group], templates: Iterable[Template]
 ) -> tuple[tuple[LinkedGang, ...], tuple[Template, ...]]:
-    linked: dict[int, dict[str, list[Template]]] = {}
-    dangling: list[Template] = []
+    linked: dict[int, dict[str, list[Template]]] = defaultdict(dict)
+    dangling = []
     places = {(id(group.item), group.path): number for number, group in enumerate(groups)}
     for template in templates:
         for each in _spread(template, index):
@@ -401,7 +411,7 @@ def _muster(
                 dangling.append(each)
             else:
                 number = places[(id(group.item), group.path)]
-                linked.setdefault(number, {}).setdefault(each.link.replica if each.link else "", []).append(each)
+                linked[number].setdefault(each.link.replica if each.link else "", []).append(each)
     gangs = [
         LinkedGang(group, tuple(found))
         for number, group in enumerate(groups)

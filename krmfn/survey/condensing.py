@@ -8,26 +8,34 @@ environment. Pods and nodes are cut while a dump is read: a large one has 150,00
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, key_of, name_of
 from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
-from krmfn.survey import kueue
-from krmfn.survey.control_plane import is_program, merge_gates, read_node_groups, read_programs
-from krmfn.survey.facts import is_daemon, list_running, read_resources
+from krmfn.survey.control_plane import (
+    is_program,
+    keep_configuration,
+    list_hosts,
+    merge_gates,
+    read_node_groups,
+    read_programs,
+)
+from krmfn.survey.control_plane import shrink as shrink_workloads
+from krmfn.survey.facts import Amounts, is_daemon, list_running, read_resources
 
-CONTAINERS: Final = ("containers", "initContainers")
+CONTAINERS = ("containers", "initContainers")
 #: Fields of a pod's spec that the scheduler reads of a pod that runs, and of one that waits.
-_POD: Final = (
+_POD = (
     *("nodeName", "schedulerName", "priorityClassName", *sorted(LINK_FIELDS), "affinity", "resources"),
     *("runtimeClassName", "overhead", "schedulingGates", "nodeSelector", "tolerations", "topologySpreadConstraints"),
     *("resourceClaims", "preemptionPolicy", "restartPolicy"),
 )
 #: What the server gives every pod, and what a pod without it gets.
-_DEFAULTS: Final[Value] = {
+_DEFAULTS: Value = {
     "schedulerName": "default-scheduler",
     "preemptionPolicy": "PreemptLowerPriority",
     "restartPolicy": "Always",
@@ -117,9 +125,9 @@ def _cut_container(box: Value) -> Value:
 
 
 #: Labels that have a value of its own on every node.
-_PRIVATE: Final = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
-_PROGRAM: Final = ("command", "args", "image", "lifecycle")
-_FIELDS: Final = (
+_PRIVATE = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
+_PROGRAM = ("command", "args", "image", "lifecycle")
+_FIELDS = (
     *("provisioner", "volumeBindingMode", "allowedTopologies", "handler", "overhead", "scheduling", "value", "spec"),
 )
 
@@ -128,14 +136,14 @@ def condense(cluster: Value, pods: bool = True, cutter: Cutter | None = None) ->
     """The facts of a dump. Without `pods`, those that run are left out: the cluster as if it were empty, but for
     DaemonSets. `cutter` is the one that has cut what is in it."""
     cutter = cutter or Cutter()
-    items: list[Value] = [as_mapping(item) for item in as_list(cluster, "items")]
-    by_kind: dict[str, list[Value]] = {}
+    items = [as_mapping(item) for item in as_list(cluster, "items")]
+    by_kind = defaultdict(list)
     for item in items:
-        by_kind.setdefault(as_text(item, "kind"), []).append(item)
+        by_kind[as_text(item, "kind")].append(item)
     running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
     kept = [pod for pod in running if not is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
     workloads = by_kind.get("Workload", ()) if pods else ()
-    found: Fields = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
+    found = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
     programs = list(read_programs(by_kind.get("Pod", ())))
     gates = merge_gates(programs, as_mapping(cluster, "featureGates"))
     plugins = {name for program in programs for name in program.plugins}
@@ -153,7 +161,7 @@ def condense(cluster: Value, pods: bool = True, cutter: Cutter | None = None) ->
         }
     if "Node" in by_kind:
         used = {as_text(pod, "spec", "nodeName") for pod in kept}
-        used.update(*map(kueue.list_hosts, workloads))
+        used.update(*map(list_hosts, workloads))
         found["nodes"] = [*_count_nodes(by_kind["Node"], running, used), *as_list(cluster, "nodes")]
     if "PodGroup" in by_kind:
         groups = [group for group in by_kind["PodGroup"] if as_text(group, "apiVersion").startswith("scheduling.k8s")]
@@ -162,7 +170,7 @@ def condense(cluster: Value, pods: bool = True, cutter: Cutter | None = None) ->
     shrunk = [
         *(_shrink(item, row["keeps"], pods) for kind, row in kinds.items() for item in by_kind.get(kind, ())),
         *(_shrink_schema(item) for item in by_kind.get("CustomResourceDefinition", ())),
-        *kueue.shrink((*by_kind.get("Deployment", ()), *workloads), cutter.cut_pod),
+        *shrink_workloads((*by_kind.get("Deployment", ()), *workloads), cutter.cut_pod),
         *map(cutter.cut_pod, kept),
     ]
     if shrunk:
@@ -185,18 +193,18 @@ def _shrink_class(item: Value) -> Any:
 
 def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) -> Iterator[Value]:
     """The nodes; those that are alike, and on which no pod is that stays in the facts, as one with their number."""
-    daemons: dict[str, dict[str, int]] = {}
-    ports: dict[str, list[Value]] = {}
+    daemons: dict[str, Amounts] = {}
+    ports: dict[str, list[Value]] = defaultdict(list)
     for pod in pods:
         if is_daemon(pod):
             taken = daemons.setdefault(as_text(pod, "spec", "nodeName"), {"pods": 0})
             taken["pods"] += 10**9
-            occupied = ports.setdefault(as_text(pod, "spec", "nodeName"), [])
+            occupied = ports[as_text(pod, "spec", "nodeName")]
             for box in list_running(as_mapping(pod, "spec")):
                 occupied += list_ports(as_mapping(box))
                 add(taken, read_resources(dig(box, "resources", "requests")))
     found: list[Fields] = []
-    places: dict[str, int] = {}
+    places: Amounts = {}
     for node in nodes:
         entry: Fields = {"name": name_of(node)}
         labels = {
@@ -247,7 +255,7 @@ def _shrink(item: Value, keeps: str, pods: bool) -> Value:
         shrunk["status"] = item["status"]
     if item.get("kind") in ("ConfigMap", "Secret"):
         held = (key for field in ("data", "binaryData") for key in as_mapping(item.get(field)))
-        shrunk["data"] = {**dict.fromkeys(held, ""), **kueue.keep_configuration(item)}
+        shrunk["data"] = {**dict.fromkeys(held, ""), **keep_configuration(item)}
     if item.get("kind") == "PersistentVolume":
         # What the volume is on the outside is nobody's business.
         kept = ("accessModes", "capacity", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")
@@ -293,7 +301,7 @@ def _prune(node: object) -> Fields:
     """A schema without the properties that do not lead to a link, or to what is kept unread."""
     if dig(node, "x-kubernetes-preserve-unknown-fields") is True:
         return {"x-kubernetes-preserve-unknown-fields": True}
-    pruned: Fields = {}
+    pruned = {}
     properties = {
         name: {"type": "object"} if name in LINK_FIELDS else _prune(below)
         for name, below in as_mapping(node, "properties").items()

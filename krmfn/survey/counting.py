@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.model.findings import Finding, Member, Note
 from krmfn.model.rules import RULES
 from krmfn.sources import count_pods
@@ -25,7 +25,7 @@ def count_members(
     they name.
     """
     members: list[Member] = []
-    findings: list[Finding] = []
+    findings = []
     for item in items:
         reading = count_pods(item.value, item.ref, settings, find)
         findings += [note.on(item) for note in reading.notes if _is_severe(note, item)]
@@ -34,7 +34,7 @@ def count_members(
     return members, findings
 
 
-def count_all(items: Sequence[Item], settings: Settings) -> Census:
+def count_all(items: Items, settings: Settings) -> Census:
     """The census of all items, each with the pods that its source counts."""
     members, _ = count_members(list_present(items), settings, make_lookup(items, settings))
     return take_census(items, members, None, settings.cluster)

@@ -6,13 +6,14 @@ A topic that nobody gave is None or empty, and rules that need it say so once. R
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.quantity import parse_quantity
-from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig, group_by, key_of
+from krmfn.model.values import Key, Names, Value, as_int, as_list, as_mapping, as_text, dig, group_by, key_of
 from krmfn.releases import schemastore
 from krmfn.server.admission import PriorityClass
 
@@ -23,18 +24,20 @@ if TYPE_CHECKING:
 
     _Made = TypeVar("_Made")
 
+#: Amounts by resource, as they were read, and as they are counted.
 Resources = Mapping[str, int]
-_NOTHING: Final[Value] = {}
+Amounts = dict[str, int]
+_NOTHING: Value = {}
 
-HOSTNAME: Final = "kubernetes.io/hostname"
+HOSTNAME = "kubernetes.io/hostname"
 
 #: Classes that every cluster has (pkg/apis/scheduling).
-_BUILT_IN: Final[Mapping[str, tuple[int, str, bool]]] = {
+_BUILT_IN = {
     "system-cluster-critical": (2_000_000_000, "PreemptLowerPriority", False),
     "system-node-critical": (2_000_001_000, "PreemptLowerPriority", False),
 }
 #: Of these the input may have many, and hardly any rule asks: only those of the facts are read.
-_GIVEN: Final = (("", "ConfigMap"), ("", "Secret"))
+_GIVEN = (("", "ConfigMap"), ("", "Secret"))
 
 
 #: IP, protocol, number.
@@ -89,7 +92,7 @@ class Facts(NamedTuple):
     groups: frozenset[Key]
     schedulers: frozenset[str] | None
     gates: Mapping[str, Value]
-    indexes: dict[tuple[str, ...], Any]
+    indexes: dict[Names, Any]
     found: Mapping[Key, tuple[Value, ...]] = {}
     listed: frozenset[str] = frozenset()
     programs: tuple[Program, ...] = ()
@@ -119,7 +122,7 @@ class Facts(NamedTuple):
         spaces = self._index(("quotas",), lambda: group_by(lambda quota: quota.namespace, self.quotas))
         return [*spaces.get(namespace, ()), *spaces.get("", ())]
 
-    def _index(self, key: tuple[str, ...], make: Callable[[], _Made]) -> _Made:
+    def _index(self, key: Names, make: Callable[[], _Made]) -> _Made:
         if key not in self.indexes:
             self.indexes[key] = make()
         found: _Made = self.indexes[key]
@@ -151,7 +154,7 @@ class Facts(NamedTuple):
         return next(defaults, PriorityClass(0, "PreemptLowerPriority", False)) if self.complete_classes else None
 
 
-def read_facts(cluster: Value, objects: Mapping[Key, Sequence[Item]]) -> Facts:
+def read_facts(cluster: Value, objects: Mapping[Key, Items]) -> Facts:
     """The facts of `cluster` and of the input's own PriorityClasses, quotas, queues and CRDs."""
     given = _gather(cluster)
     topics, listed_kinds = _list_topics(), schemastore.load("cluster.json")["kinds"].items()
@@ -205,8 +208,7 @@ def _read_classes(values: Iterable[Value]) -> dict[str, PriorityClass]:
     classes = {name: PriorityClass(*entry) for name, entry in _BUILT_IN.items()}
     for value in values:
         policy = as_text(value, "preemptionPolicy") or "PreemptLowerPriority"
-        default = value.get("globalDefault") is True
-        classes[_name(value)] = PriorityClass(as_int(value, "value") or 0, policy, default)
+        classes[_name(value)] = PriorityClass(as_int(value, "value") or 0, policy, value.get("globalDefault") is True)
     return classes
 
 
@@ -243,14 +245,13 @@ def _list_topics() -> dict[str, Key]:
 
 
 def _gather(cluster: Value) -> dict[Key, list[Value]]:
-    found: dict[Key, list[Value]] = {}
+    found = defaultdict(list)
     for value in as_list(cluster, "items"):
-        api_version = as_text(value, "apiVersion")
-        key = (api_version.rpartition("/")[0], as_text(value, "kind"))
-        found.setdefault(key, []).append(as_mapping(value))
+        key = (as_text(value, "apiVersion").rpartition("/")[0], as_text(value, "kind"))
+        found[key].append(as_mapping(value))
     for topic, kind in _list_topics().items():
         if topic in cluster:
-            found.setdefault(kind, []).extend(_spread(topic, cluster[topic]))
+            found[kind].extend(_spread(topic, cluster[topic]))
     return found
 
 

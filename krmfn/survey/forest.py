@@ -5,11 +5,12 @@ Reads what is written in the objects (after generating, if that was asked for). 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Items
 from krmfn.krm.paths import format_path
 from krmfn.model import wording
 from krmfn.model.values import Fields, Key, as_mapping
@@ -37,7 +38,7 @@ class Branch(NamedTuple):
     children: tuple[Branch, ...] = ()
 
 
-def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
+def grow(items: Items, settings: Settings) -> list[Branch]:
     """The trees of all groups among `items`: one for every Workload, and one for every root group without.
 
     A pod template whose group is not among `items` is a tree of its own.
@@ -51,10 +52,10 @@ def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
         return _branch(root, by_parent, gangs, census, parents)
 
     #: The places of roots by the Workload that they name, and by the object that they stand in.
-    waiting: dict[object, list[int]] = {}
+    waiting: dict[object, list[int]] = defaultdict(list)
     for place, root in enumerate(roots):
-        waiting.setdefault((root.namespace, root.workload), []).append(place)
-        waiting.setdefault(id(root.item), []).append(place)
+        waiting[root.namespace, root.workload].append(place)
+        waiting[id(root.item)].append(place)
     trees = []
     taken: set[int] = set()
     for key, workload in census.workloads.items():
@@ -72,7 +73,7 @@ def grow(items: Sequence[Item], settings: Settings) -> list[Branch]:
     return trees + [_stand_apart(template, id(template) in lost) for template in apart]
 
 
-def list_loose(items: Sequence[Item], trees: Iterable[Branch]) -> list[str]:
+def list_loose(items: Items, trees: Iterable[Branch]) -> list[str]:
     """The names of objects with pod templates none of which is in a group, in order."""
     linked = {branch.facts["object"] for tree in trees for branch in walk(tree) if branch.shape == "pods"}
     others = [item for item in items if item.ref.group != GROUP and str(item.ref) not in linked]
@@ -90,8 +91,8 @@ def walk(branch: Branch) -> Iterator[Branch]:
 
 def _sort(census: Census) -> tuple[dict[Key, list[Group]], list[Group]]:
     """Children by (namespace, parent), and the groups whose parent is none, missing, in a circle, or too deep."""
-    by_parent: dict[Key, list[Group]] = {}
-    roots: list[Group] = []
+    by_parent = defaultdict(list)
+    roots = []
     composites = [each for key, each in census.composites.items() if key == (each.namespace, each.name)]
     for group in [*composites, *(gang.group for gang in census.gangs)]:
         above, end = census.chain(group)
@@ -99,7 +100,7 @@ def _sort(census: Census) -> tuple[dict[Key, list[Group]], list[Group]]:
             roots.append(group)
         if end != "cycle" and above:
             parent = above[0]
-            by_parent.setdefault((parent.namespace, parent.name), []).append(group)
+            by_parent[parent.namespace, parent.name].append(group)
     return by_parent, roots
 
 

@@ -7,13 +7,13 @@ Changes nothing. Must not know how a gang is written down; that is the target's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import OPT_IN, Selection
-from krmfn.krm.item import Item, list_holding, list_identified
+from krmfn.krm.item import Item, Items, list_holding, list_identified
 from krmfn.krm.results import Severity
-from krmfn.model.findings import Finding, Note
+from krmfn.model.findings import Finding, Findings, Note
 from krmfn.model.kinds import KINDS
 from krmfn.model.marks import PREFIX, leave_out_local
 from krmfn.model.names import name_gang
@@ -100,19 +100,19 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
     return Survey(asked, tuple(findings), tuple(undecided))
 
 
-def list_present(items: Sequence[Item]) -> tuple[Item, ...]:
+def list_present(items: Items) -> tuple[Item, ...]:
     """All items of kinds that can become gangs, whether they want to or not, save those that another one made."""
     return tuple(_leave_out_made(items, items))
 
 
-def list_unasked(items: Sequence[Item], settings: Settings) -> tuple[Item, ...]:
+def list_unasked(items: Items, settings: Settings) -> tuple[Item, ...]:
     """The items that can become gangs and of which nobody said whether they are to be one."""
     if settings.select.mode == "Explicit":  # a selector says it of all
         return ()
     return tuple(item for item in list_present(items) if _choose(settings, item).why == "not selected")
 
 
-def _leave_out_made(some: Iterable[Item], items: Sequence[Item]) -> Iterator[Item]:
+def _leave_out_made(some: Iterable[Item], items: Items) -> Iterator[Item]:
     """Those of some items that can become gangs, and that none of all the items made."""
     owned = list_owned(items)
     return (item for item in leave_out_local(_list_sources(some)) if id(item) not in owned)
@@ -120,7 +120,7 @@ def _leave_out_made(some: Iterable[Item], items: Sequence[Item]) -> Iterator[Ite
 
 def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
     """The items of kinds that can become gangs."""
-    known: dict[Key, bool] = {}
+    known = {}
     for item in list_identified(items):
         ref = item.ref
         kind = (ref.api_version, ref.kind)
@@ -166,7 +166,7 @@ def _ask(wishes: list[_Wish]) -> Asked:
     wishes = sorted(wishes, key=lambda wish: (wish.item.kind, wish.item.name))
     items = tuple(wish.item for wish in wishes)
     groups = []
-    findings: list[Finding] = []
+    findings = []
     for wish in wishes:
         shaped = shape(wish.group, wish.options)
         findings += [note.on(wish.item, _weigh_minimum(note, wish.item)) for note in shaped.notes]
@@ -188,7 +188,7 @@ def _gang(name: str, wishes: Sequence[_Wish], root: Group, naming: str) -> Gang:
 
 
 #: Schedulers with groups of their own. They ignore those of scheduling.k8s.io, and default-scheduler ignores theirs.
-OTHER_SCHEDULERS: Final = frozenset({"yunikorn", *(row.name for row in SCHEDULERS.values())})
+OTHER_SCHEDULERS = frozenset({"yunikorn", *(row.name for row in SCHEDULERS.values())})
 
 
 def find_obstacle(group: Group, settings: Settings) -> Note | None:
@@ -206,7 +206,7 @@ def find_obstacle(group: Group, settings: Settings) -> Note | None:
     return Note("scheduler-elsewhere", (*templates[0].path, "spec", "schedulerName"), message, scheduler, hint=hint)
 
 
-def find_strangers(items: Iterable[Item]) -> Iterator[Finding]:
+def find_strangers(items: Iterable[Item]) -> Findings:
     """A finding for every item that carries krmfn.dev/gang: "true" and is of no kind that is read: silence would look
     like success. Looks at the bytes before anything is read, since most items ask for nothing."""
     for item in list_holding(items, OPT_IN.encode()):

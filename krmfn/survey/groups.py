@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
 from krmfn.model.tree import Path
-from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Key, Names, Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import COUNTS, TEMPLATES, find_word, read_fields, read_mode
 
@@ -165,7 +165,7 @@ def _reference(spec: Value) -> Key:
     return as_text(value, "workloadName"), as_text(value.get(last))
 
 
-def find_reference(spec: Value) -> tuple[str, ...]:
+def find_reference(spec: Value) -> Names:
     """The path from the spec of a group to the name of its template, as it is spelled there."""
     found = [path for path in TEMPLATES if as_mapping(spec, *path[:-1])]
     return next((path for path in found if dig(spec, *path) is not None), found[0] if found else TEMPLATES[-1])

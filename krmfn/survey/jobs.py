@@ -7,12 +7,12 @@ parallelism), JobSet's constructJobsFromTemplate, the StatefulSets of LeaderWork
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.config.settings import Settings
-from krmfn.krm.item import Item, list_holding
+from krmfn.krm.item import Item, Items, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS
@@ -24,12 +24,12 @@ from krmfn.survey.census import Census, LinkedGang, Template, once
 from krmfn.survey.groups import Group, Workload, read_policy
 
 #: By which Jobs name the template of their group, and the Workload that it is in.
-TEMPLATE_ANNOTATION: Final = "scheduling.k8s.io/group-template-name"
-WORKLOAD_ANNOTATION: Final = "scheduling.k8s.io/workload-name"
+TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
+WORKLOAD_ANNOTATION = "scheduling.k8s.io/workload-name"
 #: Where a true value says that there are no pods.
-SUSPENDED: Final = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
+SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 #: The kinds that make Jobs, each with the place of the labels by which Kueue finds its queue.
-_KINDS: Final = {
+_KINDS = {
     ("batch", "Job"): ("metadata", "labels"),
     ("batch", "CronJob"): ("spec", "jobTemplate", "metadata", "labels"),
     ("jobset.x-k8s.io", "JobSet"): ("metadata", "labels"),
@@ -165,7 +165,7 @@ def _find_own(census: Census, settings: Settings, template: Template) -> tuple[V
     return (as_mapping(item.value, *path, "scheduling") if own else {}), (*path, "scheduling")
 
 
-def add_own_groups(items: Sequence[Item], settings: Settings) -> list[Item]:
+def add_own_groups(items: Items, settings: Settings) -> list[Item]:
     """The items and, for each gang that the Job controller makes, a PodGroup; the Job, in its place, links to it, as
     the controller links its pods. Several Jobs of one template are told apart as the link bridge does it, by the label
     with their number."""
@@ -174,7 +174,7 @@ def add_own_groups(items: Sequence[Item], settings: Settings) -> list[Item]:
     some = [item for item in items if (item.ref.group, item.kind) in (*_KINDS, (GROUP, "Workload"))]
     census, release = count_all(some, settings), settings.release
     made: dict[int, Item] = {}
-    groups: list[Item] = []
+    groups = []
     for number, gang in enumerate(list_own_gangs(census, settings)):
         template, job = gang.templates[0], gang.group.item
         jobs, (index, *_) = find_jobs(template), KINDS[job.ref.group, job.kind].templates[0].index_labels or ("",)

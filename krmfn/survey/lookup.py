@@ -4,11 +4,11 @@ that a controller made for another one. A dump of a cluster holds both; the owne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from krmfn.config import Settings
-from krmfn.krm.item import Item, list_holding
+from krmfn.krm.item import Item, Items, list_holding
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import list_previous_names
 from krmfn.model.values import Key, Value, as_list, as_text, dig
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 Names = dict[Key, Value]
 
 
-def make_lookup(items: Sequence[Item], settings: Settings) -> Find:
+def make_lookup(items: Items, settings: Settings) -> Find:
     """A function that finds an object by API group, kind, namespace ("" for a kind without) and name. What is in the
     input goes before the facts, and also has the names from before a renaming. A kind is looked through once."""
-    known: dict[Key, Names] = {}
+    known = {}
 
     def find(group: str, kind: str, namespace: str, name: str) -> Value | None:
         if (group, kind) not in known:
@@ -33,10 +33,10 @@ def make_lookup(items: Sequence[Item], settings: Settings) -> Find:
     return find
 
 
-def _list_names(items: Sequence[Item], settings: Settings, group: str, kind: str) -> Names:
+def _list_names(items: Items, settings: Settings, group: str, kind: str) -> Names:
     from krmfn.survey.facts import read_facts  # only where something is named
 
-    found: Names = {}
+    found = {}
     for value in read_facts(settings.cluster, {}).objects(group, kind):
         space, name = (as_text(value, "metadata", key) for key in ("namespace", "name"))
         found[space or DEFAULT_NAMESPACE, name] = found["", name] = value

@@ -7,7 +7,7 @@ what `from_item` reads by the row of a kind is for the others, and for a link in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member
@@ -19,7 +19,7 @@ from krmfn.model.values import Value, as_int, dig
 from krmfn.releases.spelling import LINK_FIELDS
 
 #: What stands in every object with a linked pod template.
-_WORDS: Final = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP))
+_WORDS = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP))
 
 
 def from_tree(item: Item, value: Value, group: Group) -> tuple[Member, ...]:

@@ -7,20 +7,21 @@ Source: Karpenter v1 (pkg/apis/v1/nodepool.go: limits count what the nodes that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
+from krmfn.model.quantity import add, format_quantity
 from krmfn.model.selectors import holds, is_beyond
 from krmfn.model.values import Fields, Value, as_int, as_list, as_mapping, as_text, dig, name_of
-from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts, Resources, read_resources
+from krmfn.survey.facts import HOSTNAME, Amounts, ClusterNode, Facts, Resources, read_resources
 
 #: Labels whose value is the name of a node's pool: Karpenter, GKE, EKS, AKS.
-KARPENTER: Final = "karpenter.sh/nodepool"
-_OF_POOL: Final = (
+KARPENTER = "karpenter.sh/nodepool"
+_OF_POOL = (
     *(KARPENTER, "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool"),
 )
-INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 #: More nodes than this no pool adds, and more sorts of nodes are not told apart.
 _MOST, _SORTS = 10_000, 24
 
@@ -50,7 +51,7 @@ def _read_spelled(entry: Value, facts: Facts) -> NodePool:
     mine = [node for node in facts.nodes or () if _is_of(node, name, labels)]
     there = sum(node.number for node in mine)
     allocatable, taints = entry.get("allocatable"), tuple(as_list(entry, "taints"))
-    model: list[ClusterNode] = []
+    model = []
     if allocatable is not None:
         model = [ClusterNode(name, {**labels, HOSTNAME: name}, read_resources(allocatable), taints)]
     elif mine:
@@ -69,7 +70,7 @@ def _read_karpenter(pool: Value, facts: Facts) -> NodePool:
     labels = {**_read_labels(dig(template, "metadata", "labels")), KARPENTER: name}
     mine = [node for node in facts.nodes or () if _is_of(node, name, {})]
     limits, taken = read_resources(dig(pool, "spec", "limits")), _sum(mine)
-    nodes: list[ClusterNode] = []
+    nodes = []
     told = bool(facts.instance_types)
     for kind in facts.instance_types:
         sorts, whole = _list_sorts(kind, labels, requirements)
@@ -88,22 +89,17 @@ def _read_karpenter(pool: Value, facts: Facts) -> NodePool:
 def _list_sorts(kind: Value, labels: Value, requirements: Sequence[Any]) -> tuple[list[Fields], bool]:
     """The labels of the nodes of an instance type that the requirements allow, and whether that is all of it."""
     offered: dict[str, list[Any]] = {INSTANCE_TYPE: [as_text(kind, "name")]}
-    for key, value in as_mapping(kind, "labels").items():
+    for key, value in (*as_mapping(kind, "labels").items(), *labels.items()):
         offered[key] = list(value) if isinstance(value, list) else [value]
-    offered |= {key: [value] for key, value in labels.items()}
     told = True
     for entry in requirements:
-        key, operator, values = (
-            as_text(entry, "key"),
-            as_text(entry, "operator"),
-            as_list(entry, "values"),
-        )
+        key, operator, values = as_text(entry, "key"), as_text(entry, "operator"), as_list(entry, "values")
         if key in offered:
             offered[key] = [value for value in offered[key] if _allows(key, value, operator, values)]
         elif operator == "In":
             offered[key] = list(values)
-        elif operator != "DoesNotExist":
-            told = False  # a pod may ask for any value that is left
+        else:  # a pod may ask for any value that is left
+            told &= operator == "DoesNotExist"
     sorts = [dict(zip(offered, values, strict=True)) for values in product(*offered.values())]
     return sorts[:_SORTS], told and len(sorts) <= _SORTS
 
@@ -123,16 +119,14 @@ def _is_of(node: ClusterNode, name: str, labels: Value) -> bool:
     return of_label or (bool(labels) and labels.items() <= node.labels.items())
 
 
-def _sum(nodes: Iterable[ClusterNode]) -> dict[str, int]:
+def _sum(nodes: Iterable[ClusterNode]) -> Amounts:
     taken = {"nodes": 0}
     for node in nodes:
-        taken["nodes"] += node.number * 10**9
-        for name, amount in node.allocatable.items():
-            taken[name] = taken.get(name, 0) + amount * node.number
+        add(taken, {**node.allocatable, "nodes": 10**9}, node.number)
     return taken
 
 
-def _count(limits: Resources, taken: Mapping[str, int], node: ClusterNode) -> int:
+def _count(limits: Resources, taken: Resources, node: ClusterNode) -> int:
     """How many nodes like this one the limits leave room for."""
     room = [_MOST]
     for name, limit in limits.items():
@@ -148,6 +142,4 @@ def _clone(node: ClusterNode, pool: str, suffix: str, number: int) -> ClusterNod
 
 
 def _spell(limits: Resources) -> str:
-    from krmfn.model.quantity import format_quantity
-
     return " and ".join(f"{format_quantity(amount)} {name}" for name, amount in limits.items())

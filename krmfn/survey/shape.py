@@ -4,6 +4,7 @@ and several such trees as one. Knows the options and the tree, no manifest and n
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -103,8 +104,7 @@ def join(name: str, members: Sequence[SharingResource]) -> Joined:
             group._replace(name=f"{member.ref.kind.lower()}-{member.ref.name}")
             for group, member in zip(groups, members, strict=True)
         )
-        root = Composite(name, children, len(children))
-        return Joined(_lift(root, keys, modes), naming, tuple(notes))
+        return Joined(_lift(Composite(name, children, len(children)), keys, modes), naming, tuple(notes))
     key = _agree(keys, "topology-key", notes)
     mode: Any = _agree(modes, "disruption-mode", notes)
     leaf = _merge(Composite(name, tuple(groups), None))
@@ -115,10 +115,9 @@ def _note_ordered(member: SharingResource) -> Note:
     message = (
         f"the groups of this {member.ref.kind} start one after the other: a gang of all of them is never scheduled"
     )
-    path = ("metadata", "annotations", "krmfn.dev/gang-group")
     return Note(
         "ordered-start-deadlock",
-        path,
+        ("metadata", "annotations", "krmfn.dev/gang-group"),
         message,
         hint=f"Let the groups start at the same time, or remove the {member.ref.kind} from the gang.",
     )
@@ -168,9 +167,9 @@ def _nest(group: Group, options: GangOptions) -> Group:
 
 def _join_units(group: Group) -> list[Leaf]:
     """The leaves with quorums; those that are parts of the same replicas are one, named like their unit."""
-    units: dict[str, list[Leaf]] = {}
+    units = defaultdict(list)
     for leaf in (leaf for leaf in leaves(group) if leaf.min_count != 0):
-        units.setdefault(leaf.unit or leaf.name, []).append(leaf)
+        units[leaf.unit or leaf.name].append(leaf)
     return [_join_unit(unit, parts) if len(parts) > 1 else parts[0] for unit, parts in units.items()]
 
 
@@ -183,9 +182,9 @@ def _join_unit(name: str, parts: list[Leaf]) -> Leaf:
 def _gather(group: Composite, options: GangOptions) -> Composite:
     """A gang for each replica of all roles. In it the replicas of a unit are groups of their parts, of which so many
     are waited for as come first."""
-    units: dict[str, list[Leaf]] = {}
+    units = defaultdict(list)
     for leaf in leaves(group):
-        units.setdefault(leaf.unit or leaf.name, []).append(_take_part(leaf, group.replicas, options))
+        units[leaf.unit or leaf.name].append(_take_part(leaf, group.replicas, options))
     children = tuple(_stack(unit, parts, group.replicas, options) for unit, parts in units.items())
     quorum = options.min_groups or len(children)
     return Composite(group.name, children, quorum, options.topology_key, options.disruption_mode, group.replicas)

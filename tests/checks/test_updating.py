@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import krmfn
-from krmfn.checks.scheduler.updating import describe, find_steps
+from krmfn.checks.scheduler.reuse import describe, find_steps
 from krmfn.cli.entry import main
 from krmfn.krm import Item
 from krmfn.survey.census import take_census

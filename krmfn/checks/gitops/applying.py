@@ -1,9 +1,9 @@
-"""The order in which Argo CD, Flux and Helm apply groups, and what else pods need, and the pods."""
+"""The order in which Argo CD, Flux and Helm apply groups, and what else pods need, and the pods. Deletion and
+recreation: finalizers, pruning, names that are used again, and what a cluster has to be rid of before an upgrade."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
@@ -11,17 +11,21 @@ from krmfn.krm.item import Item
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import HOOKS, SYNC_WAVE
 from krmfn.model.tree import Path
-from krmfn.model.values import Fields, as_list, as_text, dig
+from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.releases.gates import assume_gates
+from krmfn.releases.groups import find_finalizer, list_finalizers
 from krmfn.releases.release import GROUP
+from krmfn.releases.stored import find_writer, tell_damage
+from krmfn.server import answer, kind_of
 from krmfn.survey.census import Census, Template
 
-HOOK: Final = HOOKS[0][0]
+HOOK = HOOKS[0][0]
 _HELM, _WEIGHT = HOOKS[1][:2]
-_PHASES: Final = ("PreSync", "Sync", "PostSync")
+_PHASES = ("PreSync", "Sync", "PostSync")
 #: The hooks of a first installation by Helm; Argo CD runs them in the same phases.
-_INSTALLING: Final = {"pre-install": "PreSync", "post-install": "PostSync"}
+_INSTALLING = {"pre-install": "PreSync", "post-install": "PostSync"}
 #: Kinds whose health holds the next wave back in Argo CD; others count as done at once.
-_WITH_HEALTH: Final = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
+_WITH_HEALTH = frozenset({"Pod", "Job", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
 
 @rule("wave-after-pods")
@@ -34,7 +38,7 @@ def find_wave_after_pods(census: Census) -> Matches:
             blocks = owner.kind in _WITH_HEALTH
             end = "wait for it: the wave never ends" if blocks else "do not start until it exists"
             case, most = ("", first - 1) if _call(item) == "group" else ("needed", first)
-            about: Fields = {"call": _call(item), "wave": wave, "owner": owner, "first": first, "end": end}
+            about = {"call": _call(item), "wave": wave, "owner": owner, "first": first, "end": end}
             values = (str(wave), str(most)) if SYNC_WAVE in item.annotations else ()
             yield tell(item, _find_wave(item), *values, severity=None if blocks else "warning", case=case, **about)
         elif wave < first and _phase(item) == _phase(owner) and _waits_for_pods(item, census):
@@ -47,8 +51,7 @@ def _waits_for_pods(item: Item, census: Census) -> bool:
         return False
     from krmfn.capacity.volumes import Volumes
 
-    storage = Volumes(census.facts).find_class(item.value)
-    found = census.facts.by_name("storage.k8s.io", "StorageClass").get(storage)
+    found = census.facts.by_name("storage.k8s.io", "StorageClass").get(Volumes(census.facts).find_class(item.value))
     return as_text(found, "volumeBindingMode") == "WaitForFirstConsumer"
 
 
@@ -72,18 +75,15 @@ def find_hook_before_group(census: Census) -> Matches:
         mine, theirs = _phase(owner), _phase(item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
             key = _HELM if HOOK not in owner.annotations and _HELM in owner.annotations else HOOK
-            hook = owner.annotations.get(key, mine)
-            when = "" if key == _HELM else f", in the phase {theirs}"
-            case = "" if _call(item) == "group" else "needed"
             yield tell(
                 owner,
                 ("metadata", "annotations", key),
-                hook,
-                case=case,
+                owner.annotations.get(key, mine),
+                case="" if _call(item) == "group" else "needed",
                 call=_call(item),
                 other=item,
                 key=key,
-                when=when,
+                when="" if key == _HELM else f", in the phase {theirs}",
             )
 
 
@@ -110,7 +110,7 @@ def find_flux_dry_run(census: Census, settings: Settings) -> Matches:
             yield tell(group.item, ("metadata",), workload=workload)
 
 
-_FLUX: Final = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
+_FLUX = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
 
 
 def _pairs(census: Census) -> Iterator[tuple[Item, Item]]:
@@ -165,3 +165,92 @@ def _phase(item: Item) -> str:
         return min(filter(None, hooks), key=_PHASES.index, default="")
     hook = item.annotations.get(HOOK, "Sync").partition(",")[0]
     return hook if hook in _PHASES else ""
+
+
+OPTIONS = "argocd.argoproj.io/sync-options"
+_FLUX_FORCE = "kustomize.toolkit.fluxcd.io/force"
+
+
+@rule("group-name-reused")
+def find_name_reused(census: Census, settings: Settings) -> Matches:
+    before = {
+        (item.kind, item.space, item.name): item
+        for item in census.old or ()
+        if item.ref.group == GROUP and item.kind in ("PodGroup", "CompositePodGroup")
+    }
+    for kind in ("PodGroup", "CompositePodGroup"):
+        for item in census.kind(GROUP, kind):
+            old = before.get((kind, item.space, item.name))
+            path = _refused_path(old, item, settings) if old is not None and old.value != item.value else ()
+            if path:
+                yield tell(item, path, case=kind if find_finalizer(kind, settings.release) else "")
+
+
+@rule("force-replace-group")
+def find_force_replace(census: Census) -> Matches:
+    annotated = any(map(census.has_text, (OPTIONS, _FLUX_FORCE)))
+    for item in census.kind(GROUP, "PodGroup") if annotated else ():
+        options = {option.strip() for option in item.annotations.get(OPTIONS, "").split(",")}
+        key = OPTIONS if {"Force=true", "Replace=true"} <= options else ""
+        if item.annotations.get(_FLUX_FORCE) == "enabled":
+            key = _FLUX_FORCE
+        if key:
+            yield tell(item, ("metadata", "annotations", key), item.annotations[key], key=key)
+
+
+@rule("finalizer-in-git")
+def find_finalizer_in_git(census: Census, settings: Settings) -> Matches:
+    if not census.has_text("finalizers"):
+        return
+    known = list_finalizers(settings.release)
+    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
+        for item in census.kind(GROUP, kind):
+            metadata = as_mapping(item.value, "metadata")
+            written = next((name for name in map(as_text, as_list(metadata, "finalizers")) if name in known), None)
+            if written is not None:
+                yield tell(item, ("metadata", "finalizers"), written=written)
+
+
+@rule("owner-in-git")
+def find_owner_in_git(census: Census) -> Matches:
+    for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("ownerReferences") else ():
+        for item in census.kind(GROUP, kind):
+            metadata = as_mapping(item.value, "metadata")
+            if as_list(metadata, "ownerReferences"):
+                yield tell(item, ("metadata", "ownerReferences"), uid=dig(metadata, "ownerReferences", 0, "uid"))
+
+
+def _refused_path(old: Item, new: Item, settings: Settings) -> Path:
+    """The field because of which the server refuses the update, although it would take both objects; () otherwise."""
+    gates = assume_gates(settings.feature_gates, settings.release, new.text)
+    if kind_of(new.value, settings.release.name, gates) is None:
+        return ()
+    states = [answer(item.value, settings.release.name, gates) for item in (old, new)]
+    if not all(verdict is not None and verdict.accepted for verdict in states):
+        return ()
+    verdict = answer(new.value, settings.release.name, gates, old.value)
+    return verdict.causes[0].path if verdict is not None and verdict.causes else ()
+
+
+#: What only an API server writes: an object with one of them was read from a cluster.
+_STORED = ("uid", "resourceVersion", "creationTimestamp")
+
+
+@rule("stored-version-unreadable")
+def find_unreadable(census: Census, settings: Settings) -> Matches:
+    """Objects of a dump that would stop the cluster after its upgrade to the settings' release."""
+    release = settings.release
+    for item in census.objects if any(map(census.has_text, _STORED)) else ():
+        metadata = item.value.get("metadata")
+        if not isinstance(metadata, dict) or not any(metadata.get(key) for key in _STORED):
+            continue
+        writer = find_writer(item.value, release)
+        if writer:
+            yield tell(
+                item,
+                ("apiVersion",),
+                item.api_version,
+                writer=writer,
+                release=release,
+                damage=tell_damage(item.kind, release),
+            )

@@ -7,34 +7,34 @@ Source: KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podgroup_webhook.go
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from krmfn.capacity.requests import count_requests
-from krmfn.checks.operator.queues import group_marked, sum_least
+from krmfn.capacity.pods import count_requests, sum_least
 from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig, group_by
+from krmfn.model.values import Names, Value, as_int, as_list, as_mapping, as_text, dig, group_by
 from krmfn.model.wording import count
-from krmfn.survey.census import Census, Template, count_pods
+from krmfn.survey.census import Census, Template, count_pods, group_marked
+from krmfn.survey.facts import Resources
 
-_ROW: Final = SCHEDULERS["KAI"]
-_SUB_GROUP: Final = _ROW.beside[0]
-_SKIP: Final = _ROW.beside[1][1]
-_QUEUES: Final = "scheduling.run.ai"
+_ROW = SCHEDULERS["KAI"]
+_SUB_GROUP = _ROW.beside[0]
+_SKIP = _ROW.beside[1][1]
+_QUEUES = "scheduling.run.ai"
 #: What a queue limits, as pods request it, and the unit of the limit in billionths.
-_LIMITS: Final = (("cpu", "cpu", 10**6), ("memory", "memory", 10**15), ("gpu", "nvidia.com/gpu", 10**9))
+_LIMITS = (("cpu", "cpu", 10**6), ("memory", "memory", 10**15), ("gpu", "nvidia.com/gpu", 10**9))
 #: The PriorityClasses of its Helm chart; pods of one below `_LASTING` can be preempted, those without one are of
 #: `train`.
-_CHART_CLASSES: Final = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
-_LASTING: Final = 100
+_CHART_CLASSES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
+_LASTING = 100
 _PODS, _GROUPS = "minMember", "minSubGroup"
 #: How a constraint names its Topology and its levels: in a PodGroup, and by annotations of an owner.
-_IN_GROUP: Final = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
-_OF_OWNER: Final = (
+_IN_GROUP = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
+_OF_OWNER = (
     *("kai.scheduler/topology", "kai.scheduler/topology-required-placement"),
     "kai.scheduler/topology-preferred-placement",
 )
@@ -86,7 +86,7 @@ class _Needs(NamedTuple):
     """Whether there are enough pods for a group to start, and what those that start together request at least."""
 
     met: bool
-    least: Mapping[str, int]
+    least: Resources
 
 
 def _read_needs(
@@ -110,7 +110,7 @@ def _read_needs(
             continue
         pods = members.get(name, []) if name else [each for several in members.values() for each in several]
         exist, wanted = count_pods(pods), as_int(part.get(_PODS)) or 0
-        least = sum_least([(each.pods, count_requests(each.spec, {})) for each in pods], wanted)
+        least = sum_least([(each.pods, count_requests(each.spec)) for each in pods], wanted)
         needs[name] = _Needs(exist is None or exist >= wanted, least)
     return needs
 
@@ -140,12 +140,12 @@ def find_subgroup_missing(census: Census) -> Matches:
         why = f'the PodGroup {name} has no sub-group "{given}" for pods{suggest(given, leaves)}'
         if not given:
             why = f"the PodGroup {name} has sub-groups, but the pods do not name one of them"
-        path: Path = (*template.path, "metadata", *(_SUB_GROUP if given else _ROW.link))
+        path = (*template.path, "metadata", *(_SUB_GROUP if given else _ROW.link))
         yield tell(template.item, path, given or name, why=why, leaves=" or ".join(leaves[:5]))
 
 
 #: The queues that KAI's Helm chart creates (defaultQueue.createDefaultQueue).
-_CHART_QUEUES: Final = frozenset(("default-parent-queue", "default-queue"))
+_CHART_QUEUES = frozenset(("default-parent-queue", "default-queue"))
 
 
 @rule("kai-queue-unusable")
@@ -167,7 +167,7 @@ def find_queue_unusable(census: Census) -> Matches:
         elif (parent := above[name]) and parent not in above.keys() | _CHART_QUEUES:
             why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
         else:
-            needs = count_requests(template.spec, {})
+            needs = count_requests(template.spec)
             why = _differ_in_pool(template, name, queues[name]) or _exceed(needs, "a pod requests", name, queues)
             if not why:
                 continue
@@ -218,10 +218,10 @@ def _lasts(group: Item, census: Census) -> bool:
     return said == "non-preemptible" or (not said and priority >= _LASTING)
 
 
-def _exceed(wanted: Mapping[str, int], told: str, name: str, queues: Mapping[str, Value], field: str = "limit") -> str:
+def _exceed(wanted: Resources, told: str, name: str, queues: Mapping[str, Value], field: str = "limit") -> str:
     """The limit or quota of a queue, or of one above it, that is exceeded: thousandths of a CPU, megabytes, devices;
     -1 is none, and one that is not written is 0."""
-    seen: set[str] = set()
+    seen = set()
     while name in queues and name not in seen:
         seen.add(name)
         for word, resource, unit in _LIMITS:
@@ -257,7 +257,7 @@ def find_topology_missing(census: Census) -> Matches:
             )
 
 
-def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Value, tuple[str, ...]]]:
+def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Value, Names]]:
     for item in census.kind(_ROW.group, "PodGroup"):
         spec = as_mapping(item.value, "spec")
         for path, part in [((), spec), *_list_parts(spec)]:

@@ -6,10 +6,11 @@ pkg/cache/scheduler/clusterqueue.go.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from krmfn.checks.operator.queues import list_needs
+from krmfn.capacity.pods import list_needs
 from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
@@ -17,41 +18,27 @@ from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.selectors import match_namespace, match_node, tolerates
-from krmfn.model.tree import Path
-from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Key, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template, once
-from krmfn.survey.facts import Facts, Resources
+from krmfn.survey.facts import Amounts, Facts, Resources
 from krmfn.survey.jobs import find_jobs, is_suspended
 
 #: Kinds of which Kueue makes several workloads (pkg/controller/jobs): the pods of a Deployment get no pod group.
-_PARTS: Final = {"LeaderWorkerSet": "group by group", "Deployment": "pod by pod"}
-_TOPOLOGY: Final = ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")
-_KUEUE: Final = "kueue.x-k8s.io"
-_LABEL: Final = ("metadata", "labels", KUEUE_QUEUE)
-_PRIORITY: Final = "WorkloadPriorityClass"
-_CLASS: Final = ("metadata", "labels", "kueue.x-k8s.io/priority-class")
-_SUBMITTER: Final = "submitterPodTemplate"
+_PARTS = {"LeaderWorkerSet": "group by group", "Deployment": "pod by pod"}
+_TOPOLOGY = ("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")
+_KUEUE = "kueue.x-k8s.io"
+_LABEL = ("metadata", "labels", KUEUE_QUEUE)
+_PRIORITY = "WorkloadPriorityClass"
+_CLASS = ("metadata", "labels", "kueue.x-k8s.io/priority-class")
+_SUBMITTER = "submitterPodTemplate"
 #: What its container requests (pkg/controller/jobs/rayjob, as KubeRay's GetDefaultSubmitterContainer).
-_SUBMITS: Final = {"cpu": 5 * 10**8, "memory": 200 * 2**20 * 10**9}
-_NATIVE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
+_SUBMITS = {"cpu": 5 * 10**8, "memory": 200 * 2**20 * 10**9}
+_NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
-class _Waiting(NamedTuple):
-    """An object, and the ClusterQueue behind the LocalQueue that it names."""
-
-    item: Item
-    local: str
-    name: str
-    queue: Value
-
-
-class _Queues(NamedTuple):
-    """The LocalQueues by namespace and name, the ClusterQueues by name, and what waits in both."""
-
-    local: Mapping[Key, Value]
-    whole: Mapping[str, Value]
-    waiting: Sequence[_Waiting]
+#: An object, the LocalQueue that it names, and the ClusterQueue behind that with its name.
+_Waiting = tuple[Item, str, str, Value]
 
 
 @rule("kueue-partial-admission")
@@ -99,7 +86,7 @@ def find_queue_unread(census: Census) -> Matches:
         templates = census.templates_of(item)
         if KUEUE_QUEUE in item.labels or not templates:
             continue
-        path: Path = (*templates[0].path, "metadata", "labels", KUEUE_QUEUE)
+        path = (*templates[0].path, "metadata", "labels", KUEUE_QUEUE)
         said = "from the label of a Job, not from a label of its pods"
         if KUEUE_QUEUE in item.annotations:
             path, said = (
@@ -121,22 +108,22 @@ def find_minimum_refused(census: Census) -> Matches:
             continue
         hint = f"Write a number from 1 to {jobs.parallel - 1}, or remove" if jobs.parallel > 1 else "Remove"
         case = "negative" if (parse_int(least) or 0) < 1 else ""
-        path = ("metadata", "annotations", KUEUE_MINIMUM)
-        yield tell(job, path, least, case=case, jobs=jobs, hint=hint)
+        yield tell(job, ("metadata", "annotations", KUEUE_MINIMUM), least, case=case, jobs=jobs, hint=hint)
 
 
 @rule("kueue-queue-missing")
 def find_kueue_queue_missing(census: Census) -> Matches:
     """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
-    known, whole = _find_queues(census)[:2]
-    for item in _list_queued(census) if known or census.facts.lists_all("LocalQueue") else ():
+    facts = census.facts
+    known, whole = facts.by_place(_KUEUE, "LocalQueue"), facts.by_name(_KUEUE, "ClusterQueue")
+    for item in _list_queued(census) if known or facts.lists_all("LocalQueue") else ():
         name = item.labels[KUEUE_QUEUE]
         here = [queue for space, queue in known if space == item.space]
-        complete = census.facts.lists_all("LocalQueue")
+        complete = facts.lists_all("LocalQueue")
         target, case = "", ""
         if name in here:
             target, case = _behind(known[item.space, name]), "cluster"
-            complete = census.facts.lists_all("ClusterQueue")
+            complete = facts.lists_all("ClusterQueue")
             if not target or target in whole or not (whole or complete):
                 continue
             near = suggest(target, whole)
@@ -151,7 +138,8 @@ def find_kueue_queue_missing(census: Census) -> Matches:
 @rule("kueue-queue-stopped")
 def find_kueue_queue_stopped(census: Census) -> Matches:
     """The LocalQueue, or the ClusterQueue behind it, admits nothing."""
-    local, whole = _find_queues(census)[:2]
+    local = census.facts.by_place(_KUEUE, "LocalQueue")
+    whole = census.facts.by_name(_KUEUE, "ClusterQueue")
     for item in _list_queued(census) if local else ():
         name = item.labels[KUEUE_QUEUE]
         mine = local.get((item.space, name))
@@ -168,7 +156,7 @@ def find_kueue_namespace_not_selected(census: Census) -> Matches:
     """No selector selects nothing. Labels that no file and no fact shows are not known."""
     spaces = census.facts.by_name("", "Namespace")
     complete = census.facts.lists_all("Namespace")
-    for item, local, name, queue in _find_queues(census).waiting:
+    for item, local, name, queue in _list_waiting(census):
         selector = dig(queue, "spec", "namespaceSelector")
         if match_namespace(selector, item.space, spaces.get(item.space), complete) is not False:
             continue
@@ -180,7 +168,7 @@ def find_kueue_namespace_not_selected(census: Census) -> Matches:
 def find_kueue_reference_missing(census: Census) -> Matches:
     """Flavors, checks and topologies, without which a ClusterQueue is not active, and priority classes. An error if the
     facts list the kind."""
-    for item, local, name, queue in _find_queues(census).waiting:
+    for item, local, name, queue in _list_waiting(census):
         for owner, kind, wanted in _list_references(item, f"the ClusterQueue {name}", queue, census):
             known, complete = census.facts.by_name(_KUEUE, kind), census.facts.lists_all(kind)
             if not wanted or wanted in known or not (known or complete):
@@ -219,7 +207,7 @@ def _list_references(item: Item, owner: str, queue: Value, census: Census) -> It
 def find_kueue_flavor_unsuitable(census: Census) -> Matches:
     """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
     flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
-    for item, local, name, queue in _find_queues(census).waiting if flavors else ():
+    for item, local, name, queue in _list_waiting(census) if flavors else ():
         for template, (pods, requests) in zip(census.templates_of(item), list_needs(census, item), strict=True):
             if pods == 0:
                 continue
@@ -240,8 +228,8 @@ def find_kueue_flavor_unsuitable(census: Census) -> Matches:
                 break
 
 
-_NO_NODE: Final = "no node has its labels"
-_NO_DOMAIN: Final = "no domain of "
+_NO_NODE = "no node has its labels"
+_NO_DOMAIN = "no domain of "
 
 
 class _PodSet(NamedTuple):
@@ -282,11 +270,11 @@ def _reject_topology(flavor: Value, asked: _PodSet, facts: Facts) -> str:
     levels = [as_text(level, "nodeLabel") for level in as_list(topology, "spec", "levels")]
     if key not in levels:
         return f"its Topology {wanted} has no level {key}" if wanted else "it names no Topology"
-    have: dict[str, dict[str, int]] = {}
+    have: dict[str, Amounts] = defaultdict(dict)
     labels = as_mapping(flavor, "spec", "nodeLabels").items()
     for node in facts.nodes or ():
         if labels <= node.labels.items() and key in node.labels:
-            add(have.setdefault(str(node.labels[key]), {}), node.allocatable, node.number)
+            add(have[str(node.labels[key])], node.allocatable, node.number)
     for name, amount in asked.requests.items() if have and annotations.get(_TOPOLOGY[0]) else ():
         need = amount * (asked.pods or 0)
         if all(domain.get(name, 0) < need for domain in have.values()):
@@ -320,7 +308,7 @@ def find_kueue_resource_not_covered(census: Census) -> Matches:
     where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
     devices = census.facts.objects("resource.k8s.io", "DeviceClass")
     mapped = {as_text(value, "spec", "extendedResourceName") for value in devices}
-    for item, local, name, queue in _find_queues(census).waiting:
+    for item, local, name, queue in _list_waiting(census):
         groups = as_list(queue, "spec", "resourceGroups")
         covered = {as_text(each) for group in groups for each in as_list(group, "coveredResources")}
         asked = {each for pods, requests in _list_all_needs(census, item) if pods != 0 for each in requests}
@@ -339,7 +327,7 @@ def find_kueue_queue_too_small(census: Census) -> Matches:
     """What Kueue never admits: more than nominal quota and borrowing give. A Cohort that no fact shows may have quota
     of its own to lend: then a warning."""
     complete = census.facts.lists_all("ClusterQueue")
-    for item, local, name, queue in _find_queues(census).waiting:
+    for item, local, name, queue in _list_waiting(census):
         sets = [(pods, requests) for pods, requests in _list_all_needs(census, item) if pods is not None]
         certain = _list_quota(queue, None)
         lent = _list_lent(queue, census) if complete else None
@@ -351,7 +339,7 @@ def find_kueue_queue_too_small(census: Census) -> Matches:
                 borrowed = certain.get(resource) != (widest, total) and not census.facts.lists_all("Cohort")
                 severity: Severity | None = "warning" if borrowed else None
                 case = "borrowed" if borrowed else ""
-                about: Fields = {
+                about = {
                     "name": name,
                     "resource": resource,
                     "need": sum(needs),
@@ -376,12 +364,12 @@ def _list_queued(census: Census) -> Iterator[Item]:
 
 
 @once
-def _find_queues(census: Census) -> _Queues:
+def _list_waiting(census: Census) -> Sequence[_Waiting]:
+    """What names a LocalQueue whose ClusterQueue is known."""
     local, whole = census.facts.by_place(_KUEUE, "LocalQueue"), census.facts.by_name(_KUEUE, "ClusterQueue")
     named = ((item, item.labels[KUEUE_QUEUE]) for item in (_list_queued(census) if local and whole else ()))
     behind = ((item, label, _behind(local.get((item.space, label)))) for item, label in named)
-    waiting = [_Waiting(item, label, name, whole[name]) for item, label, name in behind if name in whole]
-    return _Queues(local, whole, waiting)
+    return [(item, label, name, whole[name]) for item, label, name in behind if name in whole]
 
 
 def _behind(queue: object) -> str:
@@ -407,7 +395,7 @@ def _list_entries(queue: Value) -> Iterator[tuple[str, Any]]:
 def _find_roots(census: Census) -> Mapping[str, str]:
     """The cohort above all that a cohort belongs to, by name."""
     cohorts, roots = census.facts.by_name(_KUEUE, "Cohort"), dict[str, str]()
-    for name in [*cohorts, *map(_cohort, _find_queues(census).whole.values())]:
+    for name in [*cohorts, *map(_cohort, census.facts.objects(_KUEUE, "ClusterQueue"))]:
         cohort, chain = name, []
         while cohort not in roots:
             roots[cohort] = cohort
@@ -428,18 +416,18 @@ def _list_loans(queue: Value) -> Iterator[tuple[Key, int]]:
 @once
 def _sum_loans(census: Census) -> Mapping[str, Mapping[Key, int]]:
     """What all queues and cohorts below the highest cohorts lend, by the name of that."""
-    sums: dict[str, dict[Key, int]] = {}
-    roots, queues = _find_roots(census), _find_queues(census).whole.values()
+    sums: dict[str, dict[Key, int]] = defaultdict(lambda: defaultdict(int))
+    roots, queues = _find_roots(census), census.facts.by_name(_KUEUE, "ClusterQueue").values()
     for cohort, queue in [*census.facts.by_name(_KUEUE, "Cohort").items(), *((_cohort(each), each) for each in queues)]:
         for key, amount in _list_loans(queue) if cohort else ():
-            lent = sums.setdefault(roots[cohort], {})
-            lent[key] = lent.get(key, 0) + amount
+            sums[roots[cohort]][key] += amount
     return sums
 
 
 def _list_lent(queue: Value, census: Census) -> dict[Key, int]:
     """What the other queues below its highest cohort, and the cohorts there, lend to a queue at most."""
-    lent = dict(_sum_loans(census).get(_find_roots(census)[_cohort(queue)], {}) if _cohort(queue) else {})
+    cohort = _cohort(queue)
+    lent = dict(_sum_loans(census).get(_find_roots(census)[cohort], {})) if cohort else {}
     for key, amount in _list_loans(queue) if lent else ():
         lent[key] -= amount
     return lent
@@ -448,7 +436,7 @@ def _list_lent(queue: Value, census: Census) -> dict[Key, int]:
 def _list_quota(queue: Value, lent: Mapping[Key, int] | None) -> dict[str, tuple[int, int]]:
     """The most that a queue gives of each resource: in one flavor, and in all; with what its cohort has `lent`. What
     it may borrow without a limit is left out where that is not known."""
-    found: dict[str, list[int | None]] = {}
+    found = defaultdict(list)
     for flavor, entry in _list_entries(queue):
         name = as_text(entry, "name")
         amount, extra = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "borrowingLimit"))
@@ -457,6 +445,6 @@ def _list_quota(queue: Value, lent: Mapping[Key, int] | None) -> dict[str, tuple
         elif lent is not None:
             there = lent.get((flavor, name), 0)
             extra = there if extra is None else min(extra, there)
-        found.setdefault(name, []).append(None if amount is None or extra is None else amount + extra)
+        found[name].append(None if amount is None or extra is None else amount + extra)
     limits = {name: [amount for amount in amounts if amount is not None] for name, amounts in found.items()}
     return {name: (max(limits[name]), sum(limits[name])) for name, amounts in found.items() if None not in amounts}

@@ -1,30 +1,34 @@
-"""Ray resources whose pods are not what a group in Git counts: submitters, clean-up pods, autoscaled workers; and what
-the KubeRay operator does by itself (`kuberay.manages`) against what stands in Git.
-"""
+"""Ray resources whose pods are not what a group in Git counts: submitters, clean-up pods, autoscaled workers; what the
+KubeRay operator does by itself (`kuberay.manages`) against what stands in Git; and gangs whose pods are in another
+cluster, or in a Ray cluster that runs already, while their group is here.
+
+Source: Kueue v0.19.2 pkg/controller/jobframework/defaults.go (managedBy is written where a check of the ClusterQueue is
+MultiKueue's), pkg/controller/admissionchecks/multikueue; KubeRay v1.7.0 controllers/ray/rayjob_controller.go."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
-from krmfn.model.kinds import find_ray_cluster, list_names
+from krmfn.model.kinds import find_kind, find_ray_cluster, list_names
+from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
 from krmfn.model.values import Fields, as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang
 
 #: KubeRay's port for metrics, where the head does not name one.
-_METRICS: Final = 8080
+_METRICS = 8080
 
 
 @rule("ray-submitter-linked")
 def find_submitter_linked(census: Census, settings: Settings) -> Matches:
     for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
         for item in census.kind("ray.io", kind):
-            path: Path = (*base, "submitterPodTemplate", "spec", *settings.release.link)
+            path = (*base, "submitterPodTemplate", "spec", *settings.release.link)
             name = as_text(item.value, *path)
             groups = {template.link.group for template in census.templates_of(item) if template.link}
             if name and name in groups:
@@ -36,7 +40,7 @@ def find_head_ports(census: Census) -> Matches:
     """The service gets the head's ports by name, and 8080 as `metrics` where no port has that name."""
     for item, cluster, base in list_clusters(census):
         place = ("headGroupSpec", "template", "spec", "containers", 0, "ports")
-        ports: dict[str, tuple[int, int]] = {}
+        ports = {}
         for index, port in enumerate(as_list(cluster, *place)):
             number = as_int(port, "containerPort")
             if number is not None:
@@ -125,26 +129,23 @@ def _lowest(census: Census, gang: LinkedGang) -> int | None:
     return total
 
 
-_SCHEDULERS: Final = {
-    "Volcano": "volcano",
-    "YuniKorn": "yunikorn",
-    "SchedulerPlugins": "scheduler-plugins-scheduler",
-    "KAI": "kai-scheduler",
-}
+_SCHEDULERS = {"YuniKorn": "yunikorn", **{choice: row.name for choice, row in SCHEDULERS.items()}}
 
 
 @rule("operator-replaces-link")
 def find_link_replaced(census: Census, settings: Settings) -> Matches:
     """With KubernetesWAS of what it manages itself; with another batch scheduler of all Ray pods."""
     manages = settings.kuberay.manages
-    seen: set[int] = set()
+    seen = set()
     for template in census.templates if manages == "KubernetesWAS" or manages in _SCHEDULERS else ():
         item, link = template.item, template.link
         if link is None or id(item) in seen or item.ref.group != "ray.io":
             continue
         if manages == "KubernetesWAS":
             own = f"{item.name}-cluster" if item.kind == "RayCluster" else "<cluster>-cluster"
-            is_replaced, case = _is_managed(item) and link.group != own, ""
+            # Labelled, and not autoscaling; crons hand no label down.
+            managed = item.kind != "RayCronJob" and _has_label(item) and not autoscales(item)
+            is_replaced, case = managed and link.group != own, ""
         else:
             own, is_replaced, case = _SCHEDULERS[manages], not is_selected(item, settings), "scheduler"
         if is_replaced:
@@ -180,6 +181,53 @@ def _has_label(item: Item) -> bool:
     return item.labels.get(KUBERAY_LABEL, "").lower() == "true"
 
 
-def _is_managed(item: Item) -> bool:
-    """Whether the operator makes the gang of this Ray resource: labelled, not autoscaling. Crons hand no label down."""
-    return item.ref.group == "ray.io" and item.kind != "RayCronJob" and _has_label(item) and not autoscales(item)
+_KUEUE = "kueue.x-k8s.io"
+_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+
+
+@rule("gang-elsewhere")
+def find_gang_elsewhere(census: Census) -> Matches:
+    for gang in census.gangs:
+        for owner in gang.owners:
+            manager, path = _find_manager(owner) or _find_dispatcher(owner, census) or ("", ())
+            if manager:
+                yield tell(owner, path, manager, case="multikueue" if manager == _MULTIKUEUE else "", gang=gang)
+
+
+def _find_manager(owner: Item) -> tuple[str, Path] | None:
+    """The controller that an object is handed to, and the field that says so."""
+    kind = find_kind(owner.ref.group, owner.kind)
+    path = tuple(kind.managed_by.split("/")) if kind and kind.managed_by else ()
+    manager = as_text(owner.value, *path) if path else ""
+    return (manager, path) if kind and manager not in ("", kind.manager) else None
+
+
+def _find_dispatcher(owner: Item, census: Census) -> tuple[str, Path] | None:
+    """MultiKueue, where the queue of an object has a check of it: Kueue then writes managedBy into the object."""
+    facts, kind = census.facts, find_kind(owner.ref.group, owner.kind)
+    name = owner.labels.get(KUEUE_QUEUE, "")
+    if not name or kind is None or not kind.managed_by:
+        return None
+    local = facts.by_place(_KUEUE, "LocalQueue").get((owner.space, name))
+    queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(local, "spec", "clusterQueue"))
+    strategy = as_list(queue, "spec", "admissionChecksStrategy", "admissionChecks")
+    names = [*as_list(queue, "spec", "admissionChecks"), *(dig(entry, "name") for entry in strategy)]
+    checks = facts.by_name(_KUEUE, "AdmissionCheck")
+    if any(dig(checks.get(as_text(each)), "spec", "controllerName") == _MULTIKUEUE for each in names):
+        return _MULTIKUEUE, ("metadata", "labels", KUEUE_QUEUE)
+    return None
+
+
+@rule("ray-cluster-unused")
+def find_ray_cluster_unused(census: Census, settings: Settings) -> Matches:
+    for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
+        for item in census.kind("ray.io", kind):
+            if not dig(item.value, *base, "clusterSelector"):
+                continue
+            link = (*base, "submitterPodTemplate", "spec", *settings.release.link)
+            names = {each.link.group: each.link.path for each in census.templates_of(item) if each.link}
+            name, path = next(iter(names.items()), (as_text(item.value, *link), link))
+            group = census.groups.get((item.space, name))
+            if not name or (not names and (group is None or (group.quorum or 1) < 2)):
+                continue
+            yield tell(item, path, name, kind=kind)

@@ -9,12 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.capacity.admission import counts, list_usage
-from krmfn.capacity.pods import read_kinds
-from krmfn.capacity.requests import count_requests
-from krmfn.checks.operator.queues import group_marked, list_needs, sum_least
+from krmfn.capacity.pods import count_requests, list_needs, read_kinds, sum_least
 from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
@@ -22,46 +20,42 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
-from krmfn.survey.census import Census, Template
-from krmfn.survey.facts import read_resources
+from krmfn.model.values import Names, Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.survey.census import Census, Template, group_marked
+from krmfn.survey.facts import Amounts, Resources, read_resources
 
-_GROUP: Final = "scheduling.volcano.sh"
-_JOBS: Final = "batch.volcano.sh"
+_GROUP = "scheduling.volcano.sh"
+_JOBS = "batch.volcano.sh"
 #: The annotation that says of which task a pod is.
-_TASK: Final = "volcano.sh/task-spec"
+_TASK = "volcano.sh/task-spec"
 #: KubeRay writes this label as the queue of the PodGroup that it makes.
-_QUEUE: Final = SCHEDULERS["Volcano"].queue
-_RAY_KINDS: Final = ("RayCluster", "RayJob")
+_QUEUE = SCHEDULERS["Volcano"].queue
 
 
 @rule("volcano-queue-missing")
 def find_queue_missing(census: Census) -> Matches:
     queues = census.facts.queues
-    of_ray = [(item, ("metadata", "labels", _QUEUE)) for kind in _RAY_KINDS for item in census.kind("ray.io", kind)]
-    for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *of_ray):
+    for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *_list_ray(census)):
         name = as_text(item.value, *path) or "default"
         if queues is None or name in queues or name == "default":
             continue
         end = "refuses the Job" if item.kind == "Job" else "refuses the PodGroup, or leaves it Pending"
-        yield tell(
-            item,
-            path,
-            name,
-            severity="error" if census.facts.complete_queues else None,
-            near=suggest(name, queues),
-            end=end,
-        )
+        complete = census.facts.complete_queues
+        yield tell(item, path, name, severity="error" if complete else None, near=suggest(name, queues), end=end)
 
 
 @rule("volcano-queue-closed")
 def find_queue_closed(census: Census) -> Matches:
     for item in _list_queued(census):
-        name = as_text(item.value, "spec", "queue") or "default"
+        name = _name_queue(item)
         state = as_text((census.facts.queues or {}).get(name), "status", "state")
         if state in ("Closed", "Closing"):
             end = "Volcano refuses the Job" if item.kind == "Job" else "the PodGroup stays Pending"
             yield tell(item, ("spec", "queue"), name, state=state, end=end)
+
+
+def _name_queue(item: Item) -> str:
+    return as_text(item.value, "spec", "queue") or "default"
 
 
 class _Need(NamedTuple):
@@ -71,7 +65,7 @@ class _Need(NamedTuple):
     item: Item
     path: Path
     queue: str
-    amounts: Mapping[str, int]
+    amounts: Resources
     told: str
     effect: str
     smaller: str
@@ -80,7 +74,7 @@ class _Need(NamedTuple):
 
 @rule("volcano-resources-above-queue")
 def find_resources_above_queue(census: Census) -> Matches:
-    found: set[int] = set()
+    found = set()
     for need in _list_needs(census) if census.facts.queues else ():
         for resource, (limit, says) in _find_limits(census, need.queue).items():
             wanted = need.amounts.get(resource, 0)
@@ -93,55 +87,60 @@ def find_resources_above_queue(census: Census) -> Matches:
 @rule("volcano-resources-above-cluster")
 def find_resources_above_cluster(census: Census) -> Matches:
     """With Volcano's overcommit factor, by which it judges a PodGroup; the pods of a Job have to have their nodes."""
-    total: dict[str, int] = {}
+    total = _sum_nodes(census)
+    for need in _list_needs(census) if census.facts.nodes is not None else ():
+        item, path, _, amounts, _, effect, _, current = need
+        percent, effect = (120, effect) if "minResources" in path else (100, "no pod ever starts")
+        name = min(
+            (name for name, amount in amounts.items() if amount > total.get(name, 0) * percent // 100), default=""
+        )
+        if name and item.ref.group != "ray.io":
+            most = total.get(name, 0)
+            yield tell(item, path, current, need=need, amount=amounts[name], name=name, most=most, effect=effect)
+
+
+def _sum_nodes(census: Census) -> Amounts:
+    total: Amounts = {}
     for node in census.facts.nodes or ():
         add(total, node.allocatable, node.number)
-    for need in _list_needs(census) if census.facts.nodes is not None else ():
-        percent, effect = (120, need.effect) if "minResources" in need.path else (100, "no pod ever starts")
-        lacking = [name for name, amount in need.amounts.items() if amount > total.get(name, 0) * percent // 100]
-        if lacking and need.item.ref.group != "ray.io":
-            name = min(lacking)
-            yield tell(
-                need.item,
-                need.path,
-                need.current,
-                need=need,
-                amount=need.amounts[name],
-                name=name,
-                most=total.get(name, 0),
-                effect=effect,
-            )
+    return total
 
 
 def _list_needs(census: Census) -> Iterator[_Need]:
-
     for item in census.kind(_GROUP, "PodGroup"):
-        queue = as_text(item.value, "spec", "queue") or "default"
         for name, amount in read_resources(dig(item.value, "spec", "minResources")).items():
             path, effect = ("spec", "minResources", name), "the PodGroup stays Pending"
-            yield _Need(item, path, queue, {name: amount}, "minResources is", effect, "make the gang smaller")
+            yield _Need(
+                item, path, _name_queue(item), {name: amount}, "minResources is", effect, "make the gang smaller"
+            )
     for item, templates in _list_members(census):
-        queue = as_text(item.value, "spec", "queue") or "default"
-        quorum = as_int(item.value, "spec", "minMember") or 0
-        least = sum_least(((each.pods, count_requests(each.spec, {})) for each in templates), quorum)
-        told = f"the {quorum} pods that start together request at least"
-        yield _Need(item, ("spec", "minMember"), queue, least, told, "no pod ever starts", "lower minMember", quorum)
+        requests = ((each.pods, count_requests(each.spec)) for each in templates)
+        yield _count_quorum(item, "minMember", requests, "no pod ever starts")
     # Volcano makes the PodGroup of a Job with what the pods of its quorum request. Which pods these are depends on
     # priorities: they request at least as much as the smallest.
     for item in census.kind(_JOBS, "Job"):
-        queue = as_text(item.value, "spec", "queue") or "default"
-        quorum = as_int(item.value, "spec", "minAvailable") or 0
-        least = sum_least(((number or 0, requests) for number, requests in list_needs(census, item)), quorum)
-        told, effect = f"the {quorum} pods that start together request at least", "the Job stays Pending"
-        yield _Need(item, ("spec", "minAvailable"), queue, least, told, effect, "lower minAvailable", quorum)
+        requests = ((number or 0, requests) for number, requests in list_needs(census, item))
+        yield _count_quorum(item, "minAvailable", requests, "the Job stays Pending")
     # KubeRay's plugin makes the PodGroup of a cluster with what all its pods request.
-    for item in (item for kind in _RAY_KINDS for item in census.kind("ray.io", kind)):
-        queue = item.labels.get(_QUEUE, "")
-        total: dict[str, int] = {}
-        for number, requests in list_needs(census, item) if queue else ():
-            add(total, requests, number or 0)
-        effect, smaller = "the PodGroup that KubeRay creates stays Pending", "make the cluster smaller"
-        yield _Need(item, ("metadata", "labels", _QUEUE), queue, total, "its pods request", effect, smaller, queue)
+    for item, label in _list_ray(census):
+        queue, total = item.labels.get(_QUEUE, ""), dict[str, int]()
+        for number, amounts in list_needs(census, item) if queue else ():
+            add(total, amounts, number or 0)
+        effect = "the PodGroup that KubeRay creates stays Pending"
+        yield _Need(item, label, queue, total, "its pods request", effect, "make the cluster smaller", queue)
+
+
+def _count_quorum(item: Item, field: str, pods: Iterable[tuple[int | None, Resources]], effect: str) -> _Need:
+    quorum = as_int(item.value, "spec", field) or 0
+    told = f"the {quorum} pods that start together request at least"
+    least = sum_least(pods, quorum)
+    return _Need(item, ("spec", field), _name_queue(item), least, told, effect, f"lower {field}", quorum)
+
+
+def _list_ray(census: Census) -> Iterator[tuple[Item, Path]]:
+    """What KubeRay makes PodGroups for, and the label of their queue."""
+    for kind in ("RayCluster", "RayJob"):
+        yield from ((item, ("metadata", "labels", _QUEUE)) for item in census.kind("ray.io", kind))
 
 
 @rule("volcano-queue-refused")
@@ -161,22 +160,20 @@ def find_queue_refused(census: Census) -> Matches:
 
 @rule("volcano-queue-has-children")
 def find_queue_has_children(census: Census) -> Matches:
-    queues = census.facts.queues or {}
     children: dict[str, str] = {}
-    for name, queue in queues.items():
+    for name, queue in (census.facts.queues or {}).items():
         children.setdefault(as_text(queue, "spec", "parent"), name)
     for item in _list_queued(census):
         name = as_text(item.value, "spec", "queue")
-        if name in children and name:
+        if name and name in children:
             yield tell(item, ("spec", "queue"), name, child=children[name])
 
 
 @rule("volcano-job-linked")
 def find_native_link(census: Census) -> Matches:
     for item in census.kind(_JOBS, "Job"):
-        template = next((one for one in census.templates_of(item) if one.link), None)
-        if template is not None and template.link is not None:
-            yield tell(item, template.link.path, template.link.group)
+        if link := next((each.link for each in census.templates_of(item) if each.link), None):
+            yield tell(item, link.path, link.group)
 
 
 @rule("volcano-job-never-whole")
@@ -209,14 +206,13 @@ def find_volcano_job_never_whole(census: Census) -> Matches:
         if need > total:
             yield tell(item, path, given, need=need, total=total)
         elif late and need > first:
-            name = as_text(late[0], "name")
             yield tell(
                 item,
                 ("spec", "tasks", tasks.index(late[0]), "dependsOn"),
                 case="late",
                 need=need,
                 first=first,
-                name=name,
+                name=as_text(late[0], "name"),
             )
 
 
@@ -261,7 +257,7 @@ def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Matches
     """Policies that wait for more sub-groups than there are pods for. A pod is in one of the first policy whose
     selector it matches, with the others that have the same values of matchLabelKeys; in none where it lacks one of
     these, which a controller may add to the pods of a template."""
-    found: dict[int, Counter[tuple[str, ...]]] = {}
+    found: dict[int, Counter[Names]] = {}
     policies = [as_mapping(each) for each in as_list(item.value, "spec", "subGroupPolicy")]
     keys = [tuple(map(str, as_list(policy, "matchLabelKeys"))) for policy in policies]
     for template in templates:
@@ -303,16 +299,14 @@ def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
     give less what the parent's other children are guaranteed; without a hierarchy, parents say nothing, and of all
     nodes that is left which no other queue is guaranteed. Sources: Volcano 1.15.1, plugins capacity and proportion."""
     queues, hierarchical = census.facts.queues or {}, _is_hierarchical(census)
-    chain: list[str] = []
+    chain = []
     while name in queues and name not in chain and name != "root":
         chain.append(name)
         name = as_text(queues[name], "spec", "parent") if hierarchical is not False else ""
-    limits: dict[str, tuple[int, str]] = {}
+    limits = {}
     if hierarchical is False and census.facts.complete_queues and chain:
-        total: dict[str, int] = {}
-        for node in census.facts.nodes or ():
-            add(total, node.allocatable, node.number)
-        limits = {each: (amount, f"all nodes have {format_quantity(amount)}") for each, amount in total.items()}
+        total = _sum_nodes(census).items()
+        limits = {each: (amount, f"all nodes have {format_quantity(amount)}") for each, amount in total}
         _keep_guaranteed(limits, [each for each in queues if each != chain[0]], queues)
     for place in reversed(chain):
         parent = as_text(queues[place], "spec", "parent")
@@ -328,7 +322,7 @@ def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
 
 def _keep_guaranteed(limits: dict[str, tuple[int, str]], others: Iterable[str], queues: Mapping[str, Value]) -> None:
     """Takes from the limits what other queues are guaranteed."""
-    kept: dict[str, int] = {}
+    kept: Amounts = {}
     for each in others:
         add(kept, read_resources(dig(queues[each], "spec", "guarantee", "resource")), 1)
     for resource, amount in kept.items():

@@ -3,7 +3,4 @@
 Most of it is silent in the cluster: pods held back before the scheduling queue get no condition and no event.
 """
 
-TOPICS = (
-    *("quorum", "links", "trees", "atomicity", "agreement"),
-    *("hindrances", "reuse", "updating", "fit", "topology", "gating", "configuration"),
-)
+TOPICS = ("links", "trees", "agreement", "hindrances", "reuse", "fit", "topology", "gating", "configuration")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from krmfn.checks.rule import Matches, is_obeyed, rule, suggest, tell
 from krmfn.checks.scheduler.trees import list_groups
@@ -15,6 +15,7 @@ from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
 from krmfn.survey.gangs import OTHER_SCHEDULERS
+from krmfn.survey.groups import Group
 
 DEFAULT_POLICY = "PreemptLowerPriority"
 
@@ -22,12 +23,10 @@ DEFAULT_POLICY = "PreemptLowerPriority"
 @rule("scheduler-differs")
 def find_scheduler_differs(census: Census, settings: Settings) -> Matches:
     for gang in _list_gangs(census, settings, "schedulerName"):
-        first = gang.templates[0] if gang.templates else None
-        for template in gang.templates[1:]:
-            if first is not None and template.scheduler != first.scheduler:
-                yield tell(
-                    template.item, (*template.spec_path, "schedulerName"), template.scheduler, gang=gang, first=first
-                )
+        for template in gang.templates:
+            first, name = gang.templates[0], template.scheduler
+            if name != first.scheduler:
+                yield tell(template.item, (*template.spec_path, "schedulerName"), name, gang=gang, first=first)
                 break
 
 
@@ -50,41 +49,41 @@ def find_scheduler_foreign(census: Census) -> Matches:
 def find_priority_differs(census: Census, settings: Settings) -> Matches:
     for gang in _list_gangs(census, settings, "priorityClassName"):
         whole = [each for each in gang.templates if each.is_whole]
-        for first, template in zip(whole[:1] * len(whole), whole[1:], strict=False):
-            if _same_priority(census.facts, first.priority_class, template.priority_class):
-                continue
-            unsure = _is_unsure(census.facts, first.priority_class, template.priority_class)
-            yield tell(
-                template.item,
-                (*template.spec_path, "priorityClassName"),
-                template.priority_class,
-                severity="warning" if unsure else None,
-                gang=gang,
-                first=first,
-            )
-            break
+        for template in whole[1:]:
+            first, other = whole[0], template.priority_class
+            one = first.priority_class
+            if not _same_priority(census.facts, one, other):
+                severity: Severity | None = "warning" if _is_unsure(census.facts, one, other) else None
+                path = (*template.spec_path, "priorityClassName")
+                yield tell(template.item, path, other, severity=severity, gang=gang, first=first)
+                break
 
 
 @rule("priority-not-groups")
 def find_priority_not_groups(census: Census, settings: Settings) -> Matches:
     if not settings.has("group-priority"):
         return
-    refused = settings.has("priority-of-root")
+    refused, facts = settings.has("priority-of-root"), census.facts
     compared = {id(gang) for gang in _list_gangs(census, settings, "priorityClassName")}
     for gang in census.gangs_with("priorityClassName"):
         root = census.root(gang.group)
         whole = [each for each in gang.templates if each.is_whole]
-        wrong = [t for t in whole if not _same_priority(census.facts, root.priority_class, t.priority_class)]
-        if not wrong or census.chain(gang.group)[1] or (id(gang) in compared and _disagree(census.facts, whole)):
-            continue  # priority-differs says that the pods differ
-        pods = join(sorted({template.priority_class or "none" for template in wrong}))
-        effect = "they are never scheduled" if refused else "the scheduler uses that of the group"
-        path = (*root.path, "priorityClassName")
-        case = "" if wrong[0].priority_class else "pods"
-        severity: Severity | None = None if refused else "warning"
-        first = wrong[0]
+        wrong = [each for each in whole if not _same_priority(facts, root.priority_class, each.priority_class)]
+        if not wrong or census.chain(gang.group)[1]:
+            continue
+        first, *others = (each.priority_class for each in whole)
+        differ = (not _same_priority(facts, first, each) and not _is_unsure(facts, first, each) for each in others)
+        if id(gang) in compared and any(differ):
+            continue  # priority-differs says that the pods differ: no class of the group suits them all
         yield tell(
-            root.item, path, root.priority_class, severity=severity, case=case, pods=pods, effect=effect, first=first
+            root.item,
+            (*root.path, "priorityClassName"),
+            root.priority_class,
+            severity=None if refused else "warning",
+            case="" if wrong[0].priority_class else "pods",
+            pods=join(sorted({template.priority_class or "none" for template in wrong})),
+            effect="they are never scheduled" if refused else "the scheduler uses that of the group",
+            first=wrong[0],
         )
 
 
@@ -124,12 +123,6 @@ def find_priority_by_hand(census: Census, settings: Settings) -> Matches:
         yield tell(item, (*path, "priority"), value)
 
 
-def _disagree(facts: Facts, templates: Sequence[Template]) -> bool:
-    """Whether the pods of a gang surely differ in priority: then no class of the group suits them all."""
-    first, *others = (template.priority_class for template in templates)
-    return any(not _same_priority(facts, first, other) and not _is_unsure(facts, first, other) for other in others)
-
-
 def _list_gangs(census: Census, settings: Settings, *fields: str) -> Iterator[LinkedGang]:
     """Gangs with one of the fields, whose pods no target has compared already."""
     for gang in census.gangs_with(*fields):
@@ -158,69 +151,50 @@ def _policy(census: Census, template: Template) -> str:
 
 @rule("priority-class-missing")
 def find_class_missing(census: Census) -> Matches:
-    if not census.facts.complete_classes:
-        return
     known = census.facts.priority_classes
-    for gang in census.gangs:
+    for gang in census.gangs if census.facts.complete_classes else ():
         for template in gang.templates:
-            name = template.priority_class
+            name, path = template.priority_class, (*template.spec_path, "priorityClassName")
             if name and name not in known:
-                yield tell(
-                    template.item,
-                    (*template.spec_path, "priorityClassName"),
-                    name,
-                    near=suggest(name, known),
-                    gang=gang,
-                    known=sorted(known),
-                )
+                yield tell(template.item, path, name, near=suggest(name, known), gang=gang, known=sorted(known))
 
 
 @rule("preemption-policy-without-class")
 def find_policy_without_class(census: Census) -> Matches:
     """Admission takes the policy from the class; where the classes are known, `pod-refused` decides."""
     facts = census.facts
-    if facts.complete_classes or any(entry.default for entry in facts.priority_classes.values()):
-        return
-    for gang in census.gangs:
+    known = facts.complete_classes or any(entry.default for entry in facts.priority_classes.values())
+    for gang in census.gangs if not known else ():
         for template in gang.templates:
             policy = as_text(template.spec, "preemptionPolicy")
-            if policy in ("", "PreemptLowerPriority") or template.priority_class:
-                continue
-            yield tell(template.item, (*template.spec_path, "preemptionPolicy"), policy, gang=gang)
+            if policy not in ("", DEFAULT_POLICY) and not template.priority_class:
+                yield tell(template.item, (*template.spec_path, "preemptionPolicy"), policy, gang=gang)
 
 
 @rule("tree-priorities-differ")
 def find_tree_priorities_differ(census: Census, settings: Settings) -> Matches:
     refused = is_obeyed(census, settings, "uniform-trees")
+    for group, root in _list_below(census):
+        own, above = group.priority_class, root.priority_class
+        if own == above or (refused and _same_priority(census.facts, own, above)):
+            continue  # the scheduler compares the numbers
+        effect = "no pod of the tree is ever scheduled" if refused else "the scheduler uses only that of the root"
+        severity: Severity | None = "error" if refused and not _is_unsure(census.facts, own, above) else None
+        yield tell(group.item, (*group.path, "priorityClassName"), own, severity=severity, root=root, effect=effect)
+
+
+def _list_below(census: Census) -> Iterator[tuple[Group, Group]]:
+    """The groups below others, each with its root."""
     for group in list_groups(census):
         above, end = census.chain(group)
-        if end or not above or group.priority_class == above[-1].priority_class:
-            continue
-        root = above[-1]
-        if refused and _same_priority(census.facts, group.priority_class, root.priority_class):
-            continue  # the scheduler compares the numbers
-        unsure = _is_unsure(census.facts, group.priority_class, root.priority_class)
-        effect = "no pod of the tree is ever scheduled" if refused else "the scheduler uses only that of the root"
-        severity: Severity | None = "error" if refused and not unsure else None
-        yield tell(
-            group.item,
-            (*group.path, "priorityClassName"),
-            group.priority_class,
-            severity=severity,
-            root=root,
-            effect=effect,
-        )
+        if above and not end:
+            yield group, above[-1]
 
 
 @rule("tree-preemption-policies-differ")
 def find_tree_policies_differ(census: Census, settings: Settings) -> Matches:
     """A child group with another preemption policy than its root; without the gate no group has one."""
-    if not settings.has("group-preemption-policy"):
-        return
-    for group in list_groups(census):
-        above, end = census.chain(group)
-        if end or not above:
-            continue
-        policy, wanted = (as_text(one.spec, "preemptionPolicy") or DEFAULT_POLICY for one in (group, above[-1]))
+    for group, root in _list_below(census) if settings.has("group-preemption-policy") else ():
+        policy, wanted = (as_text(one.spec, "preemptionPolicy") or DEFAULT_POLICY for one in (group, root))
         if policy != wanted:
-            yield tell(group.item, (*group.path, "preemptionPolicy"), policy, root=above[-1], wanted=wanted)
+            yield tell(group.item, (*group.path, "preemptionPolicy"), policy, root=root, wanted=wanted)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.model.tree import Path
-from krmfn.model.values import Key, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Key, Names, Value, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, Template
 
 #: Where a source of the kind names it: in a volume, beside others in a projected volume, in env and in envFrom.
-_FIELDS: Final = (
+_FIELDS = (
     ("ConfigMap", "configMap", "name", "configMapKeyRef", "configMapRef"),
     ("Secret", "secret", "secretName", "secretKeyRef", "secretRef"),
 )
@@ -22,7 +22,7 @@ class _Use(NamedTuple):
 
     kind: str
     name: str
-    keys: tuple[str, ...]
+    keys: Names
     path: Path
 
 
@@ -67,7 +67,7 @@ def list_uses(spec: Value) -> Iterator[_Use]:
     """The ConfigMaps and Secrets that a pod cannot start without."""
     for kind, volume, field, key_of, all_of in _FIELDS:
         for index, each in enumerate(as_list(spec, "volumes")):
-            place: Path = ("volumes", index)
+            place = ("volumes", index)
             yield from _read(kind, dig(each, volume), field, (*place, volume))
             for number, source in enumerate(as_list(each, "projected", "sources")):
                 yield from _read(kind, dig(source, volume), "name", (*place, "projected", "sources", number, volume))

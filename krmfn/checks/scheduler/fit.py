@@ -1,37 +1,41 @@
-"""Whether the gangs fit the nodes that the facts list: what capacity.prove finds, in words, by the rule it belongs to;
-and quotas on the number of objects: those of the input, and those that controllers make for them before any pod.
+"""Whether the gangs fit the nodes that the facts list: what capacity.prove finds, in words, by the rule it belongs to,
+beside what node pools can add to these nodes; and quotas on the number of objects: those of the input, and those that
+controllers make for them before any pod.
 
 An error here is a proof: not even in the empty cluster does the gang start.
 
 Source: KubeRay 1.6.2 raycluster_controller.go and rayjob_controller.go (Services, then pods), JobSet 0.11.1
-jobset_controller.go (the Service, then Jobs), LeaderWorkerSet 0.8.0 and Trainer's jobset plugin.
-"""
+jobset_controller.go (the Service, then Jobs), LeaderWorkerSet 0.8.0 and Trainer's jobset plugin."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from krmfn.capacity import Obeyed, prove
-from krmfn.checks.rule import Check, Match, Matches, is_obeyed, rule, spell, tell
+from krmfn.checks.rule import Check, Matches, is_obeyed, rule, spell, tell
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.results import ABSENT
-from krmfn.model.findings import Finding
+from krmfn.model.findings import Finding, Findings
 from krmfn.model.kinds import find_ray_cluster
 from krmfn.model.quantity import format_quantity
 from krmfn.model.rules import RULES
 from krmfn.model.tree import Path
 from krmfn.model.values import Value, as_int, as_list, as_text, dig, group_by
+from krmfn.model.wording import count, join
 from krmfn.releases import schemastore
 from krmfn.survey.census import Census, count_pods, once
-from krmfn.survey.facts import Quota
+from krmfn.survey.facts import ClusterNode, Quota, Resources
+from krmfn.survey.pools import INSTANCE_TYPE, NodePool, list_pools
 
 if TYPE_CHECKING:
+    from krmfn.capacity.growth import Growth
     from krmfn.capacity.proof import Obstacle
 
 
-_BESIDE: Final = "beside the pods of DaemonSets"
+_BESIDE = "beside the pods of DaemonSets"
 
 
 def _proved(id: str) -> Check:
@@ -54,7 +58,7 @@ KEY_UNKNOWN = _proved("topology-key-unknown")
 
 
 @rule("quota-too-small")
-def find_quota_too_small(census: Census, settings: Settings) -> Iterator[Finding | Match]:
+def find_quota_too_small(census: Census, settings: Settings) -> Matches:
     """The gang needs more than a ResourceQuota of its namespace allows, or does not say what the quota limits."""
     yield from find_obstacles(census, settings).get("quota-too-small", ())
     yield from find_too_many_objects(census)
@@ -70,22 +74,20 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
         remembers=not is_obeyed(census, settings, "stale-gang-snapshot"),
         claims=is_obeyed(census, settings, "group-claims"),
     )
-    known: dict[str, list[Finding]] = {}
+    known = defaultdict(list)
     obstacles = [*prove(census, obeyed)]
     told = {id(obstacle.group.item) for obstacle in obstacles}
     findings: Iterable[Finding] = [_spell(obstacle, census, settings) for obstacle in obstacles]
     if obstacles and (census.facts.node_pools or census.facts.objects("karpenter.sh", "NodePool")):
-        from krmfn.checks.scheduler.growing import weigh
-
         findings = weigh(list(zip(obstacles, findings, strict=True)), census, obeyed)
     for finding in findings:
-        known.setdefault(finding.rule, []).append(finding)
+        known[finding.rule].append(finding)
     left = _take_off_agents(census) if census.gangs and census.facts.nodes else census
     for obstacle in prove(left, obeyed) if left.facts is not census.facts else ():
         finding = _spell(obstacle, left, settings)
         if id(obstacle.group.item) not in told:  # no proof: pods of a higher priority may drive them away
             finding = finding._replace(message=f"{_BESIDE}: {finding.message}", severity="warning")
-            known.setdefault(finding.rule, []).append(finding)
+            known[finding.rule].append(finding)
     return known
 
 
@@ -123,8 +125,7 @@ def _place_in_pods(obstacle: Obstacle) -> tuple[str, str, Path]:
     said, path = obstacle.said.lstrip("0123456789 "), obstacle.kind.template.spec_path  # without a number of nodes
     if obstacle.cause == "nobody":
         assert obstacle.bound is not None
-        place = ("affinity", "podAffinity", _REQUIRED, obstacle.bound.place)
-        return "affinity-without-target", "", (*path, *place)
+        return "affinity-without-target", "", (*path, "affinity", "podAffinity", _REQUIRED, obstacle.bound.place)
     if obstacle.cause == "claim":
         device = said.startswith(("resourceclaim", "request ", "cannot allocate"))
         case = next((case for words, case in _CLAIMS.items() if words in said), "")
@@ -142,7 +143,7 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
     reasons = dict(obstacle.reasons)
     large = all(reason.startswith("Insufficient ") or reason == "Too many pods" for reason in reasons)
     message = f"{obstacle.said}{_within(obstacle)}; {_consequence(obstacle)}"
-    hints: list[str] = []
+    hints = []
     nodes = census.facts.nodes or ()
     short = [name for name in kind.requests if f"Insufficient {name}" in reasons]
     most_of = {name: max((node.allocatable.get(name, 0) for node in nodes), default=0) for name in short}
@@ -152,8 +153,7 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
         if (hopeless and name not in hopeless) or (name in most_of and name not in hopeless and len(reasons) > 1):
             continue  # other nodes have enough of it, or nothing else helps
         if reason.startswith("Insufficient "):
-            largest = most_of[name]
-            asked, given = format_quantity(kind.requests[name]), format_quantity(largest)
+            asked, given = format_quantity(kind.requests[name]), format_quantity(most_of[name])
             less = f"request at most {given} {name} for a pod (now {asked}), or add larger nodes"
             none = f"remove the request for {name} (now {asked}), or add nodes that have it"
             hints.append(less if str(given) != "0" else none)
@@ -202,7 +202,7 @@ def _spell_bound(obstacle: Obstacle) -> Finding:
 
 
 #: Words about a claim, and about pods that are refused, each with the case of the rule.
-_CLAIMS: Final = {
+_CLAIMS = {
     "cannot allocate": "devices",
     "StorageClass": "class",
     "persistent volumes": "volume",
@@ -210,12 +210,12 @@ _CLAIMS: Final = {
     "resourceclaimtemplate": "template",
     "request ": "template",
 }
-_REFUSALS: Final = {
+_REFUSALS = {
     "unable to create": "namespace",
     "persistentvolumeclaims": "claims",
     "ResourceClaimTemplate": "devices",
 }
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def _within(obstacle: Obstacle) -> str:
@@ -242,7 +242,7 @@ def find_too_many_objects(census: Census) -> Matches:
             if resource == "pods":
                 yield from _find_no_submitter(census, quota, name, most)
                 continue
-            mine: list[Item] = []
+            mine = []
             total = 0
             for item in _list_gangs(census, quota):
                 if _name_resource(item) == resource:
@@ -283,7 +283,7 @@ def _list_gangs(census: Census, quota: Quota) -> Iterator[Item]:
 
 
 @once
-def _list_linked(census: Census) -> Mapping[str, Sequence[Item]]:
+def _list_linked(census: Census) -> Mapping[str, Items]:
     """The groups of the input and what makes their pods, by namespace, and all of them for a quota without one."""
     linked = [
         item
@@ -298,7 +298,7 @@ def _name_resource(item: Item) -> str:
     return f"{item.kind.lower()}s.{item.ref.group}" if item.ref.group else f"{item.kind.lower()}s"
 
 
-def _list_made(item: Item) -> Mapping[str, int]:
+def _list_made(item: Item) -> Resources:
     """How many objects of other kinds a controller makes for an object before its pods."""
     value = item.value
     match item.ref.group, item.kind:
@@ -328,8 +328,7 @@ def _list_made(item: Item) -> Mapping[str, int]:
 
 def _has_submitter(value: Value) -> bool:
     """Whether KubeRay makes a Job that submits the entrypoint of a RayJob."""
-    mode = as_text(value, "spec", "submissionMode")
-    return as_text(value, "kind") == "RayJob" and mode in ("", "K8sJobMode")
+    return as_text(value, "kind") == "RayJob" and as_text(value, "spec", "submissionMode") in ("", "K8sJobMode")
 
 
 def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Matches:
@@ -338,3 +337,73 @@ def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Ma
         pods = count_pods(each for each in census.templates_of(item) if each.link)
         if pods == most and item.kind == "RayJob" and _has_submitter(item.value):
             yield tell(item, (), case="submitter", quota=quota, most=most, name=name, needed=most + 1)
+
+
+def weigh(told: Sequence[tuple[Obstacle, Finding]], census: Census, obeyed: Obeyed) -> Findings:
+    """The findings about obstacles: an info where pools can add the nodes that are missing, a warning where nobody
+    knows what they can add."""
+    from krmfn.capacity.growth import OF_NODES, find_growth, key_of_root
+
+    growths, untold = find_growth(census, obeyed, [obstacle for obstacle, _ in told])
+    for obstacle, finding in told:
+        growth = growths.get(key_of_root(obstacle, census, obeyed))
+        if obstacle.cause not in OF_NODES:
+            yield finding
+        elif growth is not None and growth.within:
+            group = obstacle.group
+            message = f"{_spell_today(obstacle)}; {_spell_growth(growth)}"
+            yield Finding(group.item, group.quorum_path, message, group.quorum, rule="node-pool-grows")
+        elif untold:
+            pools = f"the node pool{'s' if len(untold) > 1 else ''} {join(untold)}"
+            message = f"{finding.message}, unless {pools} can add nodes: of which kind is not known"
+            hint = f"{finding.hint} Tell what {pools} can add: instanceTypes or allocatable in the data of the cluster."
+            yield finding._replace(message=message, hint=hint, severity="warning")
+        elif growth is not None and growth.added:
+            pool, node, number = growth.added[0]
+            message = f"{_spell_today(obstacle)}; {_spell_limit(growth)}: the gang is never scheduled"
+            more = count(number - node.number, "node")
+            hint = f"Raise the limit of the node pool {pool.name} by {more}, or make the gang smaller."
+            yield finding._replace(message=message, hint=hint)
+        else:
+            names = [pool.name for pool in list_pools(census.facts)]
+            pools = f"the node pool{'s' if len(names) > 1 else ''} {join(names)}"
+            yield finding._replace(message=f"{finding.message}; no node that {pools} can add changes that")
+
+
+def _spell_today(obstacle: Obstacle) -> str:
+    need, nodes = obstacle.need, count(obstacle.nodes, "node")
+    match obstacle.cause:
+        case "bound" if obstacle.bound is not None:
+            return f"{obstacle.bound.pods} of {need} pods fit now"
+        case "resource":
+            asked, given = format_quantity(need), format_quantity(obstacle.have)
+            return f"the gang needs {asked} {obstacle.resource}, the nodes have {given} now"
+        case "packing":
+            return f"its {need} pods do not fit together on the nodes of today"
+        case "key":
+            return f"no node has the label {obstacle.key} now"
+    return f"0 of {need} pods fit on the {nodes} of today"
+
+
+def _spell_growth(growth: Growth) -> str:
+    if len(growth.added) == 1:
+        pool, node, number = growth.added[0]
+        most = f"by {node.number}" if pool.limit else "without a limit"
+        return (
+            f"the node pool {pool.name} can grow {most}{_spell_sort(pool, node)}: the gang can start if it grows by "
+            f"{number}"
+        )
+    parts = [f"{pool.name} by {number}{_spell_sort(pool, node)}" for pool, node, number in growth.added]
+    return f"the gang can start if node pools grow: {join(parts)}"
+
+
+def _spell_limit(growth: Growth) -> str:
+    """Why what the first pool that would help can add is not enough."""
+    pool, node, number = growth.added[0]
+    kind = _spell_sort(pool, node)
+    return f"the gang needs {number} more nodes of the node pool {pool.name}{kind}, whose limit is {pool.limit}"
+
+
+def _spell_sort(pool: NodePool, node: ClusterNode) -> str:
+    kind = node.labels.get(INSTANCE_TYPE, "")
+    return f" (instance type {kind})" if len(pool.nodes) > 1 and kind else ""

@@ -19,7 +19,7 @@ from krmfn.survey.groups import Group
 
 
 @rule("cluster-gates")
-def find_gates_needed(census: Census, settings: Settings) -> Iterator[Finding | Match]:
+def find_gates_needed(census: Census, settings: Settings) -> Matches:
     """Once: what hand-written groups need. Generated ones have a note of their own."""
     groups = [group for group in _list_groups(census) if not is_generated(group.item)]
     note = note_gates(settings.release, _values(groups), settings.feature_gates, "cluster-gates", ("apiVersion",))
@@ -39,7 +39,7 @@ def list_gates_off(census: Census, settings: Settings) -> list[Finding]:
     return [spell(RULES["cluster-gate-off"], told, settings) for told in found]
 
 
-def _find_off(groups: list[Group], census: Census, settings: Settings) -> Matches:
+def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterator[Match]:
     places = (settings.feature_gates, *census.facts.gates.values())
     is_any_off = any(on is False for gates in places for on in gates.values())
     for gate in list_needed(settings.release, _values(groups)) if groups and is_any_off else ():
@@ -75,8 +75,7 @@ def _blame(component: str, gate: str, facts: Facts) -> str:
 @rule("gate-dependency")
 def find_gate_dependency(census: Census, settings: Settings) -> Matches:
     groups = _list_groups(census)
-    places = {"the configuration": settings.feature_gates, **census.facts.gates}
-    for place, gates in places.items() if groups else ():
+    for place, gates in {"the configuration": settings.feature_gates, **census.facts.gates}.items() if groups else ():
         for gate, row in settings.release.gates.items():
             missing = [other for other in row.needs if gates.get(other) is False]
             if gates.get(gate) is True and missing:
@@ -86,8 +85,7 @@ def find_gate_dependency(census: Census, settings: Settings) -> Matches:
 @rule("gate-gone")
 def find_gate_gone(census: Census, settings: Settings) -> Matches:
     groups = _list_groups(census)
-    places = {"the configuration": settings.feature_gates, **census.facts.gates}
-    for place, gates in places.items() if groups else ():
+    for place, gates in {"the configuration": settings.feature_gates, **census.facts.gates}.items() if groups else ():
         gone = sorted(settings.release.gone_gates & set(gates))
         known = settings.release.gates.values()
         fixed = [gate.name for gate in known if gate.locked and gates.get(gate.name, gate.default) != gate.default]

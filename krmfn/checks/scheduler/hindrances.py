@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from typing import Final
 
 from krmfn.checks.rule import Matches, is_obeyed, rule, tell
 from krmfn.checks.scheduler.trees import list_families
@@ -16,6 +16,7 @@ from krmfn.model.tree import Path
 from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.facts import Amounts
 from krmfn.survey.jobs import SUSPENDED, is_suspended
 
 
@@ -37,11 +38,11 @@ def _find_gates(census: Census) -> Matches:
 
 
 def _find_suspended(census: Census) -> Matches:
-    roots: dict[int, dict[int, Item]] = {}
+    roots: dict[int, dict[int, Item]] = defaultdict(dict)
     if not census.has_text("suspend"):
         return
     for gang in census.gangs:
-        roots.setdefault(id(census.root(gang.group).item), {}).update((id(item), item) for item in gang.owners)
+        roots[id(census.root(gang.group).item)].update((id(item), item) for item in gang.owners)
     for gang in census.gangs:
         owners = roots[id(census.root(gang.group).item)].values()
         waiting = [item for item in owners if not is_suspended(item)]
@@ -110,7 +111,7 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Matches:
 
 @rule("deadline-counts-waiting")
 def find_deadline_counts_waiting(census: Census) -> Matches:
-    seen: set[int] = set()
+    seen = set()
     for gang in census.gangs if any(map(census.has_text, _DEADLINES)) else ():
         for template in gang.templates:
             for path in _deadlines(template):
@@ -124,7 +125,7 @@ def find_deadline_counts_waiting(census: Census) -> Matches:
 @rule("requests-missing")
 def find_requests_missing(census: Census) -> Matches:
     """Containers without CPU or memory requests; one finding for an object."""
-    seen: set[int] = set()
+    seen = set()
     for gang in census.gangs:
         for template in gang.templates:
             missing = sorted(_missing_requests(template.spec))
@@ -137,14 +138,14 @@ def find_requests_missing(census: Census) -> Matches:
 def find_volume_shared(census: Census, settings: Settings) -> Matches:
     claims = census.facts.by_place("", "PersistentVolumeClaim")
     for gang in census.gangs_with("volumes") if claims else ():
-        used: dict[str, int] = {}
+        used: Amounts = defaultdict(int)
         for template in gang.templates:
             for index, volume in enumerate(as_list(template.spec, "volumes")):
                 name = as_text(volume, "persistentVolumeClaim", "claimName")
                 claim = claims.get((template.item.space, name)) if name else None
                 if claim is None or template.pods is None:
                     continue
-                used[name] = used.get(name, 0) + template.pods
+                used[name] += template.pods
                 modes = as_list(claim, "spec", "accessModes")
                 single = modes == ["ReadWriteOncePod"]
                 if used[name] < 2 or not (single or modes == ["ReadWriteOnce"]):
@@ -166,12 +167,12 @@ def find_volume_shared(census: Census, settings: Settings) -> Matches:
 
 
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.
-SHORT_DEADLINE: Final = 600
-_AMOUNTS: Final = frozenset({"cpu", "memory"})
-_DEADLINES: Final = ("activeDeadlineSeconds", "preRunningDeadlineSeconds")
+SHORT_DEADLINE = 600
+_AMOUNTS = frozenset({"cpu", "memory"})
+_DEADLINES = ("activeDeadlineSeconds", "preRunningDeadlineSeconds")
 
 #: Where pods name a group of another scheduler: field of their metadata, key, and the scheduler.
-_RIVALS: Final = (
+_RIVALS = (
     *((*row.link, choice) for choice, row in SCHEDULERS.items()),
     ("labels", "pod-group.scheduling.sigs.k8s.io", "SchedulerPlugins"),
     ("labels", "pod-group-name", "KAI"),

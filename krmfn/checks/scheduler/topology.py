@@ -5,15 +5,15 @@ Where the facts list the nodes, errors are what is proved about them; without fa
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from krmfn.checks.rule import Match, Matches, is_obeyed, rule, tell
+from krmfn.checks.rule import Matches, is_obeyed, rule, tell
 from krmfn.checks.scheduler.fit import find_obstacles
 from krmfn.config import Settings
 from krmfn.model.exclusive import find_exclusive
-from krmfn.model.findings import Finding
-from krmfn.model.values import Fields, as_list, dig
+from krmfn.model.values import Names, as_list, dig
 from krmfn.survey.census import Census, LinkedGang, once
 from krmfn.survey.facts import HOSTNAME, Facts
 from krmfn.survey.jobs import count_first
@@ -22,11 +22,11 @@ if TYPE_CHECKING:  # groups alone need none of it
     from krmfn.capacity.pods import PodKind, Term
 
 #: Coarse to fine, where the order is fixed by convention.
-_ORDER: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
+_ORDER = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 
 
 @rule("topology-host-ports")
-def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding | Match]:
+def find_one_node_ports(census: Census, settings: Settings) -> Matches:
     yield from find_obstacles(census, settings).get("topology-host-ports", ())
     for gang, kind, needed in _list_needed(census):
         if HOSTNAME in _list_keys(census, gang) and kind.ports and needed > 1:
@@ -35,7 +35,7 @@ def find_one_node_ports(census: Census, settings: Settings) -> Iterator[Finding 
 
 
 @rule("topology-anti-affinity")
-def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding | Match]:
+def find_anti_affinity(census: Census, settings: Settings) -> Matches:
     """Members that must be in one domain and must not share it, or more of them than there are domains."""
     yield from find_obstacles(census, settings).get("topology-anti-affinity", ())
     if not is_obeyed(census, settings, "topology-keys"):
@@ -47,12 +47,12 @@ def find_anti_affinity(census: Census, settings: Settings) -> Iterator[Finding |
             if key and _selects_itself(term, kind, census.facts):
                 case = "" if term.key == key else "unsure"
                 path = (*kind.template.spec_path, *_ANTI, term.place)
-                about: Fields = {"gang": gang, "key": key, "needed": needed}
+                about = {"gang": gang, "key": key, "needed": needed}
                 yield tell(kind.template.item, path, term.key, severity="warning" if case else None, case=case, **about)
 
 
 @rule("one-pod-per-node")
-def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Finding | Match]:
+def find_one_pod_per_node(census: Census, settings: Settings) -> Matches:
     for finding in find_obstacles(census, settings).get("one-pod-per-node", ()):
         yield finding._replace(severity="error")
     for gang, kind, needed in _list_needed(census):
@@ -65,7 +65,7 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Iterator[Findin
 
 
 @rule("topology-spread")
-def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[Finding | Match]:
+def find_spread_against_domain(census: Census, settings: Settings) -> Matches:
     """Topology spread over the key whose one domain the gang must stay in, or over too few domains."""
     proved = find_obstacles(census, settings).get("topology-spread", ())
     for finding in proved:
@@ -83,12 +83,12 @@ def find_spread_against_domain(census: Census, settings: Settings) -> Iterator[F
 
 @rule("topology-selectors-apart")
 def find_selectors_apart(census: Census) -> Matches:
-    pinned: dict[tuple[int, str], dict[str, PodKind]] = {}
+    pinned: dict[tuple[int, str], dict[str, PodKind]] = defaultdict(dict)
     for gang, kind, needed in _list_needed(census):
         for key in _list_keys(census, gang) if needed > 0 else ():
             value = _pinned_value(kind, key)
             if value:
-                pinned.setdefault((id(gang.group.item), key), {}).setdefault(value, kind)
+                pinned[id(gang.group.item), key].setdefault(value, kind)
     for (_item, key), values in pinned.items():
         if len(values) > 1:
             template = list(values.values())[1].template
@@ -131,7 +131,7 @@ def _has_several(gang: LinkedGang) -> bool:
     return gang.pods is None or (gang.group.quorum or 0) > gang.pods - spread
 
 
-_ANTI: Final = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_ANTI = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
 def _list_needed(census: Census, known: bool = False) -> Sequence[tuple[LinkedGang, PodKind, int]]:
@@ -162,7 +162,7 @@ def _selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
     return selects_itself(term, kind, facts)
 
 
-def _list_keys(census: Census, gang: LinkedGang) -> tuple[str, ...]:
+def _list_keys(census: Census, gang: LinkedGang) -> Names:
     """The topology keys that hold for the gang: its own, and those above."""
     groups = (gang.group, *census.chain(gang.group)[0])
     return tuple(dict.fromkeys(group.topology_key for group in groups if group.topology_key))

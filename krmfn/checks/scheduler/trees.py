@@ -1,17 +1,23 @@
-"""Groups of groups: parents, quorums of groups, depth."""
+"""Groups of groups: parents, quorums of groups, depth; and trees and sets of groups that are scheduled, but not as one:
+what the author probably did not mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from krmfn.checks.rule import Matches, group_names, rule, suggest, tell
 from krmfn.config import Settings
+from krmfn.config.selection import is_selected, options_for
+from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
-from krmfn.model.values import Fields
+from krmfn.model.kinds import find_kind
+from krmfn.model.values import Fields, as_list, dig
 from krmfn.model.wording import join
 from krmfn.releases.groups import read_limits
+from krmfn.releases.release import first_release
 from krmfn.survey.census import Census, once
-from krmfn.survey.groups import Group
+from krmfn.survey.groups import Group, disruption_mode
 
 _DEEPEST = 8  # deeper trees, and circles, are for other rules
 _PARENT = "parentCompositePodGroupName"
@@ -128,10 +134,121 @@ def list_groups(census: Census) -> list[Group]:
 
 def list_families(census: Census) -> Iterator[tuple[Group, list[Group]]]:
     """Every CompositePodGroup with its children."""
-    children: dict[int, list[Group]] = {}
+    children = defaultdict(list)
     for group in list_groups(census) if census.composites else ():
         parent = census.composites.get((group.namespace, group.parent)) if group.parent else None
         if parent is not None:
-            children.setdefault(id(parent.item), []).append(group)
+            children[id(parent.item)].append(group)
     for composite in list_composites(census):
         yield composite, children.get(id(composite.item), [])
+
+
+@rule("children-start-apart")
+def find_children_start_apart(census: Census) -> Matches:
+    for composite, children in list_families(census):
+        if len(children) < 2:
+            continue
+        if composite.policy == "basic":
+            yield tell(
+                composite.item, (*composite.path, "schedulingPolicy", "basic"), children=children, composite=composite
+            )
+        elif composite.quorum is not None and composite.quorum < len(children) and not _are_alike(children):
+            yield tell(
+                composite.item,
+                composite.quorum_path,
+                composite.quorum,
+                case="fewer",
+                composite=composite,
+                children=children,
+            )
+
+
+def _are_alike(children: Sequence[Group]) -> bool:
+    """Whether all are of one template: then so many of them are enough as the quorum says."""
+    return bool(children[0].template) and len({(child.workload, child.template) for child in children}) == 1
+
+
+@rule("groups-without-root")
+def find_groups_without_root(census: Census, settings: Settings) -> Matches:
+    by_item: dict[int, tuple[Item, dict[int, Group]]] = {}
+    for gang in census.gangs:
+        for owner in gang.owners:
+            by_item.setdefault(id(owner), (owner, {}))[1][id(gang.group.item)] = gang.group
+    for owner, groups in by_item.values():
+        if len(groups) < 2:
+            continue
+        roots = {id(census.root(group).item): census.root(group) for group in groups.values()}
+        broken = any(census.chain(group)[1] for group in groups.values())
+        if len(roots) < 2 or broken or _is_staged(owner) or _are_replicas(owner, [*roots.values()], settings):
+            continue
+        if not settings.release.has("composite-groups") and is_selected(owner, settings):
+            continue
+        names = join([root.name for root in roots.values()])
+        way = (
+            "or add a CompositePodGroup above them"
+            if settings.release.has("composite-groups")
+            else f"or on {first_release('composite-groups')} a tree of groups"
+        )
+        yield tell(owner, ("spec",), roots=roots, names=names, way=way)
+
+
+@rule("tree-workloads-differ")
+def find_tree_workloads_differ(census: Census) -> Matches:
+    for group in list_groups(census):
+        above, end = census.chain(group)
+        if above and not end and group.workload and above[0].workload and group.workload != above[0].workload:
+            yield tell(group.item, (*group.path, "workloadRef", "workloadName"), group.workload, above=above)
+
+
+@rule("disruption-mode-overruled")
+def find_disruption_mode_overruled(census: Census) -> Matches:
+    for group in list_groups(census):
+        if disruption_mode(group.spec) != "single":
+            continue
+        above, _end = census.chain(group)
+        boss = next((entry for entry in above if disruption_mode(entry.spec) == "all"), None)
+        if boss is not None:
+            yield tell(group.item, (*group.path, "disruptionMode"), boss=boss)
+
+
+@rule("basic-disruption-all")
+def find_basic_disruption_all(census: Census) -> Matches:
+    for gang in census.gangs_with("disruptionMode"):
+        if gang.group.policy == "basic" and disruption_mode(gang.group.spec) == "all":
+            yield tell(gang.group.item, (*gang.group.path, "disruptionMode"))
+
+
+@rule("basic-child")
+def find_basic_child(census: Census) -> Matches:
+    """A basic child with several pods under a gang: the tree waits for one of them."""
+    for gang in census.gangs_with("parentCompositePodGroupName"):
+        above, end = census.chain(gang.group)
+        if not end and above and gang.group.policy == "basic" and above[0].policy == "gang" and (gang.pods or 0) > 1:
+            yield tell(gang.group.item, (*gang.group.path, "schedulingPolicy", "basic"), above=above, gang=gang)
+
+
+@rule("children-differ")
+def find_children_differ(census: Census) -> Matches:
+    for composite, children in list_families(census):
+        keys = {child.topology_key for child in children}
+        if composite.policy == "gang" and len(keys - {""}) > 1:
+            yield tell(composite.item, composite.path, names=sorted(keys - {""}))
+
+
+def _are_replicas(item: Item, roots: Sequence[Group], settings: Settings) -> bool:
+    """Whether each group is that of a replica, which starts by itself: as the resource asks for, or its kind has it."""
+    kind = find_kind(item.ref.group, item.kind)
+    by_kind = kind is not None and bool(kind.whole) and _are_alike(roots)
+    options = options_for(settings, item).options
+    return by_kind or (options is not None and options.granularity == "Replica")
+
+
+def _is_staged(item: Item) -> bool:
+    """Whether the object's pods come in steps, so that several gangs are meant. A JobSet may start in steps, and has to
+    say so."""
+    kind = find_kind(item.ref.group, item.kind)
+    if item.kind == "JobSet":
+        jobs = as_list(item.value, "spec", "replicatedJobs")
+        ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
+        return ordered or any(dig(job, "dependsOn") for job in jobs)
+    return kind is not None and kind.staged

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from krmfn.checks.server.stage import Judge
 from krmfn.config import Settings
-from krmfn.krm.item import Item
-from krmfn.model.values import Key
+from krmfn.krm.item import Item, Items
 from krmfn.model.wording import count
 from krmfn.server.schema import DEFINITION
 
 _SHOWN = 4
 
 
-def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
+def describe_scope(worlds: Iterable[tuple[Items, Settings]]) -> str:
     """`stage server: 9 objects fully validated, 3 not: unknown kinds (kyverno.io/v1 Policy)`, with what helps.
 
     An object that is in several worlds counts once, the file of a program not at all. Empty where all are validated.
     """
     counts = {"full": 0, "fields": 0, "unknown": 0}
     named: dict[str, dict[str, None]] = {"fields": {}, "unknown": {}}
-    seen: set[int] = set()
+    seen = set()
     for items, settings in worlds:
         judge = Judge(items, settings, "apply")
-        standings: dict[Key, str] = {}
+        standings = {}
         for item in items:
             key = item.ref[:2]
             if key not in standings:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
-from krmfn.model.findings import Finding
+from krmfn.model.findings import Finding, Findings
 from krmfn.model.marks import OWN_KINDS, OWN_VERSION
 from krmfn.model.wording import find_nearest, join
 from krmfn.releases.release import GROUP, find_release, list_releases
@@ -30,8 +28,7 @@ def weigh_assumed(finding: Finding, settings: Settings) -> Finding:
 def find_no_match(item: Item, hint: str, field: str = "apiVersion") -> Finding:
     """What a server says of a kind, or of a version of it, that it does not have."""
     value = item.kind if field == "kind" else item.api_version
-    message = tell_no_match(item)
-    return Finding(item, (field,), message, value, hint=hint, type="NotFound", rule="version-not-served")
+    return Finding(item, (field,), tell_no_match(item), value, hint=hint, type="NotFound", rule="version-not-served")
 
 
 def tell_no_match(item: Item) -> str:
@@ -57,7 +54,7 @@ def tell_not_known(item: Item, release: str) -> Finding:
     return find_no_match(item, f"Kubernetes {release} has no {item.kind}; {converts}.")
 
 
-def tell_missing(item: Item, release: str) -> Iterator[Finding]:
+def tell_missing(item: Item, release: str) -> Findings:
     """A kind of Kubernetes' own that the release does not have."""
     from krmfn.releases.served import find_similar, is_of_program
 
@@ -75,7 +72,7 @@ def tell_missing(item: Item, release: str) -> Iterator[Finding]:
     yield told
 
 
-def tell_not_ours(item: Item) -> Iterator[Finding]:
+def tell_not_ours(item: Item) -> Findings:
     """An object of our own group that no part of krmfn reads: a kind that is mistyped would have no effect."""
     is_kind = item.kind in OWN_KINDS
     meant = OWN_VERSION if is_kind else find_nearest(item.kind, OWN_KINDS)

@@ -17,16 +17,16 @@ from krmfn.checks.server.serving import (
     weigh_assumed,
 )
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.krm.sharing import share
-from krmfn.model.findings import EditStep, Finding, Note
+from krmfn.model.findings import EditStep, Finding, Findings, Note
 from krmfn.model.identity import identify
 from krmfn.model.marks import FLUX_APPLY, PREFIX
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
-from krmfn.model.values import Key, Value
+from krmfn.model.values import Names, Value
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
@@ -59,12 +59,12 @@ _SUMMARY = "must validate at least one schema (anyOf)"
 
 
 def check_items(
-    items: Sequence[Item],
-    old: Sequence[Item] | None,
+    items: Items,
+    old: Items | None,
     settings: Settings,
     update: str = "apply",
     meanwhile: Callable[[], None] | None = None,
-) -> Iterator[Finding]:
+) -> Findings:
     """See krmfn.server.check."""
     judge = Judge(items, settings, update)
     stored = {identify(item.ref): item for item in old if item.name} if old else {}
@@ -83,13 +83,13 @@ def check_items(
 class Judge:
     """What is the same for all items of a run."""
 
-    def __init__(self, items: Sequence[Item], settings: Settings, update: str) -> None:
+    def __init__(self, items: Items, settings: Settings, update: str) -> None:
         self.items = items
         self.settings = settings
         self.update: Any = update
         self.release = settings.release.name
         #: The kinds that were met, by the fields of objects that make a difference to them.
-        self._kinds: dict[tuple[str, str, tuple[str, ...]], Kind | None] = {}
+        self._kinds: dict[tuple[str, str, Names], Kind | None] = {}
         self._fills = [field for gate in settings.release.gates.values() for field in gate.fills]
         self._facts: AdmissionFacts | None = None
         self._definitions: Given | None = None
@@ -112,7 +112,7 @@ class Judge:
 
     def kind(self, item: Item) -> Kind | None:
         group, _, version = item.api_version.rpartition("/")
-        spoken: tuple[str, ...] = ()
+        spoken: Names = ()
         if self._fills and group == GROUP:
             text = item.text
             spoken = tuple([field for field in self._fills if field in text])
@@ -140,7 +140,7 @@ class Judge:
             self._facts = gather_facts(self.items, self.settings)
         return self._facts
 
-    def findings(self, kind: Kind, item: Item, before: Item | None) -> Iterator[Finding]:
+    def findings(self, kind: Kind, item: Item, before: Item | None) -> Findings:
         value = item.value
         verdict = guard(self._answer, kind, value, item, before)
         if verdict.accepted:
@@ -160,15 +160,14 @@ class Judge:
             yield from self._tell_causes(kind, item, value, verdict, before)
         yield from self._tell_rest(kind, item, verdict)
 
-    def _findings_of_unserved(self, kind: Kind, item: Item) -> Iterator[Finding]:
+    def _findings_of_unserved(self, kind: Kind, item: Item) -> Findings:
         """An object of a version that the release does not serve: if no release does, the one that is served was meant,
         and the rest is judged by that."""
         finding = weigh_assumed(tell_not_served(item, kind), self.settings)
         if finding.severity == "warning" or not kind.versions:
             yield finding
             return
-        version = item.api_version.rpartition("/")[2]
-        versions = [version, *self.settings.release.kinds.get(kind.name, kind.versions)]
+        versions = [item.api_version.rpartition("/")[2], *self.settings.release.kinds.get(kind.name, kind.versions)]
         meant = f"{kind.group}/{next(each for each in versions if each in kind.versions)}"
         if kind.name == item.kind:
             yield finding._replace(proposed=meant)
@@ -176,7 +175,7 @@ class Judge:
             yield finding._replace(mend=(EditStep(("apiVersion",), meant), EditStep(("kind",), kind.name)))
         yield from self._tell_meant(kind, item, {**item.value, "apiVersion": meant, "kind": kind.name})
 
-    def _findings_as_meant(self, item: Item, told: Finding) -> Iterator[Finding]:
+    def _findings_as_meant(self, item: Item, told: Finding) -> Findings:
         """The rest of an object whose kind or version has one sure mend."""
         if told.proposed is not ABSENT:
             value = {**item.value, str(told.path[0]): told.proposed}
@@ -185,12 +184,10 @@ class Judge:
             if kind := find_kind(group, value["kind"], self.release, gates, version):
                 yield from self._tell_meant(kind, item, value)
 
-    def _tell_meant(self, kind: Kind, item: Item, value: Any) -> Iterator[Finding]:
+    def _tell_meant(self, kind: Kind, item: Item, value: Any) -> Findings:
         yield from self._tell_causes(kind, item, value, guard(self._answer, kind, value, item, None), None)
 
-    def _tell_causes(
-        self, kind: Kind, item: Item, value: Any, verdict: Verdict, before: Item | None
-    ) -> Iterator[Finding]:
+    def _tell_causes(self, kind: Kind, item: Item, value: Any, verdict: Verdict, before: Item | None) -> Findings:
         """What the server refuses. What it cannot decode hides the rest: that is told of the object as it was meant, or
         without the places that nobody can guess."""
 
@@ -210,13 +207,13 @@ class Judge:
 
         return Meaning(root, value, self.settings.release)
 
-    def _tell(self, meaning: Meaning, item: Item, verdict: Verdict) -> Iterator[Finding]:
+    def _tell(self, meaning: Meaning, item: Item, verdict: Verdict) -> Findings:
         for cause in join_reasons(verdict.causes, meaning.value):
             note = meaning.tell(cause, verdict.code)
             if note is not None:
                 yield self._weigh(note, item)
 
-    def _tell_rest(self, kind: Kind, item: Item, verdict: Verdict) -> Iterator[Finding]:
+    def _tell_rest(self, kind: Kind, item: Item, verdict: Verdict) -> Findings:
         """What there is to say besides that the server refuses an object."""
         for path, gate in verdict.dropped:
             hint = f"Turn the feature gate {gate} on, or remove the field."
@@ -230,7 +227,7 @@ class Judge:
             if kind.expressions:
                 yield from _tell_expressions(kind, item)
 
-    def findings_of_other(self, item: Item, before: Item | None) -> Iterator[Finding]:
+    def findings_of_other(self, item: Item, before: Item | None) -> Findings:
         """What can be said of an object of a kind that has no rules here."""
         from krmfn.releases.served import find_standing
         from krmfn.server.others import apply_over, find_shape, judge_shape
@@ -301,7 +298,7 @@ class Judge:
             self._definitions = Given(here, self.settings.definitions, known)
         return self._definitions
 
-    def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Iterator[Finding]:
+    def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Findings:
         from krmfn.server.shipped import Unserved, judge_all, tell_versions
 
         if isinstance(known, Unserved):
@@ -394,7 +391,7 @@ class Judge:
                 return change(kind, value, old, stored, self.update, facts)
         return create(kind, value, facts, duplicates=repeated)
 
-    def _ask_for_class(self, kind: Kind, item: Item) -> Iterator[Finding]:
+    def _ask_for_class(self, kind: Kind, item: Item) -> Findings:
         """Without facts, say that the class could not be looked up; once is enough."""
         spec = dig(item.value, "spec")
         field = find_word(spec, "priorityClassName")
@@ -408,7 +405,7 @@ class Judge:
         yield Finding(item, ("spec", field), message, name, hint=hint, rule="priority-class-unknown")
 
 
-def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
+def gather_facts(items: Items, settings: Settings) -> AdmissionFacts:
     """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
     classes = None
     if settings.cluster:
@@ -418,7 +415,7 @@ def gather_facts(items: Sequence[Item], settings: Settings) -> AdmissionFacts:
             classes = found.priority_classes
     if not settings.release.has("workload-must-exist"):
         return AdmissionFacts(classes)
-    workloads: dict[Key, frozenset[str]] = {}
+    workloads = {}
     gangs = set()
     for item in items:
         if item.ref.group != GROUP:
@@ -443,7 +440,7 @@ def leave_out(
     that was judged, where it is not as it is written."""
     if not verdict.causes or not re.search(_MAYBE_UNKNOWN, item.text):
         return verdict, ()
-    from krmfn.checks.server.unknown import judge_known
+    from krmfn.checks.server.meaning import judge_known
 
     value = meant or item.value
     verdict, unknown = judge_known(judge, value, verdict, before.value if before else None)
@@ -466,7 +463,7 @@ def _tell_unknown(item: Item, value: Any, path: Path) -> Finding:
     )
 
 
-def _tell_expressions(kind: Kind, item: Item) -> Iterator[Finding]:
+def _tell_expressions(kind: Kind, item: Item) -> Findings:
     """The expressions of an object, which a server compiles: one finding names the first."""
     found = [each for place in kind.expressions for each in _find_texts(item.value, place.split("."), ())]
     if found:
