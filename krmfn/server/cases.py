@@ -20,7 +20,6 @@ from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.formats import Form, count_bytes, find_format
 from krmfn.server.plain.values import check_choice, check_kept, check_least, spell_any
-from krmfn.server.pods.setting import Setting
 from krmfn.server.schema import Kind, Type, find_function
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import copy_value
@@ -215,15 +214,13 @@ class Cases:
 
 
 def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Value | None = None) -> Out:
-    """What the rows of a part say of one at a path; a pod's setting keeps that itself. `kind`: what knows the gates. A
+    """What the rows of a part say of one at a path. `kind`: what knows the gates, which may be a pod's setting. A
     cause that is of no rule of its own is of `rule`, where that is given. `old` is the stored part in an update."""
-    keeps = isinstance(kind, Setting)
-    out: Out = kind.out if keeps else []
-    before = len(out)
+    out: Out = []
     _read_part(name).check(kind, part, at, out, old)
-    if rule and len(out) > before:
-        note_rule(out, before, rule)
-    return [] if keeps else out
+    if rule:
+        note_rule(out, 0, rule)
+    return out
 
 
 def fill_part(kind: Any, name: str, holder: Fields) -> None:

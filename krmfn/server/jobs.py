@@ -14,7 +14,7 @@ from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_part, fill_part
 from krmfn.server.formats import check_short_name, count_bytes
 from krmfn.server.plain.values import check_kept, check_least
-from krmfn.server.pods.changes import list_template_causes
+from krmfn.server.pods.changes import check_kept_template
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.replicated import is_wrong_selector, spell_labels
@@ -84,7 +84,7 @@ def check_job(kind: Kind, new: Value, old: Value | None) -> Causes:
     if selector is None:
         yield required((*path, "selector"), rule="job-selector")
     elif is_wrong:
-        yield from check_label_selector(kind, selector, (*path, "selector"), rule="job-selector")
+        yield from of_rule("job-selector", check_label_selector(kind, selector, (*path, "selector")))
     labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
     if not is_wrong and not match_labels(selector, labels):
         where = (*path, "template", "metadata", "labels")
@@ -102,7 +102,7 @@ def check_job_spec(kind: Kind, new: Value, spec: Value, before: Value | None, pa
     if kind.is_on("newest-texts"):
         yield from _check_one_way(spec, before, (*path, "scheduling"))
     template = spec.get("template", {})
-    yield from list_template_causes(kind, template, (before or {}).get("template"), (*path, "template"))
+    yield from check_kept_template(kind, template, (before or {}).get("template"), (*path, "template"))
     yield from check_part(kind, "jobRestart", spec, path, "job-restart-policy")
 
 

@@ -14,12 +14,12 @@ from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_part, fill_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
 from krmfn.server.plain.values import check_kept, count_share
-from krmfn.server.pods.changes import list_template_causes
+from krmfn.server.pods.changes import check_kept_template
 from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.schema import Kind
 from krmfn.server.spell import read_written, spell, write_json
-from krmfn.server.verdict import Cause, Causes, forbidden, invalid_text, refuse_text, required
+from krmfn.server.verdict import Cause, Causes, forbidden, invalid_text, of_rule, refuse_text, required
 
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"
@@ -84,12 +84,12 @@ def check_daemon_set(kind: Kind, new: Value, old: Value | None) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "daemonSet", spec, _SPEC)
     selector = spec.get("selector")
-    yield from check_label_selector(kind, selector, (*_SPEC, "selector"), rule=_SELECTOR)
+    yield from of_rule(_SELECTOR, check_label_selector(kind, selector, (*_SPEC, "selector")))
     if not is_wrong_selector(selector) and not match_labels(selector, _labels(spec)):
         yield _mismatch(new)
     if selector is not None and not _needs(selector):
         yield invalid_text((*_SPEC, "selector"), "{…}", "empty selector is invalid for daemonset", _SELECTOR)
-    yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
+    yield from check_kept_template(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
     yield from _check_running(kind, spec, "DaemonSet")
     strategy = spec.get("updateStrategy", {})
     yield from check_part(kind, "daemonSetStrategy", strategy, (*_SPEC, "updateStrategy"), _STRATEGY)
@@ -155,7 +155,7 @@ def _check_stateful_template(kind: Kind, spec: Value, before: Value | None) -> C
         ]
         pods["volumes"] = [*made, *(one for one in pods.get("volumes", ()) if one.get("name", "") not in names)]
     old = (before or {}).get("template")
-    yield from list_template_causes(kind, {**template, "spec": pods}, old, (*_SPEC, "template"))
+    yield from check_kept_template(kind, {**template, "spec": pods}, old, (*_SPEC, "template"))
 
 
 def check_replication_controller(kind: Kind, new: Value, old: Value | None) -> Causes:
@@ -172,7 +172,7 @@ def check_replication_controller(kind: Kind, new: Value, old: Value | None) -> C
     labels = _labels(spec)
     if any(labels.get(key) != value for key, value in selector.items()):
         yield _mismatch(new)
-    yield from list_template_causes(kind, template, (before or {}).get("template"), path)
+    yield from check_kept_template(kind, template, (before or {}).get("template"), path)
     yield from _check_running(kind, spec, "ReplicationController")
 
 
@@ -220,7 +220,7 @@ def _check_selector(kind: Kind, spec: Value, noun: str, wrong: str = "invalid la
     if selector is None:
         yield required(path, rule=_SELECTOR)
         return
-    yield from check_label_selector(kind, selector, path, rule=_SELECTOR)
+    yield from of_rule(_SELECTOR, check_label_selector(kind, selector, path))
     if not _needs(selector):
         yield invalid_text(path, "{…}", f"empty selector is invalid for {noun}", _SELECTOR)
     if is_wrong_selector(selector):
@@ -235,7 +235,7 @@ def _check_template(kind: Kind, new: Value, before: Value | None) -> Causes:
         return
     if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
         yield _mismatch(new)
-    yield from list_template_causes(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
+    yield from check_kept_template(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
     yield from _check_running(kind, spec, "ReplicaSet")
 
 

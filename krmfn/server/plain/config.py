@@ -207,9 +207,8 @@ def check_priority_class(kind: Kind, new: Value, old: Value | None) -> Causes:
 
 
 def check_runtime_class(kind: Kind, new: Value, old: Value | None) -> Causes:
-    pod = Setting({}, kind.gates, [])
-    check_overhead(pod, new.get("overhead", {}).get("podFixed", {}), ("overhead",))
-    yield from of_rule("pod-resources", pod.out)
+    amounts = new.get("overhead", {}).get("podFixed", {})
+    yield from of_rule("pod-resources", check_overhead(Setting({}, kind.gates), amounts, ("overhead",)))
 
 
 _MOST_BITS = 60

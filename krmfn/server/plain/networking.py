@@ -42,16 +42,14 @@ def check_ingress(kind: Kind, new: Value, old: Value | None) -> Causes:
     if not spec.get("rules") and "defaultBackend" not in spec:
         detail = "either `defaultBackend` or `rules` must be specified"
         yield invalid_text(_SPEC, spell_empty(new, "rules"), detail)
-    out: Out = []
     relaxed = frozenset(("RelaxedServiceNameValidation",) if _has_relaxed_name(before) else ())
-    setting = Setting({}, kind.gates, out, allowed=relaxed)
+    setting = Setting({}, kind.gates, allowed=relaxed)
     if "defaultBackend" in spec:
-        check_part(setting, "backend", spec["defaultBackend"], (*_SPEC, "defaultBackend"))
+        yield from check_part(setting, "backend", spec["defaultBackend"], (*_SPEC, "defaultBackend"))
     wild = [rule for rule in before.get("rules", ()) if "*" in rule.get("host", "")]
     any_rule = any(_is_wrong_rule(kind, rule) for rule in wild)
     for index, rule in enumerate(spec.get("rules", ())):
-        _check_rule(setting, rule, (*_SPEC, "rules", index), any_rule)
-    yield from out
+        yield from _check_rule(setting, rule, (*_SPEC, "rules", index), any_rule)
     any_secret = any(check_long_name(one["secretName"]) for one in before.get("tls", ()) if one.get("secretName"))
     for index, tls in enumerate(spec.get("tls", ())):
         if not any_secret:
@@ -82,20 +80,19 @@ def _list_faults(host: str) -> Faults:
     return (*wrong, text)
 
 
-def _check_rule(setting: Setting, rule: Value, path: Path, any_rule: bool) -> None:
+def _check_rule(setting: Setting, rule: Value, path: Path, any_rule: bool) -> Causes:
     host = rule.get("host", "")
     if host:
         if read_address(host) is not None:
-            setting.invalid((*path, "host"), host, "must be a DNS name, not an IP address")
-        setting.refuse((*path, "host"), host, _list_faults(host))
+            yield invalid((*path, "host"), host, "must be a DNS name, not an IP address")
+        yield from refuse_text((*path, "host"), host, _list_faults(host))
     if "*" not in host or not any_rule:
-        check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), (*path, "http", "paths"))
+        yield from check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), (*path, "http", "paths"))
 
 
 def _is_wrong_rule(kind: Kind, rule: Value) -> bool:
-    setting = Setting({}, {**kind.gates, "RelaxedServiceNameValidation": False}, [])
-    check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), ())
-    return bool(setting.out)
+    strict = Setting({}, {**kind.gates, "RelaxedServiceNameValidation": False})
+    return bool(check_each(strict, "ingressPath", rule.get("http", {}).get("paths", ()), ()))
 
 
 def _has_relaxed_name(spec: Value) -> bool:

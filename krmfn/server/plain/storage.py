@@ -20,7 +20,6 @@ from krmfn.server.schema import Kind
 from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import (
     Causes,
-    Out,
     duplicate,
     forbidden,
     invalid,
@@ -107,17 +106,16 @@ def _check_changed_claim(new: Value, old: Value) -> Causes:
 
 
 def check_volume(kind: Kind, new: Value, old: Value | None) -> Causes:
-    out: Out = []
-    spec, pod = new["spec"], Setting({}, kind.gates, out)
+    spec, pod = new["spec"], Setting({}, kind.gates)
     yield from _check_capacity(new, spec.get("capacity", {}))
     name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
     if spec[name] == "Recycle" and normpath(host) in ("/", "//"):
         yield forbidden((*_SPEC, name), "may not be 'recycle' for a hostPath mount of '/'")
     affinity = spec.get("nodeAffinity")
     if affinity is not None and "required" in affinity:
-        check_part(pod, "neededNodes", affinity["required"], (*_SPEC, "nodeAffinity", "required"), "pod-affinity")
-    _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
-    yield from out
+        path = (*_SPEC, "nodeAffinity", "required")
+        yield from check_part(pod, "neededNodes", affinity["required"], path, "pod-affinity")
+    yield from _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
     if old:
         yield from _check_changed_volume(spec, old["spec"])
 
@@ -178,17 +176,17 @@ def check_parameters(kind: Kind, parameters: Value, path: Path) -> Causes:
         yield too_long(path, 256 * 1024)
 
 
-def _check_sources(spec: Value, name: str, path: Path, pod: Setting) -> None:
+def _check_sources(spec: Value, name: str, path: Path, pod: Setting) -> Causes:
     found = [source for source in _SOURCES if source in spec]
     if not found:
-        pod.required(path, "must specify a volume type")
+        yield required(path, "must specify a volume type")
     for index, source in enumerate(found):
         if index and source != "flexVolume":
             at = (*path, {"cephfs": "cephFS"}.get(source, source))
-            pod.forbidden(at, "may not specify more than 1 volume type")
+            yield forbidden(at, "may not specify more than 1 volume type")
         elif source in _OWN:
-            check_part(pod, _OWN[source], spec[source], (*path, source))
+            yield from check_part(pod, _OWN[source], spec[source], (*path, source))
         else:
-            check_kind(pod, source, spec[source], name, path)
+            yield from check_kind(pod, source, spec[source], name, path)
     if found[:1] == ["local"] and "nodeAffinity" not in spec:
-        pod.required((*path, "nodeAffinity"), "Local volume requires node affinity")
+        yield required((*path, "nodeAffinity"), "Local volume requires node affinity")

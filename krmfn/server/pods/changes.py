@@ -15,10 +15,10 @@ from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Setting, visit_containers
-from krmfn.server.pods.spec import MIRROR, check_new_pod, check_pod, check_template, is_cost
+from krmfn.server.pods.spec import MIRROR, check_pod, check_template, is_cost
 from krmfn.server.schema import Gates, Kind
 from krmfn.server.spell import Key, spell_path, write_json
-from krmfn.server.verdict import Causes, Out, forbidden, invalid, invalid_text, note_rule
+from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, of_rule
 
 _RULE = "pod-immutable"
 _UPDATABLE = (
@@ -37,9 +37,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 def list_allowed(meta: Value, spec: Value, gates: Gates) -> frozenset[str]:
     """What is wrong or out of order in a stored spec, and may therefore stay. Almost always nothing."""
-    wrong: Out = []
-    check_template({"spec": spec}, (), gates, wrong)
-    texts = [f"{spell_path(cause.path)}: {cause.message}" for cause in wrong]
+    texts = [f"{spell_path(cause.path)}: {cause.message}" for cause in check_template({"spec": spec}, (), gates)]
     rows = schemastore.load("kubernetes/kept.json")["pod"] if texts else ()
     found = {name for pattern, name in rows if any(re.search(pattern, text) for text in texts)}
     for container, _ in visit_containers(spec, ()):
@@ -55,50 +53,40 @@ def list_allowed(meta: Value, spec: Value, gates: Gates) -> frozenset[str]:
     return frozenset(found)
 
 
-def check_created_pod(kind: Kind, new: Value, old: Value | None) -> Causes:
-    """A new Pod."""
-    out: Out = []
-    check_new_pod(new["metadata"], new["spec"], kind.gates, out)
-    yield from out
-
-
 def check_pod_change(kind: Kind, new: Value, old: Value | None) -> Causes:
     """P6: what a live pod may change. The server's text goes on with a diff, which is left out here."""
     assert old is not None
     spec, before = new["spec"], old["spec"]
     allowed = list_allowed(old["metadata"], before, kind.gates)
-    out: Out = []
-    check_pod(new["metadata"], spec, kind.gates, out, allowed)
-    _check_annotations(new["metadata"].get("annotations", {}), old["metadata"].get("annotations", {}), out)
-    before_change = len(out)
-    _check_spec_change(Setting(spec, kind.gates, out, new["metadata"], allowed), spec, before)
-    note_rule(out, before_change, _RULE)
-    yield from out
+    pod = Setting(spec, kind.gates, new["metadata"], allowed)
+    yield from check_pod(pod, spec)
+    yield from _check_annotations(pod.annotations, old["metadata"].get("annotations", {}))
+    yield from of_rule(_RULE, _check_spec_change(pod, spec, before))
 
 
-def _check_annotations(new: Value, old: Value, out: Out) -> None:
+def _check_annotations(new: Value, old: Value) -> Causes:
     path = ("metadata", "annotations")
     for key in old.keys() | new.keys():
         if new.get(key) == old.get(key) or not (key == MIRROR or key.startswith(ARMOR)):
             continue
         what = "mirror pod annotation" if key == MIRROR else "AppArmor annotations"
         verb = "remove or update" if key in old else "add"
-        out.append(forbidden((*path, Key(key)), f"may not {verb} {what}", "pod-annotations"))
+        yield forbidden((*path, Key(key)), f"may not {verb} {what}", "pod-annotations")
 
 
-def _check_spec_change(pod: Setting, spec: Value, before: Value) -> None:
-    out = pod.out
+def _check_spec_change(pod: Setting, spec: Value, before: Value) -> Causes:
     for name in ("containers", "initContainers"):
         mine, theirs = spec.get(name, ()), before.get(name, ())
         if len(mine) != len(theirs):
-            pod.forbidden(("spec", name), "pod updates may not add or remove containers")
+            yield forbidden(("spec", name), "pod updates may not add or remove containers")
             return
         for index, container in enumerate(mine):
-            check_part(pod, "changedContainer", container, ("spec", name, index), "pod-containers")
-    if not _check_deadline(spec, before, out):
+            yield from check_part(pod, "changedContainer", container, ("spec", name, index), "pod-containers")
+    yield from (wrong := list(_check_deadline(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))))
+    if wrong and "activeDeadlineSeconds" in spec:
         return
-    _check_added_tolerations(pod, spec.get("tolerations", ()), before.get("tolerations", ()))
-    _check_gates(spec.get("schedulingGates", ()), before.get("schedulingGates", ()), out)
+    yield from _check_added_tolerations(pod, spec.get("tolerations", ()), before.get("tolerations", ()))
+    yield from _check_gates(spec.get("schedulingGates", ()), before.get("schedulingGates", ()))
     if spec == before:
         return
     rest = {name: value for name, value in spec.items() if name not in ("containers", "initContainers")}
@@ -111,9 +99,9 @@ def _check_spec_change(pod: Setting, spec: Value, before: Value) -> None:
     if before.get("terminationGracePeriodSeconds", 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
         _take(rest, before, "terminationGracePeriodSeconds")
     if before.get("schedulingGates"):
-        _check_gated_placement(rest, before, out)
+        yield from _check_gated_placement(rest, before)
     if rest != before:
-        pod.forbidden(("spec",), _UPDATABLE + (_OF_GATED if pod.is_on("newest-texts") else ""))
+        yield forbidden(("spec",), _UPDATABLE + (_OF_GATED if pod.is_on("newest-texts") else ""))
 
 
 def _with_image(container: Value, image: str | None) -> Value:
@@ -127,56 +115,50 @@ def _take(rest: Fields, before: Value, name: str) -> None:
         rest[name] = before[name]
 
 
-def _check_deadline(spec: Value, before: Value, out: Out) -> bool:
-    """False ends the comparison."""
+def _check_deadline(deadline: int | None, was: int | None) -> Causes:
     path: Path = ("spec", "activeDeadlineSeconds")
-    deadline, was = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
     if deadline is None:
         if was is not None:
-            out.append(invalid(path, None, "must not update from a positive integer to nil value", _RULE))
-        return True
-    if not 0 <= deadline < 2**31:
-        out.append(invalid(path, deadline, "must be between 0 and 2147483647, inclusive", _RULE))
-        return False
-    if was is not None and was < deadline:
-        out.append(invalid(path, deadline, "must be less than or equal to previous value", _RULE))
-        return False
-    return True
+            yield invalid(path, None, "must not update from a positive integer to nil value")
+    elif not 0 <= deadline < 2**31:
+        yield invalid(path, deadline, "must be between 0 and 2147483647, inclusive")
+    elif was is not None and was < deadline:
+        yield invalid(path, deadline, "must be less than or equal to previous value")
 
 
-def _check_added_tolerations(pod: Setting, new: Any, old: Any) -> None:
+def _check_added_tolerations(pod: Setting, new: Any, old: Any) -> Causes:
     kept = [{key: value for key, value in one.items() if key != "tolerationSeconds"} for one in new]
     path = ("spec", "tolerations")
     for one in old:
         if {key: value for key, value in one.items() if key != "tolerationSeconds"} not in kept:
-            pod.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
+            yield forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
             return
-    check_tolerations(pod, new, path)
+    yield from check_tolerations(pod, new, path)
 
 
-def _check_gates(new: Any, old: Any, out: Out) -> None:
+def _check_gates(new: Any, old: Any) -> Causes:
     known = {gate.get("name", "") for gate in old}
     # Of several gates with one name the last one is told.
     for name, index in {gate.get("name", ""): index for index, gate in enumerate(new)}.items():
         if name not in known:
             detail = f"only deletion is allowed, but found new scheduling gate '{name}'"
-            out.append(forbidden(("spec", "schedulingGates", index, "name"), detail, _RULE))
+            yield forbidden(("spec", "schedulingGates", index, "name"), detail)
 
 
-def _check_gated_placement(rest: Fields, before: Value, out: Out) -> None:
+def _check_gated_placement(rest: Fields, before: Value) -> Causes:
     """A pod that waits at a gate may narrow down its nodes."""
     mine, theirs = rest.get("nodeSelector", {}), before.get("nodeSelector", {})
     if any(mine.get(key) != value for key, value in theirs.items()):
         detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         text = write_json(dict(sorted(mine.items())) or None)
-        out.append(invalid_text(("spec", "nodeSelector"), text, detail, _RULE))
+        yield invalid_text(("spec", "nodeSelector"), text, detail)
     _take(rest, before, "nodeSelector")
     affinity, was = rest.get("affinity"), before.get("affinity")
     nodes = (affinity or {}).get("nodeAffinity")
     nodes_were = (was or {}).get("nodeAffinity")
     if nodes == nodes_were:
         return
-    _check_node_affinity(nodes, nodes_were, out)
+    yield from _check_node_affinity(nodes, nodes_were)
     others = {key: value for key, value in (affinity or {}).items() if key != "nodeAffinity"}
     if nodes_were is not None:
         rest["affinity"] = {**others, "nodeAffinity": nodes_were}
@@ -186,18 +168,18 @@ def _check_gated_placement(rest: Fields, before: Value, out: Out) -> None:
         rest["affinity"] = others
 
 
-def _check_node_affinity(new: Value | None, old: Value | None, out: Out) -> None:
+def _check_node_affinity(new: Value | None, old: Value | None) -> Causes:
     terms_were = ((old or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms", [])
     terms = ((new or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms", [])
     path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
     if terms_were and len(terms) != len(terms_were):
         detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        out.append(invalid_text(path, "{…}", detail, _RULE))
+        yield invalid_text(path, "{…}", detail)
         return
     for index, was in enumerate(terms_were):
         if not _only_adds(terms[index], was):
             detail = "only additions are allowed (no mutations or deletions)"
-            out.append(invalid_text((*path, index), "{…}", detail, _RULE))
+            yield invalid_text((*path, index), "{…}", detail)
 
 
 def _only_adds(new: Value, old: Value) -> bool:
@@ -209,14 +191,12 @@ def _only_adds(new: Value, old: Value) -> bool:
 
 def check_pod_template(kind: Kind, new: Value, old: Value | None) -> Causes:
     """A PodTemplate, on every write."""
-    yield from list_template_causes(kind, new.get("template", {}), (old or {}).get("template"), ("template",))
+    yield from check_kept_template(kind, new.get("template", {}), (old or {}).get("template"), ("template",))
 
 
-def list_template_causes(kind: Kind, template: Value, old: Value | None, path: Path) -> Out:
+def check_kept_template(kind: Kind, template: Value, old: Value | None, path: Path) -> Causes:
     """What is wrong in the template of a kind that makes pods. `old` is the stored template on an update."""
-    out: Out = []
     allowed: frozenset[str] = frozenset()
     if old is not None:
         allowed = list_allowed(old.get("metadata", {}), old.get("spec", {}), kind.gates)
-    check_template(template, path, kind.gates, out, allowed)
-    return out
+    yield from check_template(template, path, kind.gates, allowed)

@@ -14,45 +14,57 @@ from krmfn.model.gotext import quote
 from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key
+from krmfn.server.plain.values import check_choice
 from krmfn.server.pods.setting import Setting
 from krmfn.server.spell import write_json
-from krmfn.server.verdict import find_repeated
+from krmfn.server.verdict import (
+    Causes,
+    duplicate,
+    find_repeated,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_found,
+    not_supported,
+    refuse_text,
+    required,
+)
 
 
-def check_containers(pod: Setting, spec: Value, path: Path) -> None:
+def check_containers(pod: Setting, spec: Value, path: Path) -> Causes:
     """`containers` of a spec; `path` is the spec's."""
     where: Path = (*path, "containers")
     containers = spec.get("containers")
     if not containers:
-        pod.required(where)
+        yield required(where)
         return
     again = find_repeated([container.get("name", "") for container in containers])
     for index, container in enumerate(containers):
         at = (*where, index)
-        check_part(pod, "container", container, at)
+        yield from check_part(pod, "container", container, at)
         if index in again:
-            pod.duplicate((*at, "name"), quote(container.get("name", "")))
-        check_part(pod, "mainContainer", container, at)
-    check_part(pod, "hostPorts", containers, where, "pod-ports")
+            yield duplicate((*at, "name"), quote(container.get("name", "")))
+        yield from check_part(pod, "mainContainer", container, at)
+    yield from check_part(pod, "hostPorts", containers, where, "pod-ports")
 
 
-def check_init_containers(pod: Setting, spec: Value, path: Path) -> None:
+def check_init_containers(pod: Setting, spec: Value, path: Path) -> Causes:
     """`initContainers` of a spec."""
     names = {container.get("name", "") for container in spec.get("containers", ())}
     where: Path = (*path, "initContainers")
     for index, container in enumerate(spec.get("initContainers", ())):
         at = (*where, index)
-        check_part(pod, "container", container, at)
-        check_part(pod, "initContainer", container, at)
+        yield from check_part(pod, "container", container, at)
+        yield from check_part(pod, "initContainer", container, at)
         name = container.get("name", "")
         if name in names:
-            pod.duplicate((*at, "name"), quote(name))
+            yield duplicate((*at, "name"), quote(name))
         elif name:
             names.add(name)
-        check_part(pod, "hostPorts", [container], where, "pod-ports")
+        yield from check_part(pod, "hostPorts", [container], where, "pod-ports")
 
 
-def check_ephemeral_containers(pod: Setting, spec: Value, path: Path) -> None:
+def check_ephemeral_containers(pod: Setting, spec: Value, path: Path) -> Causes:
     """`ephemeralContainers` of a spec that has some; no create may have them, and only pods can."""
     others = {
         container.get("name", "") for name in ("containers", "initContainers") for container in spec.get(name, ())
@@ -60,86 +72,86 @@ def check_ephemeral_containers(pod: Setting, spec: Value, path: Path) -> None:
     names = set(others)
     for index, container in enumerate(spec.get("ephemeralContainers", ())):
         at: Path = (*path, "ephemeralContainers", index)
-        check_part(pod, "container", container, at)
-        check_part(pod, "ephemeralContainer", container, at)
+        yield from check_part(pod, "container", container, at)
+        yield from check_part(pod, "ephemeralContainer", container, at)
         name = container.get("name", "")
         if name in names:
-            pod.duplicate((*at, "name"), quote(name))
+            yield duplicate((*at, "name"), quote(name))
         names.add(name)
         target = container.get("targetContainerName", "")
         if target and target not in others:
-            pod.not_found((*at, "targetContainerName"), quote(target))
+            yield not_found((*at, "targetContainerName"), quote(target))
 
 
-def check_host_ports(pod: Setting, containers: Iterable[Value], where: Path) -> None:
+def check_host_ports(pod: Setting, containers: Iterable[Value], where: Path) -> Causes:
     taken = set()
     for index, container in enumerate(containers):
         for place, port in enumerate(container.get("ports", ())):
             if "hostPort" in port:
                 key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
                 if key in taken:
-                    pod.duplicate((*where, index, "ports", place, "hostPort"), quote(key))
+                    yield duplicate((*where, index, "ports", place, "hostPort"), quote(key))
                 taken.add(key)
 
 
-def check_mounts(pod: Setting, container: Value, at: Path) -> None:
+def check_mounts(pod: Setting, container: Value, at: Path) -> Causes:
     points = set()
     devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
     for index, mount in enumerate(container["volumeMounts"]):
         where = (*at, "volumeMounts", index)
         name, point = mount.get("name", ""), mount.get("mountPath", "")
-        check_part(pod, "mount", mount, where)
+        yield from check_part(pod, "mount", mount, where)
         if point in points:
-            pod.invalid((*where, "mountPath"), point, "must be unique")
+            yield invalid((*where, "mountPath"), point, "must be unique")
         points.add(point)
         if name in devices:
-            pod.invalid((*where, "name"), name, "must not already exist in volumeDevices")
+            yield invalid((*where, "name"), name, "must not already exist in volumeDevices")
         if point in devices.values():
-            pod.invalid((*where, "mountPath"), point, "must not already exist as a path in volumeDevices")
+            yield invalid((*where, "mountPath"), point, "must not already exist as a path in volumeDevices")
         if mount.get("mountPropagation") == "Bidirectional" and not container.get("securityContext", {}).get(
             "privileged"
         ):
             detail = "Bidirectional mount propagation is available only to privileged containers"
-            pod.forbidden((*at, "volumeMounts", "mountPropagation"), detail)
+            yield forbidden((*at, "volumeMounts", "mountPropagation"), detail)
 
 
-def check_volume(pod: Setting, name: str, path: Path) -> None:
+def check_volume(pod: Setting, name: str, path: Path) -> Causes:
     """There is a volume of the name."""
     if name not in pod.volumes:
-        pod.not_found(path, quote(name))
+        yield not_found(path, quote(name))
 
 
-def check_block_volume(pod: Setting, name: str, path: Path) -> None:
-    check_volume(pod, name, path)
+def check_block_volume(pod: Setting, name: str, path: Path) -> Causes:
+    yield from check_volume(pod, name, path)
     source = pod.volumes.get(name, ("ephemeral",))
     if "persistentVolumeClaim" not in source and "ephemeral" not in source:
         detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-        pod.invalid(path, name, detail)
+        yield invalid(path, name, detail)
 
 
-def check_bind_options(pod: Setting, mount: Value, at: Path) -> None:
+def check_bind_options(pod: Setting, mount: Value, at: Path) -> Causes:
     if "image" in pod.volumes.get(mount.get("name", ""), {}):
         detail = "bindMountOptions may not be used with image volumes"
-        pod.invalid_text((*at, "bindMountOptions"), write_json(mount["bindMountOptions"]), detail)
+        yield invalid_text((*at, "bindMountOptions"), write_json(mount["bindMountOptions"]), detail)
 
 
-def check_devices(pod: Setting, container: Value, at: Path) -> None:
+def check_devices(pod: Setting, container: Value, at: Path) -> Causes:
     paths, names = set(), set()
     mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
     for index, device in enumerate(container["volumeDevices"]):
         where = (*at, "volumeDevices", index)
         name, path = device.get("name", ""), device.get("devicePath", "")
         if name in names:
-            pod.invalid((*where, "name"), name, "must be unique")
-        check_part(pod, "device", device, where)
+            yield invalid((*where, "name"), name, "must be unique")
+        yield from check_part(pod, "device", device, where)
         if path in paths:
-            pod.invalid((*where, "devicePath"), path, "must be unique")
+            yield invalid((*where, "devicePath"), path, "must be unique")
         if ".." not in path.split("/"):
             paths.add(path)
         if name in mounts:
-            pod.invalid((*where, "name"), name, "must not already exist in volumeMounts")
+            yield invalid((*where, "name"), name, "must not already exist in volumeMounts")
         if path in mounts.values():
-            pod.invalid((*where, "devicePath"), path, "must not already exist as a path in volumeMounts")
+            yield invalid((*where, "devicePath"), path, "must not already exist as a path in volumeMounts")
         if name:
             names.add(name)
 
@@ -151,22 +163,22 @@ _SIGNAL_NAMES = (
 )
 
 
-def check_handler(pod: Setting, handler: Value, at: Path) -> None:
+def check_handler(pod: Setting, handler: Value, at: Path) -> Causes:
     """A probe's or a hook's one way to act."""
     given = [name for name in _HANDLERS if name in handler]
     if not given:
-        pod.required(at, "must specify a handler type")
+        yield required(at, "must specify a handler type")
         return
     for name in given[1:]:
-        pod.forbidden((*at, name), "may not specify more than 1 handler type")
-    check_part(pod, given[0], handler[given[0]], (*at, given[0]))
+        yield forbidden((*at, name), "may not specify more than 1 handler type")
+    yield from check_part(pod, given[0], handler[given[0]], (*at, given[0]))
 
 
-def check_sleep(pod: Setting, action: Value, at: Path) -> None:
+def check_sleep(pod: Setting, action: Value, at: Path) -> Causes:
     seconds = action.get("seconds", 0)
     if pod.grace is not None and not 0 <= seconds <= pod.grace:
         detail = f"must be non-negative and less than terminationGracePeriodSeconds ({pod.grace})"
-        pod.invalid(at, seconds, detail)
+        yield invalid(at, seconds, detail)
 
 
 def _list_signals() -> tuple[str, ...]:
@@ -176,13 +188,13 @@ def _list_signals() -> tuple[str, ...]:
     return tuple(sorted([*names, *(f"SIGRTMAX-{number}" for number in range(1, 15))]))
 
 
-def check_stop_signal(pod: Setting, signal: str, path: Path) -> None:
+def check_stop_signal(pod: Setting, signal: str, path: Path) -> Causes:
     if pod.os is None:
-        pod.forbidden(path, "may not be set for containers with empty `spec.os.name`")
+        yield forbidden(path, "may not be set for containers with empty `spec.os.name`")
         return
     known = {"windows": ("SIGKILL", "SIGTERM"), "linux": _list_signals()}.get(pod.os)
     if known:
-        pod.check_choice(path, signal, known)
+        yield from check_choice(signal, path, known)
 
 
 _FIELDS = (
@@ -217,19 +229,19 @@ _HUGE = ("limits.hugepages-", "requests.hugepages-")
 _SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
 
-def check_variable_field(pod: Setting, selector: Value, path: Path) -> None:
-    _check_field(pod, selector, _FIELDS, path)
+def check_variable_field(pod: Setting, selector: Value, path: Path) -> Causes:
+    yield from _check_field(selector, _FIELDS, path)
 
 
-def check_volume_field(pod: Setting, selector: Value, path: Path) -> None:
-    _check_field(pod, selector, _VOLUME_FIELDS, path)
+def check_volume_field(pod: Setting, selector: Value, path: Path) -> Causes:
+    yield from _check_field(selector, _VOLUME_FIELDS, path)
 
 
-def _check_field(pod: Setting, selector: Value, known: tuple[str, ...], path: Path) -> None:
+def _check_field(selector: Value, known: tuple[str, ...], path: Path) -> Causes:
     """A reference to a field of the pod; `known` are those without a subscript."""
     version, text, at = selector.get("apiVersion", ""), selector.get("fieldPath", ""), (*path, "fieldPath")
     if not text:
-        pod.required(at)
+        yield required(at)
         return
     name, found, subscript = text[:-2].partition("['") if text.endswith("']") else (text, "", "")
     wrong = ""
@@ -238,30 +250,30 @@ def _check_field(pod: Setting, selector: Value, known: tuple[str, ...], path: Pa
     elif found and name:
         if name in ("metadata.annotations", "metadata.labels"):
             key = subscript.lower() if name == "metadata.annotations" else subscript
-            pod.refuse(path, key, check_label_key(key))
+            yield from refuse_text(path, key, check_label_key(key))
             return
         wrong = f"field label does not support subscript: {text}"
     elif text not in _KNOWN:
         wrong = f"field label not supported: {text}"
     if wrong:
-        pod.invalid(at, text, f"error converting fieldPath: {wrong}")
+        yield invalid(at, text, f"error converting fieldPath: {wrong}")
         return
     text = "spec.nodeName" if text == "spec.host" else text
     if text not in known:
-        pod.not_supported(at, quote(text), known)
+        yield not_supported(at, quote(text), known)
 
 
-def check_resource(pod: Setting, selector: Value, path: Path) -> None:
+def check_resource(pod: Setting, selector: Value, path: Path) -> Causes:
     """A reference to a request or a limit of a container."""
     name = selector.get("resource", "")
     if not name:
-        pod.required((*path, "resource"))
+        yield required((*path, "resource"))
     elif name not in _RESOURCES and not name.startswith(_HUGE):
-        pod.not_supported((*path, "resource"), quote(name), _RESOURCES)
-    check_divisor(pod, selector, path)
+        yield not_supported((*path, "resource"), quote(name), _RESOURCES)
+    yield from check_divisor(pod, selector, path)
 
 
-def check_divisor(pod: Setting, selector: Value, path: Path) -> None:
+def check_divisor(pod: Setting, selector: Value, path: Path) -> Causes:
     name, divisor = selector.get("resource", ""), selector.get("divisor")
     kinds = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemeral storage"}
     word = kinds.get(name.partition(".")[2]) if name in _RESOURCES else None
@@ -270,4 +282,4 @@ def check_divisor(pod: Setting, selector: Value, path: Path) -> None:
     if divisor and word and str(divisor) not in sizes:
         listed = " and ".join(sizes) if word == "cpu" else ", ".join(sizes)
         detail = f"only divisor's values {listed} are supported with the {word} resource"
-        pod.invalid((*path, "divisor"), name, detail)
+        yield invalid((*path, "divisor"), name, detail)

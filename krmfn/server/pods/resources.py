@@ -19,6 +19,17 @@ from krmfn.server.cases import check_part
 from krmfn.server.formats import Faults, check_label_key, check_short_name
 from krmfn.server.pods.setting import Setting
 from krmfn.server.spell import Key, write_json
+from krmfn.server.verdict import (
+    Causes,
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_found,
+    not_supported,
+    refuse_text,
+    required,
+)
 
 _HUGE = "hugepages-"
 #: What a container can name without a domain in front.
@@ -40,43 +51,43 @@ _WHOLE = frozenset(
 )  # fmt: skip
 
 
-def check_resources(pod: Setting, resources: Value, path: Path, of_pod: bool = False) -> None:
+def check_resources(pod: Setting, resources: Value, path: Path, of_pod: bool = False) -> Causes:
     """Requests and limits. `of_pod`: those of a whole pod, which can name fewer resources."""
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     named = limits.keys() | requests.keys()
     for name, amount in limits.items():
-        _check_amount(pod, name, amount, (*path, "limits", Key(name)), of_pod)
+        yield from _check_amount(pod, name, amount, (*path, "limits", Key(name)), of_pod)
     where: Path = (*path, "requests")
     for name, amount in requests.items():
-        _check_amount(pod, name, amount, (*where, Key(name)), of_pod)
+        yield from _check_amount(pod, name, amount, (*where, Key(name)), of_pod)
         limit = limits.get(name)
         if limit is None:
             if not may_overcommit(name):
-                pod.required((*path, "limits"), "Limit must be set for non overcommitable resources")
+                yield required((*path, "limits"), "Limit must be set for non overcommitable resources")
         elif amount != limit and not may_overcommit(name):
-            pod.invalid(where, amount, f"must be equal to {name} limit of {limit}")
+            yield invalid(where, amount, f"must be equal to {name} limit of {limit}")
         elif amount > limit:
             detail = f"must be less than or equal to {name} limit of {limit}"
-            pod.invalid(where, amount, detail)
+            yield invalid(where, amount, detail)
     if "cpu" not in named and "memory" not in named and any(name.startswith(_HUGE) for name in named):
-        pod.forbidden(path, "HugePages require cpu or memory")
+        yield forbidden(path, "HugePages require cpu or memory")
     if "claims" in resources:
-        check_part(pod, "claimsOfContainer", resources["claims"], (*path, "claims"), "pod-claims")
+        yield from check_part(pod, "claimsOfContainer", resources["claims"], (*path, "claims"), "pod-claims")
 
 
-def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: bool) -> None:
+def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: bool) -> Causes:
     wrong = list_misnomers(name) if of_pod else list_container_misnomers(name)
     for message in wrong:
-        pod.invalid_text(path, write_json(name), message)
+        yield invalid_text(path, write_json(name), message)
     if of_pod and not wrong and name not in ("cpu", "memory") and not name.startswith(_HUGE):
-        pod.not_supported(path, write_json(name), ("cpu", "hugepages-", "memory"))
+        yield not_supported(path, write_json(name), ("cpu", "hugepages-", "memory"))
     if amount < 0:
-        pod.invalid(path, amount, "must be greater than or equal to 0")
+        yield invalid(path, amount, "must be greater than or equal to 0")
     if is_whole(name) and not is_integer(amount):
-        pod.invalid(path, amount, "must be an integer")
+        yield invalid(path, amount, "must be an integer")
     if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
         detail = f"{amount} is not positive integer multiple of {name}"
-        pod.invalid(path, amount, detail)
+        yield invalid(path, amount, detail)
 
 
 def list_misnomers(name: str) -> Faults:
@@ -119,60 +130,60 @@ def may_overcommit(name: str) -> bool:
     return _is_native(name) and not name.startswith(_HUGE)
 
 
-def check_overhead(pod: Setting, amounts: Value, path: Path) -> None:
-    check_resources(pod, {"limits": amounts}, path)
+def check_overhead(pod: Setting, amounts: Value, path: Path) -> Causes:
+    yield from check_resources(pod, {"limits": amounts}, path)
 
 
-def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
+def check_claims(pod: Setting, claims: list[Any], path: Path) -> Causes:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         name, request = claim.get("name", ""), claim.get("request", "")
         at = (*path, index)
         if not name:
-            pod.required(at)
+            yield required(at)
             continue
         if name in seen:
-            pod.duplicate(at, quote(name))
+            yield duplicate(at, quote(name))
         else:
             key = name
             if request:
                 key = f"{name}/{request}"
-                pod.refuse((*at, "request"), request, check_short_name(request))
+                yield from refuse_text((*at, "request"), request, check_short_name(request))
             if key in seen:
-                pod.duplicate(at, quote(key))
+                yield duplicate(at, quote(key))
             elif not request and any(other.partition("/")[0] == name for other in seen if "/" in other):
-                pod.duplicate(at, quote(name))
+                yield duplicate(at, quote(name))
             seen.add(key)
         if name not in pod.claims:
             known = ": " + ", ".join(sorted(pod.claims)) if pod.claims else " which is empty"
-            pod.not_found(at, quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
+            yield not_found(at, quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
 
 
-def check_pod_resources(pod: Setting, spec: Value, path: Path) -> None:
+def check_pod_resources(pod: Setting, spec: Value, path: Path) -> Causes:
     """Requests and limits of the whole pod, which its containers share."""
     resources = spec["resources"]
     where: Path = (*path, "resources")
     if pod.os == "windows":
-        pod.forbidden(where, "may not be set for a windows pod")
+        yield forbidden(where, "may not be set for a windows pod")
         return
     if "claims" in resources:
-        pod.forbidden((*where, "claims"), "claims may not be set for Resources at pod-level")
-    check_resources(pod, resources, where, True)
+        yield forbidden((*where, "claims"), "claims may not be set for Resources at pod-level")
+    yield from check_resources(pod, resources, where, True)
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
     for name, amount in add_up(spec, "requests").items():
         if name in requests and amount > requests[name]:
             detail = f"must be greater than or equal to aggregate container requests of {amount}"
-            pod.invalid((*where, "requests", Key(name)), requests[name], detail)
+            yield invalid((*where, "requests", Key(name)), requests[name], detail)
     for name, amount in add_up(spec, "limits").items():
         if name.startswith(_HUGE) and name in limits and amount > limits[name]:
             detail = f"must be greater than or equal to aggregate container limits of {amount}"
-            pod.invalid((*where, "limits", Key(name)), limits[name], detail)
+            yield invalid((*where, "limits", Key(name)), limits[name], detail)
     for index, container in enumerate(spec.get("containers", ())):
         for name, amount in container.get("resources", {}).get("limits", {}).items():
             if name in limits and amount > limits[name]:
                 detail = f"must be less than or equal to pod limits of {limits[name]}"
                 at = (*where, "containers", index, Key(name), "limits")
-                pod.invalid(at, amount, detail)
+                yield invalid(at, amount, detail)
 
 
 def add_up(spec: Value, kind: str) -> dict[str, Amount]:

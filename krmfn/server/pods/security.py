@@ -6,12 +6,16 @@ validateWindowsHostProcessPod of k8s.io/kubernetes/pkg/apis/core/validation.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import count_bytes
+from krmfn.server.plain.values import check_choice
 from krmfn.server.pods.setting import Setting, visit_containers
+from krmfn.server.verdict import Causes, duplicate, invalid, refuse_text, required
 
 _SYSCTL_PATTERN = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = f"({_SYSCTL_PATTERN}[\\./])*{_SYSCTL_PATTERN}"
@@ -25,20 +29,20 @@ def _is_sysctl(name: str) -> bool:
     )
 
 
-def check_sysctls(pod: Setting, spec: Value, path: Path) -> None:
+def check_sysctls(pod: Setting, spec: Value, path: Path) -> Causes:
     seen = set()
     for index, one in enumerate(spec["securityContext"]["sysctls"]):
         name, where = one.get("name", ""), (*path, "securityContext", "sysctls", index, "name")
         if not name:
-            pod.required(where)
+            yield required(where)
         elif not _is_sysctl(name):
-            pod.invalid(where, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$")
+            yield invalid(where, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$")
         elif name in seen:
-            pod.duplicate(where, quote(name))
+            yield duplicate(where, quote(name))
         seen.add(name)
         field = find_host_field(name, spec)
         if field and "host-sysctls" not in pod.allowed:
-            pod.invalid(where, name, f"may not be specified when '{field}' is true")
+            yield invalid(where, name, f"may not be specified when '{field}' is true")
 
 
 _SHARED = frozenset(
@@ -59,40 +63,41 @@ def find_host_field(name: str, spec: Value) -> str:
     return "hostIPC" if shared and spec.get("hostIPC") else ""
 
 
-def check_user_name(pod: Setting, text: str, path: Path) -> None:
-    pod.refuse(path, text, [f"runAsUserName{detail}" for detail in _check_windows_user(text)])
+def check_user_name(pod: Setting, text: str, path: Path) -> Causes:
+    """`user` or `domain\\user` of Windows."""
+    yield from refuse_text(path, text, [f"runAsUserName{detail}" for detail in _list_user_faults(text)])
 
 
-def _check_windows_user(text: str) -> list[str]:
-    """What is wrong with `user` or `domain\\user`."""
+def _list_user_faults(text: str) -> Iterator[str]:
     import re  # rare
 
-    if not text:
-        return [" cannot be an empty string"]
-    if re.search("[\x00-\x1f\x7f]", text):
-        return [" cannot contain control characters"]
-    if text.count("\\") > 1:
-        return [" cannot contain more than one backslash"]
     domain, found, user = text.rpartition("\\")
-    out = []
+    if not text:
+        yield " cannot be an empty string"
+        return
+    if re.search("[\x00-\x1f\x7f]", text):
+        yield " cannot contain control characters"
+        return
+    if "\\" in domain:
+        yield " cannot contain more than one backslash"
+        return
     if count_bytes(domain) >= 256:
-        out.append("'s Domain length must be under 256 characters")
+        yield "'s Domain length must be under 256 characters"
     label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
     pattern = rf"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{{0,14}}|{label}(?:\.{label})*"
     if found and not re.fullmatch(pattern, domain):
-        out.append("'s Domain doesn't match the NetBios nor the DNS format")
+        yield "'s Domain doesn't match the NetBios nor the DNS format"
     if not user:
-        out.append("'s User cannot be empty")
+        yield "'s User cannot be empty"
     elif count_bytes(user) > 104:
-        out.append("'s User length must not be longer than 104 characters")
+        yield "'s User length must not be longer than 104 characters"
     if user and not user.strip(". "):
-        out.append("'s User cannot contain only periods or spaces")
+        yield "'s User cannot contain only periods or spaces"
     if set(user) & set('"/\\:;|=,+*?<>@[]'):
-        out.append("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
-    return out
+        yield "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
 
 
-def check_host_processes(pod: Setting, spec: Value, path: Path) -> None:
+def check_host_processes(pod: Setting, spec: Value, path: Path) -> Causes:
     """Containers that are processes of a Windows host: all of a pod's, or none."""
     of_pod = spec.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
     count = total = 0
@@ -102,30 +107,30 @@ def check_host_processes(pod: Setting, spec: Value, path: Path) -> None:
         if of_pod is not None and own is not None and own != of_pod:
             detail = f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}"
             where = (*at, "securityContext", "windowsOptions", "hostProcess")
-            pod.invalid(where, own, detail)
+            yield invalid(where, own, detail)
         count += bool(of_pod if own is None else own)
     if not count:
         return
     if count != total:
         detail = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
-        pod.invalid(path, "", detail)
+        yield invalid(path, "", detail)
     if not spec.get("hostNetwork"):
         detail = "hostNetwork must be true if pod contains any hostProcess containers"
-        pod.invalid((*path, "hostNetwork"), False, detail)
+        yield invalid((*path, "hostNetwork"), False, detail)
 
 
 #: What a pod and its containers cannot have, as parts.
 _OF_SYSTEM = {"linux": ("linuxPod", "linuxContainer"), "windows": ("windowsPod", "windowsContainer")}
 
 
-def check_operating_system(pod: Setting, spec: Value, path: Path) -> None:
+def check_operating_system(pod: Setting, spec: Value, path: Path) -> Causes:
     """`os`, and the fields that its choice rules out."""
     if not pod.os:
-        pod.required((*path, "os", "name"))
+        yield required((*path, "os", "name"))
     else:
-        pod.check_choice((*path, "os"), pod.os, ("linux", "windows"))
+        yield from check_choice(pod.os, (*path, "os"), ("linux", "windows"))
     if pod.os in _OF_SYSTEM:
         of_pod, of_container = _OF_SYSTEM[pod.os]
-        check_part(pod, of_pod, spec, path)
+        yield from check_part(pod, of_pod, spec, path)
         for container, at in visit_containers(spec, path):
-            check_part(pod, of_container, container, at)
+            yield from check_part(pod, of_container, container, at)

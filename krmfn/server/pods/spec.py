@@ -18,82 +18,85 @@ from krmfn.server.formats import check_long_name, count_bytes, find_format
 from krmfn.server.metadata import check_template_metadata
 from krmfn.server.pods.placement import check_tolerations
 from krmfn.server.pods.setting import ARMOR, Setting, visit_containers
-from krmfn.server.schema import Gates
+from krmfn.server.schema import Gates, Kind
 from krmfn.server.spell import Key, write_json
-from krmfn.server.verdict import Cause, Out, forbidden, note_rule
+from krmfn.server.verdict import (
+    Causes,
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_found,
+    of_rule,
+    refuse_text,
+)
 
 
-def check_template(template: Value, path: Path, gates: Gates, out: Out, allowed: frozenset[str] = frozenset()) -> None:
+def check_template(template: Value, path: Path, gates: Gates, allowed: frozenset[str] = frozenset()) -> Causes:
     """The template of a pod, with its labels and annotations."""
     meta, spec = template.get("metadata", {}), template.get("spec", {})
-    out.extend(check_template_metadata(meta, path))
-    pod = Setting(spec, gates, out, None, allowed)
+    yield from check_template_metadata(meta, path)
+    pod = Setting(spec, gates, None, allowed)
     annotations = meta.get("annotations")
     if annotations:
-        check_pod_annotations(pod, annotations, spec, (*path, "annotations"))
-    check_spec(pod, spec, (*path, "spec"))
+        yield from of_rule(_ANNOTATIONS, _check_annotations(pod, annotations, spec, (*path, "annotations")))
+    yield from check_part(pod, "podSpec", spec, (*path, "spec"))
     if annotations:
-        check_profiles(pod, annotations, spec, (*path, "spec"))
+        yield from of_rule(_ANNOTATIONS, _check_profiles(pod, annotations, spec, (*path, "spec")))
     if "ephemeralContainers" in spec:
         detail = "ephemeral containers not allowed in pod template"
-        out.append(forbidden((*path, "spec", "ephemeralContainers"), detail, "pod-containers"))
+        yield forbidden((*path, "spec", "ephemeralContainers"), detail, "pod-containers")
 
 
-def check_pod(meta: Value, spec: Value, gates: Gates, out: Out, allowed: frozenset[str]) -> None:
+def check_pod(pod: Setting, spec: Value) -> Causes:
     """A pod on every write. Its metadata are checked elsewhere."""
-    pod = Setting(spec, gates, out, meta, allowed)
-    path: Path = ("spec",)
-    check_pod_annotations(pod, pod.annotations, spec, ("metadata", "annotations"))
-    check_spec(pod, spec, path)
-    check_part(pod, "pod", spec, path)
+    yield from of_rule(_ANNOTATIONS, _check_annotations(pod, pod.annotations, spec, ("metadata", "annotations")))
+    yield from check_part(pod, "podSpec", spec, ("spec",))
+    yield from check_part(pod, "pod", spec, ("spec",))
 
 
-def check_new_pod(meta: Value, spec: Value, gates: Gates, out: Out) -> None:
+def check_created_pod(kind: Kind, new: Value, old: Value | None) -> Causes:
     """A pod when it is made."""
-    check_pod(meta, spec, gates, out, frozenset())
+    spec, pod = new["spec"], Setting(new["spec"], kind.gates, new["metadata"])
+    yield from check_pod(pod, spec)
     if "ephemeralContainers" in spec:
-        out.append(forbidden(("spec", "ephemeralContainers"), "cannot be set on create", "pod-containers"))
+        yield forbidden(("spec", "ephemeralContainers"), "cannot be set on create", "pod-containers")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         detail = "cannot be set until all schedulingGates have been cleared"
-        out.append(forbidden(("spec", "nodeName"), detail, "pod-gates"))
-    check_profiles(Setting(spec, gates, out, meta), meta.get("annotations", {}), spec, ("spec",))
+        yield forbidden(("spec", "nodeName"), detail, "pod-gates")
+    yield from of_rule(_ANNOTATIONS, _check_profiles(pod, pod.annotations, spec, ("spec",)))
 
 
-def check_spec(pod: Setting, spec: Value, path: Path) -> None:
-    """Everything that the server checks in a pod and in a template alike."""
-    check_part(pod, "podSpec", spec, path)
-
-
-def check_host_network(pod: Setting, spec: Value, path: Path) -> None:
+def check_host_network(pod: Setting, spec: Value, path: Path) -> Causes:
     for index, container in enumerate(spec.get("containers", ())):
         for place, port in enumerate(container.get("ports", ())):
             mine, theirs = port.get("hostPort", 0), port.get("containerPort", 0)
             if (pod.is_pod or mine) and mine != theirs:
                 at = (*path, "containers", index, "ports", place, "hostPort")
-                pod.invalid(at, mine, "must match `containerPort` when `hostNetwork` is true")
+                yield invalid(at, mine, "must match `containerPort` when `hostNetwork` is true")
 
 
-def check_searches(pod: Setting, searches: list[str], path: Path) -> None:
+def check_searches(pod: Setting, searches: list[str], path: Path) -> Causes:
     if count_bytes(" ".join(searches)) > 2048:
         detail = "must not have more than 2048 characters (including spaces) in the search list"
-        pod.invalid_text(path, write_json(searches), detail)
+        yield invalid_text(path, write_json(searches), detail)
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
         if search != ".":
-            pod.refuse((*path, index), name, find_format("relaxed_long_name")(name))
+            yield from refuse_text((*path, index), name, find_format("relaxed_long_name")(name))
 
 
-def check_devices_of_users(pod: Setting, spec: Value, path: Path) -> None:
+def check_devices_of_users(pod: Setting, spec: Value, path: Path) -> Causes:
     """A pod with users of its own cannot share devices."""
     for container, at in visit_containers(spec, path):
         if "volumeDevices" in container:
-            pod.forbidden((*at, "volumeDevices"), "when `hostUsers` is false")
+            yield forbidden((*at, "volumeDevices"), "when `hostUsers` is false")
 
 
-def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
+def check_claims(pod: Setting, claims: list[Any], path: Path) -> Causes:
     """The claims of a pod, by which it shares those of its group."""
     if "kubernetes.io/config.mirror" in pod.annotations:
-        pod.forbidden((), "static pods do not support resource claims")
+        yield forbidden((), "static pods do not support resource claims")
         return
     seen: set[str] = set()
     targets = ("resourceClaimName", "resourceClaimTemplateName")
@@ -101,9 +104,9 @@ def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
         name = claim.get("name", "")
         where = (*path, index)
         if name in seen:
-            pod.duplicate((*where, "name"), quote(name))
+            yield duplicate((*where, "name"), quote(name))
         else:
-            check_part(pod, "resourceClaim", claim, where)
+            yield from check_part(pod, "resourceClaim", claim, where)
             seen |= {name} - {""}
         given = [target for target in targets if target in claim]
         if len(given) != 1:
@@ -112,12 +115,12 @@ def check_claims(pod: Setting, claims: list[Any], path: Path) -> None:
                 detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             # The server shows the claim in Go's own spelling.
             shown = {"Name": name, **{target[:1].upper() + target[1:]: claim.get(target) for target in targets}}
-            pod.invalid_text(where, write_json(shown), detail)
+            yield invalid_text(where, write_json(shown), detail)
         for target in given:
-            pod.refuse((*where, target), claim[target], check_long_name(claim[target]))
+            yield from refuse_text((*where, target), claim[target], check_long_name(claim[target]))
 
 
-def check_group(pod: Setting, spec: Value, path: Path) -> None:
+def check_group(pod: Setting, spec: Value, path: Path) -> Causes:
     """P1-P5: the link to a group, and that eviction responders exclude it."""
     for link in GROUP_LINKS:
         if spec.get(link[0]) is None:
@@ -125,14 +128,14 @@ def check_group(pod: Setting, spec: Value, path: Path) -> None:
         where = (*path, *link)
         name = dig(spec, *link)
         if name is None:
-            pod.invalid(where, None, f"must specify one of: `{link[-1]}`")
+            yield invalid(where, None, f"must specify one of: `{link[-1]}`")
         else:
-            pod.refuse(where, name, check_long_name(name))
+            yield from refuse_text(where, name, check_long_name(name))
         if spec.get("evictionResponders"):
-            pod.forbidden((*path, link[0]), "may not be set when evictionResponders is set")
+            yield forbidden((*path, link[0]), "may not be set when evictionResponders is set")
 
 
-def check_file_keys(pod: Setting, spec: Value, path: Path) -> None:
+def check_file_keys(pod: Setting, spec: Value, path: Path) -> Causes:
     """Variables from files: the volume is an empty directory of this pod."""
     for container, at in visit_containers(spec, path):
         for index, variable in enumerate(container.get("env", ())):
@@ -144,40 +147,40 @@ def check_file_keys(pod: Setting, spec: Value, path: Path) -> None:
             # Of several volumes with one name the last counts.
             found = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
             if not found:
-                pod.not_found(where, quote(name))
+                yield not_found(where, quote(name))
             elif "emptyDir" not in found[-1]:
-                pod.invalid(where, name, "referenced volume must be of type emptyDir")
+                yield invalid(where, name, "referenced volume must be of type emptyDir")
 
 
 MIRROR = "kubernetes.io/config.mirror"
+#: The rule of what annotations say.
+_ANNOTATIONS = "pod-annotations"
 _COST = "controller.kubernetes.io/pod-deletion-cost"
 _TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
 
 
-def check_pod_annotations(pod: Setting, annotations: Value, spec: Value, path: Path) -> None:
+def _check_annotations(pod: Setting, annotations: Value, spec: Value, path: Path) -> Causes:
     """What annotations say that are fields by now, and how dear the pod is to its controller."""
-    before = len(pod.out)
     for key, value in annotations.items():
         if "kubernetes.io/" not in key:
             continue
         if key == MIRROR and not spec.get("nodeName"):
-            pod.invalid((*path, Key(key)), value, "must set spec.nodeName if mirror pod annotation is set")
+            yield invalid((*path, Key(key)), value, "must set spec.nodeName if mirror pod annotation is set")
         elif key == _COST:
             if "deletion-cost" not in pod.allowed and pod.is_on("PodDeletionCost") and not is_cost(value):
-                pod.invalid((*path, Key(key)), value, "must be a 32bit integer")
+                yield invalid((*path, Key(key)), value, "must be a 32bit integer")
         elif key == _TOLERATIONS and value:
-            _check_tolerations(pod, value, path)
+            yield from _check_tolerations(pod, value, path)
         elif key == _SECCOMP_POD or key.startswith(_SECCOMP):
-            _check_seccomp(pod, value, (*path, key))
+            yield from _check_seccomp(value, (*path, key))
         elif key.startswith(ARMOR):
             name = key.removeprefix(ARMOR)
             if not any(container.get("name", "") == name for container, _ in visit_containers(spec, ())):
-                pod.invalid((*path, Key(key)), name, "container not found")
+                yield invalid((*path, Key(key)), name, "container not found")
             if value not in ("", "runtime/default", "unconfined") and not value.startswith("localhost/"):
-                pod.invalid((*path, Key(key)), value, f"invalid AppArmor profile name: {quote(value)}")
-    note_rule(pod.out, before, "pod-annotations")
+                yield invalid((*path, Key(key)), value, f"invalid AppArmor profile name: {quote(value)}")
 
 
 def is_cost(value: str) -> bool:
@@ -189,47 +192,47 @@ def is_cost(value: str) -> bool:
     return number is not None and -(2**31) <= number < 2**31
 
 
-def _check_tolerations(pod: Setting, value: str, path: Path) -> None:
+def _check_tolerations(pod: Setting, value: str, path: Path) -> Causes:
     from krmfn.krm.json_reading import load_json
 
     try:
         found = load_json(value)
     except ValueError:
         # The server goes on with Go's words for what is no JSON.
-        pod.out.append(Cause("Invalid", path, f"Invalid value: {quote(_TOLERATIONS)}", "pod-annotations"))
+        yield invalid_text(path, quote(_TOLERATIONS), "")
         return
     if isinstance(found, list):
-        check_tolerations(pod, [one for one in found if isinstance(one, dict)], (*path, _TOLERATIONS))
+        yield from check_tolerations(pod, [one for one in found if isinstance(one, dict)], (*path, _TOLERATIONS))
 
 
-def _check_seccomp(pod: Setting, value: str, path: Path) -> None:
+def _check_seccomp(value: str, path: Path) -> Causes:
     if value in ("runtime/default", "docker/default", "unconfined"):
         return
     if value.startswith("localhost/"):
         local = value.removeprefix("localhost/")
-        pod.refuse(path, local, find_format("relative_path")(local))
+        yield from refuse_text(path, local, find_format("relative_path")(local))
     else:
-        pod.invalid(path, value, "must be a valid seccomp profile")
+        yield invalid(path, value, "must be a valid seccomp profile")
 
 
-def check_profiles(pod: Setting, annotations: Value, spec: Value, path: Path) -> None:
+def _check_profiles(pod: Setting, annotations: Value, spec: Value, path: Path) -> Causes:
     """Where a profile stands in a field and in an annotation, they say the same."""
-    before, context = len(pod.out), spec.get("securityContext", {})
+    context = spec.get("securityContext", {})
     if _SECCOMP_POD in annotations and "seccompProfile" in context:
-        _compare(pod, annotations[_SECCOMP_POD], context["seccompProfile"], (*path, "securityContext"), "seccomp")
+        where = (*path, "securityContext")
+        yield from _compare(annotations[_SECCOMP_POD], context["seccompProfile"], where, "seccomp")
     is_named = any(key.startswith((_SECCOMP, ARMOR)) for key in annotations)
     for container, at in visit_containers(spec, path) if is_named else ():
         own, name = container.get("securityContext", {}), container.get("name", "")
         where = (*at, "securityContext")
         if "seccompProfile" in own and _SECCOMP + name in annotations:
-            _compare(pod, annotations[_SECCOMP + name], own["seccompProfile"], where, "seccomp")
+            yield from _compare(annotations[_SECCOMP + name], own["seccompProfile"], where, "seccomp")
         profile = own.get("appArmorProfile", context.get("appArmorProfile"))
         if profile is not None and ARMOR + name in annotations and pod.os != "windows":
-            _compare(pod, annotations[ARMOR + name], profile, where, "apparmor")
-    note_rule(pod.out, before, "pod-annotations")
+            yield from _compare(annotations[ARMOR + name], profile, where, "apparmor")
 
 
-def _compare(pod: Setting, annotation: str, profile: Value, at: Path, word: str) -> None:
+def _compare(annotation: str, profile: Value, at: Path, word: str) -> Causes:
     field = "seccompProfile" if word == "seccomp" else "appArmorProfile"
     kind = profile.get("type", "")
     default = ("runtime/default", "docker/default") if word == "seccomp" else ("runtime/default",)
@@ -239,6 +242,6 @@ def _compare(pod: Setting, annotation: str, profile: Value, at: Path, word: str)
         "Localhost": annotation.startswith("localhost/"),
     }.get(kind, True)
     if not same:
-        pod.forbidden((*at, field, "type"), f"{word} type in annotation and field must match")
+        yield forbidden((*at, field, "type"), f"{word} type in annotation and field must match")
     elif kind == "Localhost" and annotation.removeprefix("localhost/") != profile.get("localhostProfile"):
-        pod.forbidden((*at, field, "localhostProfile"), f"{word} profile in annotation and field must match")
+        yield forbidden((*at, field, "localhostProfile"), f"{word} profile in annotation and field must match")

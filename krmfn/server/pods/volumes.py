@@ -21,7 +21,17 @@ from krmfn.server.formats import Form, check_label_key, check_long_name, check_s
 from krmfn.server.metadata import check_template_metadata
 from krmfn.server.pods.setting import Setting
 from krmfn.server.spell import Key
-from krmfn.server.verdict import Causes, forbidden, invalid_text
+from krmfn.server.verdict import (
+    Causes,
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_text,
+    not_supported,
+    refuse_text,
+    required,
+    too_long,
+)
 
 #: The members of a volume in the order in which the server looks at them, with the words of its paths where they
 #: differ: (for a second source, for what is wrong inside).
@@ -36,78 +46,77 @@ _SOURCES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def check_volumes(pod: Setting, spec: Value, path: Path) -> None:
+def check_volumes(pod: Setting, spec: Value, path: Path) -> Causes:
     """`volumes` of a spec. Those that are right are what mounts can name afterwards."""
     volumes = spec.get("volumes", ())
     made = {f"{pod.name}-{volume.get('name', '')}" for volume in volumes if "ephemeral" in volume} if pod.name else ()
     for index, volume in enumerate(volumes):
         at: Path = (*path, "volumes", index)
-        before = len(pod.out)
         name = volume.get("name", "")
-        _check_source(pod, volume, name, at)
-        check_part(pod, "volume", volume, at)
+        wrong = [*_check_source(pod, volume, name, at), *check_part(pod, "volume", volume, at)]
         if name in pod.volumes:
-            pod.duplicate((*at, "name"), quote(name))
-        if len(pod.out) == before:
+            wrong.append(duplicate((*at, "name"), quote(name)))
+        if not wrong:
             pod.volumes[name] = volume
+        yield from wrong
         claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
         if claim in made and "persistentVolumeClaim" in volume:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
-            pod.invalid((*at, "persistentVolumeClaim", "claimName"), claim, detail)
+            yield invalid((*at, "persistentVolumeClaim", "claimName"), claim, detail)
 
 
-def _check_source(pod: Setting, volume: Value, name: str, at: Path) -> None:
+def _check_source(pod: Setting, volume: Value, name: str, at: Path) -> Causes:
     first = ""
     if "emptyDir" in volume:
         first = "emptyDir"
-        check_part(pod, "emptyDir", volume["emptyDir"], (*at, "emptyDir"))
+        yield from check_part(pod, "emptyDir", volume["emptyDir"], (*at, "emptyDir"))
     for kind in volume:
         if kind not in _SOURCES or kind == first:
             continue
         if not first:
             # The order of the manifest is not that of the server.
             first = next(known for known in _SOURCES if known in volume)
-            check_kind(pod, first, volume[first], name, at)
+            yield from check_kind(pod, first, volume[first], name, at)
         if kind != first:
             again = _SOURCES[kind][0] or kind
-            pod.forbidden((*at, again), "may not specify more than 1 volume type")
+            yield forbidden((*at, again), "may not specify more than 1 volume type")
         if kind == "iscsi":
-            _check_initiator_length(pod, volume["iscsi"], name, at)
+            yield from _check_initiator_length(volume["iscsi"], name, at)
     if not first:
-        pod.required(at, "must specify a volume type")
+        yield required(at, "must specify a volume type")
 
 
-def check_kind(pod: Setting, kind: str, source: Value, name: str, at: Path) -> None:
+def check_kind(pod: Setting, kind: str, source: Value, name: str, at: Path) -> Causes:
     """One source of a volume."""
-    check_part(pod, kind, source, (*at, _SOURCES[kind][1] or kind), "pod-volumes")
+    yield from check_part(pod, kind, source, (*at, _SOURCES[kind][1] or kind), "pod-volumes")
     if kind == "ephemeral" and pod.name and name:
         claim = f"{pod.name}-{name}"
         for message in check_long_name(claim):
-            pod.invalid((*at, "name"), name, f"PVC name {quote(claim)}: {message}")
+            yield invalid((*at, "name"), name, f"PVC name {quote(claim)}: {message}")
 
 
-def _check_initiator_length(pod: Setting, source: Value, name: str, at: Path) -> None:
+def _check_initiator_length(source: Value, name: str, at: Path) -> Causes:
     text = f"{name}:{source.get('targetPortal', '')}"
     if "initiatorName" in source and len(text.encode("utf-8", "surrogatepass")) > 64:
         detail = (
             "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is"
             " specified."
         )
-        pod.invalid((*at, "name"), name, detail)
+        yield invalid((*at, "name"), name, detail)
 
 
-def check_quobyte(pod: Setting, source: Value, at: Path) -> None:
+def check_quobyte(pod: Setting, source: Value, at: Path) -> Causes:
     registry = source.get("registry", "")
     detail = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
-        pod.required((*at, "registry"), detail)
+        yield required((*at, "registry"), detail)
     elif len(source.get("tenant", "").encode("utf-8", "surrogatepass")) >= 65:
         text = "must be a UUID and may not exceed a length of 64 characters"
-        pod.required((*at, "tenant"), text)
+        yield required((*at, "tenant"), text)
     else:
         for pair in registry.split(","):
             if not _is_host_and_port(pair):
-                pod.invalid((*at, "registry"), registry, detail)
+                yield invalid((*at, "registry"), registry, detail)
 
 
 def _is_host_and_port(text: str) -> bool:
@@ -120,10 +129,10 @@ def _is_host_and_port(text: str) -> bool:
     return ":" not in host and not set(host) & set("[]")
 
 
-def check_flex(pod: Setting, source: Value, at: Path) -> None:
+def check_flex(pod: Setting, source: Value, at: Path) -> Causes:
     for key in source.get("options", {}):
         if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
-            pod.invalid((*at, "options", Key(key)), key, "kubernetes.io and k8s.io namespaces are reserved")
+            yield invalid((*at, "options", Key(key)), key, "kubernetes.io and k8s.io namespaces are reserved")
 
 
 _DISKS = {
@@ -133,107 +142,107 @@ _DISKS = {
 }  # fmt: skip
 
 
-def check_azure_disk(pod: Setting, source: Value, at: Path) -> None:
+def check_azure_disk(pod: Setting, source: Value, at: Path) -> Causes:
     if "kind" in source:
         address = source.get("diskURI", "")
         start, pattern = _DISKS[source["kind"] == "Managed"]
         if not address.startswith(start):
-            pod.not_supported((*at, "diskURI"), quote(address), (pattern,))
+            yield not_supported((*at, "diskURI"), quote(address), (pattern,))
 
 
-def check_image(pod: Setting, source: Value, at: Path) -> None:
+def check_image(pod: Setting, source: Value, at: Path) -> Causes:
     kept = "empty-image-reference"
     if not source.get("reference") and kept not in pod.allowed and (pod.is_pod or not pod.gates.get(kept)):
-        pod.required((*at, "reference"))
+        yield required((*at, "reference"))
 
 
-def check_projections(pod: Setting, sources: Iterable[Value], at: Path) -> None:
+def check_projections(pod: Setting, sources: Iterable[Value], at: Path) -> Causes:
     paths: set[str] = set()
     for index, part in enumerate(sources):
-        check_projection(pod, part, (*at, index), paths)
+        yield from check_projection(pod, part, (*at, index), paths)
 
 
 _TWICE = "conflicting duplicate paths"
 _NO_DOMAIN = 'must be a domain-prefixed key (such as "acme.io/foo")'
 
 
-def check_projection(pod: Setting, part: Value, at: Path, paths: set[str]) -> None:
+def check_projection(pod: Setting, part: Value, at: Path, paths: set[str]) -> Causes:
     """One source. `paths` are the files of those before it; the server names the volume where two meet."""
-    check_part(pod, "projection", part, at)
+    yield from check_part(pod, "projection", part, at)
     volume = at[:-2]
     for kind in ("secret", "configMap", "downwardAPI"):
         for item in part.get(kind, {}).get("items", ()):
             text = item.get("path", "")
-            _claim(pod, text, text if kind == "downwardAPI" else part[kind].get("name", ""), volume, paths)
+            yield from _claim(text, text if kind == "downwardAPI" else part[kind].get("name", ""), volume, paths)
     if "clusterTrustBundle" in part:
         text = part["clusterTrustBundle"].get("path", "")
         if text in paths:
-            pod.invalid(volume, text, _TWICE)
+            yield invalid(volume, text, _TWICE)
         paths.add(text)
     for field in ("credentialBundlePath", "keyPath", "certificateChainPath"):
         text = part.get("podCertificate", {}).get(field, "")
-        _claim(pod, text, text, volume, paths)
+        yield from _claim(text, text, volume, paths)
 
 
-def _claim(pod: Setting, text: str, shown: str, volume: Path, paths: set[str]) -> None:
+def _claim(text: str, shown: str, volume: Path, paths: set[str]) -> Causes:
     if text and text in paths:
-        pod.invalid(volume, shown, _TWICE)
+        yield invalid(volume, shown, _TWICE)
     if text:
         paths.add(text)
 
 
-def check_bundle_name(pod: Setting, name: str, path: Path) -> None:
+def check_bundle_name(pod: Setting, name: str, path: Path) -> Causes:
     """A bundle of a signer is named after it: its name with colons, a colon, a DNS name."""
     signer, found, rest = name.rpartition(":")
     wrong = check_long_name(rest)
     if found and not signer:
         wrong = ('ClusterTrustBundle without signer name must not have ":" in its name',)
-    pod.refuse(path, name, [f"not a valid clustertrustbundlename: {message}" for message in wrong])
+    yield from refuse_text(path, name, [f"not a valid clustertrustbundlename: {message}" for message in wrong])
 
 
-def check_signer(pod: Setting, name: str, path: Path) -> None:
+def check_signer(pod: Setting, name: str, path: Path) -> Causes:
     """`domain/path`, both of DNS names."""
     if not name:
-        pod.required(path)
+        yield required(path)
         return
     if name.count("/") != 1:
         detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        pod.invalid(path, name, detail)
+        yield invalid(path, name, detail)
         return
     domain, _, rest = name.partition("/")
     if count_bytes(domain) > 253:
-        pod.too_long(path, 253)
-    _check_labels(pod, domain, check_short_name, path)
+        yield too_long(path, 253)
+    yield from _check_labels(domain, check_short_name, path)
     if "." not in domain:
-        pod.invalid(path, domain, "should be a domain with at least two segments separated by dots")
-    _check_labels(pod, rest, check_long_name, path)
+        yield invalid(path, domain, "should be a domain with at least two segments separated by dots")
+    yield from _check_labels(rest, check_long_name, path)
     if count_bytes(name) > 571:
-        pod.too_long(path, 571)
+        yield too_long(path, 571)
 
 
-def _check_labels(pod: Setting, text: str, check: Form, path: Path) -> None:
+def _check_labels(text: str, check: Form, path: Path) -> Causes:
     """The first part between dots that is wrong."""
     for label in text.split("."):
         wrong = check(label)
         for message in wrong:
-            pod.invalid(path, text, f"validating label {quote(label)}: {message}")
+            yield invalid(path, text, f"validating label {quote(label)}: {message}")
         if wrong:
             return
 
 
-def check_user_annotations(pod: Setting, annotations: Value, path: Path) -> None:
+def check_user_annotations(pod: Setting, annotations: Value, path: Path) -> Causes:
     for key in map(str.lower, annotations):
         wrong = check_label_key(key) if "/" in key or check_label_key(key) else (_NO_DOMAIN,)
-        pod.refuse(path, key, wrong)
+        yield from refuse_text(path, key, wrong)
 
 
-def check_lifetime(pod: Setting, certificate: Value, at: Path) -> None:
+def check_lifetime(pod: Setting, certificate: Value, at: Path) -> Causes:
     host = certificate.get("signerName", "").partition("/")[0]
     most = 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
     seconds = certificate["maxExpirationSeconds"]
     if seconds > most:
         detail = f"if provided, maxExpirationSeconds must be <= {most}"
-        pod.invalid((*at, "maxExpirationSeconds"), seconds, detail)
+        yield invalid((*at, "maxExpirationSeconds"), seconds, detail)
 
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
