@@ -19,7 +19,6 @@ from conformance.versions import read_releases
 from krmfn.config.selectors import SelectorError, parse_requirements
 from krmfn.model import gotext, schedules
 from krmfn.model.quantity import BadQuantity, quantity_of, read_quantity, write_float
-from krmfn.server.amounts import as_amount, round_up
 from krmfn.server.formats import (
     check_dns_1035,
     check_ip,
@@ -32,7 +31,7 @@ from krmfn.server.formats import (
 )
 from krmfn.server.plain.values import check_network
 from krmfn.server.schema import find_kind
-from krmfn.server.spell import spell
+from krmfn.server.spell import as_amount, round_up, spell
 
 RECORDED = Path(__file__).resolve().parent / "data" / "numbers.jsonl.xz"
 #: Quantities, as apimachinery v0.38.0-alpha.2 reads them: the program of go/numbers, built against that module.

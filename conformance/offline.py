@@ -18,11 +18,12 @@ from conformance.versions import Profile
 from krmfn import server
 from krmfn.server import Mode, PriorityClass
 from krmfn.server.admission import NO_FACTS, AdmissionFacts
-from krmfn.server.body import address_of, refuse_body
 from krmfn.server.requests import (
     STORED_VERSION,
+    address_of,
     create,
     mark_stored,
+    refuse_body,
     update,
 )
 from krmfn.server.schema import Kind, find_kind

@@ -9,9 +9,9 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Value
-from krmfn.server.body import Address, check_name, check_version, read_body, refuse_uid
 from krmfn.server.declarative import check_update
 from krmfn.server.formats import STATUSES, check_label_key, count_bytes
+from krmfn.server.requests import Address, check_name, check_version, read_body, refuse_uid
 from krmfn.server.schema import Kind
 from krmfn.server.spell import write_json
 from krmfn.server.verdict import (

@@ -19,7 +19,7 @@ from krmfn.model.values import Fields, Value
 from krmfn.plan.records import Change
 from krmfn.releases.gates import assume_gates
 from krmfn.releases.spelling import NAMED, read_mode
-from krmfn.server.answers import kind_of
+from krmfn.server.door import kind_of
 from krmfn.server.requests import hold
 
 _SERVER_METADATA: Final = frozenset(

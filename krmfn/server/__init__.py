@@ -7,8 +7,8 @@ the modules here know keywords:
 
 | module | holds |
 |---|---|
-| `answers`, `requests`, `body`, `apply`, `threeway` | the order of a request, its envelope, what a patch leads to |
-| `decode`, `explain` | JSON to the object in memory, and the texts of HTTP 400 |
+| `door`, `requests`, `apply`, `threeway` | the order of a request, its envelope, what a patch leads to |
+| `decode` | JSON to the object in memory, or the texts of HTTP 400 |
 | `schema` | schema files compiled: fields with their rules; a kind as a release serves it |
 | `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |
 | `declarative`, `metadata`, `groups`, `jobs`, `replicated`, `pods` | the rules |
@@ -16,18 +16,16 @@ the modules here know keywords:
 | `others` | other built-in kinds by their shapes |
 | `shipped`, `custom`, `structure`, `patterns`, `cel` | custom resources by definitions, also shipped ones |
 | `definitions` | the definitions themselves |
-| `typed` | what a change of a live custom resource leads to |
 | `spell`, `formats`, `verdict` | texts and answers |
 
 A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) and at most a new keyword here.
 """
 
 from krmfn.server.admission import AdmissionFacts, PriorityClass
-from krmfn.server.answers import Mode, as_sent, change, kind_of, misreads_numbers
-from krmfn.server.door import answer
+from krmfn.server.door import answer, as_sent, change, kind_of, misreads_numbers
 from krmfn.server.requests import create, hold
 from krmfn.server.schema import Kind
-from krmfn.server.verdict import Cause, Verdict
+from krmfn.server.verdict import Cause, Mode, Verdict
 
 __all__ = [
     "AdmissionFacts",

@@ -3,7 +3,10 @@
 `apply` is the three-way apply of kubectl and Argo CD: what the server filled in stays, what the old manifest said and
 the new one does not is gone. `apply_server_side` is server-side apply by one forced field manager.
 
-Values here are JSON as written, not normal. Sources: sigs.k8s.io/structured-merge-diff; section 2.5 of the reference.
+At the end, both for custom resources: a definition as types, merged as those of built-in kinds.
+
+Values here are JSON as written, not normal. Sources: sigs.k8s.io/structured-merge-diff; section 2.5 of the reference;
+k8s.io/kube-openapi/pkg/schemaconv, and kubectl's JSON merge patch for what is no Go type.
 """
 
 from __future__ import annotations
@@ -11,17 +14,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from krmfn.krm.item import HEAD
 from krmfn.krm.json_reading import load_json
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import BadTime, read_time
-from krmfn.model.values import Fields
+from krmfn.model.values import Fields, Value
 from krmfn.server.admission import AdmissionFacts
-from krmfn.server.body import Address, address_of
-from krmfn.server.requests import is_live, update
+from krmfn.server.requests import Address, address_of, is_live, update
 from krmfn.server.schema import Field, Kind, Type
 from krmfn.server.spell import to_api, write_json
+from krmfn.server.structure import Structure
 from krmfn.server.threeway import field_of, is_atomic, keep_filled, read_applied
-from krmfn.server.verdict import Cause, Causes, Out, Verdict
+from krmfn.server.verdict import Cause, Causes, Mode, Out, Verdict
 
 
 def apply(kind: Kind, new: Any, old: Any, stored: Fields, facts: AdmissionFacts) -> Verdict:
@@ -419,3 +423,53 @@ def _as_integers(of: Type, value: Any, path: Path, problems: Out) -> Any:
             out[key] = _as_integers(inner, item, (*path, key), problems) if inner else item
         return out
     return value
+
+
+_SCALARS = {"string": "string", "boolean": "bool", "integer": "float64", "number": "float64"}
+
+
+def merge(structure: Structure, value: Value, old: Value, update: Mode) -> Value:
+    """The object that the change leads to; metadata is the manifest's. The manifest itself where it is replaced.
+
+    Raises BadPatch where a server-side apply does not fit the definition.
+    """
+    if update == "replace" or (update == "apply" and not is_live(old)):
+        return value
+    root = _make(structure, structure.root)
+    head = {name: item for name, item in value.items() if name in HEAD}
+    new, stored = _leave_head(value), _leave_head(old)
+    if update == "apply":
+        kept: Fields = keep_filled(root, new, _leave_head(find_applied(old)), stored)
+        return head | kept
+    managed = is_live(old) and any("fieldsV1" in entry for entry in old["metadata"].get("managedFields", ()))
+    before, others = read_applied(root, old, value) if managed else (stored, [])
+    merged = merge_applied(root, stored, _leave_head(before), new, list(map(_leave_head, others)))
+    return head | (merged or {})
+
+
+def _leave_head(value: Value) -> Fields:
+    return {name: item for name, item in value.items() if name not in HEAD}
+
+
+def _make(structure: Structure, schema: Value) -> Type:
+    """The type of a schema; those below it are made when they are met."""
+    schema = structure.resolve(schema)
+    form = schema.get("type", "")
+    values, fields = schema.get("additionalProperties"), schema.get("properties")
+    if form == "array" and isinstance(schema.get("items"), dict):
+        return Type("list", "", _make(structure, schema["items"]))
+    if form == "object" and isinstance(values, dict):
+        return Type("map", "", _make(structure, values))
+    if form == "object" and fields:
+        made = Type("struct", "")
+        made.keywords = schema
+        made._build = lambda: {name: _make_field(structure, name, below) for name, below in fields.items()}
+        return made
+    if form == "string" and schema.get("format", "byte") != "byte":
+        return Type("time", "")  # any scalar, before its format is looked at
+    return Type("any" if schema.get("x-kubernetes-int-or-string") else _SCALARS.get(form, "any"), "")
+
+
+def _make_field(structure: Structure, name: str, schema: Value) -> Field:
+    schema = structure.resolve(schema)
+    return Field(name, _make(structure, schema), schema, False, {})

@@ -19,14 +19,13 @@ from krmfn.model.kept import check_once
 from krmfn.model.showing import close
 from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
-from krmfn.server.answers import Mode
-from krmfn.server.decode import Unclean, decode
+from krmfn.server.decode import read
 from krmfn.server.metadata import check_new_metadata
 from krmfn.server.schema import Schemas, Type
 from krmfn.server.spell import spell
 from krmfn.server.strategy import drop_repeated_owners, forget_unreadable_managers, generate_name, wipe_system_fields
 from krmfn.server.structure import Endless, Schema, Structure
-from krmfn.server.verdict import Cause, Out
+from krmfn.server.verdict import Cause, Mode, Out
 
 _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
 
@@ -195,8 +194,7 @@ def _judge(
 
 def _merge(structure: Structure, value: Value, old: Value, update: Mode) -> tuple[Value, tuple[Cause, ...]]:
     """What a change leads to, or the manifest itself with what does not fit the definition."""
-    from krmfn.server.apply import BadPatch
-    from krmfn.server.typed import merge
+    from krmfn.server.apply import BadPatch, merge
 
     try:
         return merge(structure, value, old, update), ()
@@ -230,16 +228,10 @@ def _tell_strict(path: Path, rule: str, words: str) -> Cause:
 
 def _read_metadata(meta: Type, value: Value) -> tuple[Fields, tuple[Cause, ...]]:
     """Metadata as a create leaves it, or why it cannot be read."""
-    written = value.get("metadata")
-    try:
-        given = decode(meta, written)
-    except Unclean:
-        from krmfn.server.explain import explain  # rare
-
-        found = explain(meta, written, "v1")
-        if found.problems:
-            return {}, tuple(_place(problem) for problem in found.problems)
-        given = found.value
+    found = read(meta, value.get("metadata"), "v1")
+    if found.problems:
+        return {}, tuple(_place(problem) for problem in found.problems)
+    given = found.value
     wipe_system_fields(given)
     forget_unreadable_managers(given)
     drop_repeated_owners(given)

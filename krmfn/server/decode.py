@@ -14,18 +14,24 @@ all).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
-from krmfn.model.gotext import BadTime, read_microtime, read_time
+from krmfn.krm.paths import Path, format_path
+from krmfn.model.gotext import BadTime, quote, read_microtime, read_time
 from krmfn.model.quantity import BadQuantity
 from krmfn.model.values import Fields
-from krmfn.server.amounts import read_amount
 from krmfn.server.formats import find_corrupt_base64
 from krmfn.server.schema import Type
+from krmfn.server.spell import read_amount
+from krmfn.server.verdict import Cause
 
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
+
+
+_MAX_STRICT = 100
+_NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
 class Normal(dict[str, "Any"]):
@@ -36,7 +42,27 @@ class Normal(dict[str, "Any"]):
 
 
 class Unclean(Exception):
-    """Something in the value is not as it should be: `explain` says what."""
+    """Something in the value is not as it should be: an _Explainer says what."""
+
+
+class Decoded(NamedTuple):
+    """`value` is normal; `problems` is empty or ends the request (HTTP 400) with `text` behind "cannot be handled
+    as"."""
+
+    value: Fields
+    problems: tuple[Cause, ...] = ()
+    text: str = ""
+
+
+def read(root: Type, value: Any, version: str, duplicates: Iterable[Path] = ()) -> Decoded:
+    """The normal form of `value`, or what is wrong with it. `version` names the Go package of the kind's own types in
+    messages, `duplicates` are the paths of keys that the text had twice (a dict cannot say so)."""
+    if not duplicates:
+        try:
+            return Decoded(decode(root, value))
+        except Unclean:
+            pass
+    return _Explainer(version, duplicates).run(root, value)
 
 
 def decode(root: Type, value: Any) -> Fields:
@@ -166,3 +192,161 @@ _PLAIN = {
     "any": _make_plain(lambda value: True),
 }
 _GIVES_UP = _make_plain(lambda value: False)
+
+
+class _Hard(Exception):
+    """An unmarshaler's own error: reported at once, before type errors that came first."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+
+
+class _At(NamedTuple):
+    """Where a value stands: its path, and the struct and the names of Go on the way to it."""
+
+    path: Path = ()
+    struct: str = ""
+    names: tuple[str, ...] = ()
+
+    def step(self, part: str | int) -> _At:
+        return self._replace(path=(*self.path, part))
+
+
+class _Explainer:
+    """The decoder's walk again, with paths and the server's words. Type errors are kept (the first counts), strict
+    errors are collected."""
+
+    def __init__(self, version: str, duplicates: Iterable[Path]) -> None:
+        self.version = version
+        self.duplicates = {format_path(path): path for path in duplicates}
+        self.first: Cause | None = None
+        self.strict: dict[str, Cause] = {}
+
+    def run(self, root: Type, value: Any) -> Decoded:
+        try:
+            out = self.read(root, value, _At()) if value is not None else {}
+        except _Hard as error:
+            return Decoded({}, (Cause("Decode", error.path, error.message, "bad-value"),), error.message)
+        if self.first:
+            return Decoded({}, (self.first,), self.first.message)
+        problems = tuple(self.strict.values())[:_MAX_STRICT]
+        if not problems:
+            return Decoded(out)
+        return Decoded(out, problems, "strict decoding error: " + ", ".join(problem.message for problem in problems))
+
+    def read(self, of: Type, value: Any, at: _At) -> Any:
+        if of.kind == "struct":
+            return self._struct(of, value, at)
+        if of.item:
+            return self._items(of, of.item, value, at)
+        try:
+            return _decoder(of)(value)
+        except Unclean:
+            return self._scalar(of, value, at)
+
+    def _struct(self, of: Type, value: Any, at: _At) -> Any:
+        if not isinstance(value, dict):
+            return self._wrong(name_json_type(value), of.go, at)
+        name = of.go.rpartition(".")[2]
+        out = {}
+        seen = set()
+        for key, item in getattr(value, "pairs", None) or value.items():
+            field = of.fields.get(key)
+            where = at.step(key)
+            if field is None:
+                self._strict("unknown-field", "unknown field", where.path)
+                continue
+            self._duplicate(where.path, key in seen)
+            seen.add(key)
+            if item is None:
+                continue
+            names = (field.embedded, key) if field.embedded else (key,)
+            read = self.read(field.type, item, _At(where.path, name, (*at.names, *names)))
+            if read or (field.pointer and read is not None):
+                out[key] = read
+        return out
+
+    def _items(self, of: Type, item: Type, value: Any, at: _At) -> Any:
+        """Those of a list or a map."""
+        zero = zero_of(item)
+        if not isinstance(value, list if of.kind == "list" else dict):
+            return self._wrong(name_json_type(value), of.go, at)
+        if isinstance(value, list):
+            return [
+                zero() if each is None else self.read(item, each, at.step(index)) for index, each in enumerate(value)
+            ]
+        out: Fields = {}
+        for key, each in getattr(value, "pairs", None) or value.items():
+            self._duplicate((*at.path, key), key in out)
+            out[key] = zero() if each is None else self.read(item, each, at.step(key))
+        return out
+
+    def _scalar(self, of: Type, value: Any, at: _At) -> Any:
+        """What is no value of its type, unless it is a number that knows how it was written."""
+        kind, word, text = of.kind, name_json_type(value), getattr(value, "text", value)
+        if kind == "float64" and word == "number":
+            return value
+        if kind == "quantity" and word in ("number", "string"):
+            try:
+                return read_amount(text, bool(of.keywords.get("exponents")))
+            except BadQuantity as mistake:
+                raise _Hard(at.path, str(mistake)) from None
+        if kind == "quantity":
+            raise _Hard(at.path, _NO_QUANTITY)
+        if kind in ("time", "microtime"):
+            if word != "string":
+                raise _Hard(at.path, self._message(word, "string", at))
+            try:
+                (read_time if kind == "time" else read_microtime)(value)
+            except BadTime as error:
+                raise _Hard(at.path, str(error)) from None
+        if kind == "intorstring":
+            raise _Hard(at.path, self._message(_number_word(value), "int32", at))
+        if kind == "bytes" and isinstance(value, list):
+            for index, item in enumerate(value):
+                if item is not None and (type(item) is not int or not 0 <= item <= 255):
+                    self._wrong(_number_word(item), "uint8", at.step(index))
+        elif kind == "bytes" and isinstance(value, str):
+            message = f"illegal base64 data at input byte {find_corrupt_base64(value)}"
+            self.first = self.first or Cause("Decode", at.path, message, "bad-value")
+        else:
+            self._wrong(_number_word(value) if kind in ("int32", "int64") else word, of.go, at)
+        return None
+
+    def _duplicate(self, path: Path, again: bool) -> None:
+        if again or (self.duplicates and self.duplicates.get(format_path(path)) == path):
+            self._strict("duplicate-field", "duplicate field", path)
+
+    def _strict(self, kind: str, word: str, path: Path) -> None:
+        text = f"{word} {quote(format_path(path))}"
+        self.strict.setdefault(text, Cause("Decode", path, text, kind))
+
+    def _wrong(self, word: str, go: str, at: _At) -> None:
+        self.first = self.first or Cause("Decode", at.path, self._message(word, go, at), "wrong-type")
+
+    def _message(self, word: str, go: str, at: _At) -> str:
+        # A type of the kind's own package is written without it in the schema: several versions share the file.
+        prefix, bracket, name = go.rpartition("]")
+        if name[:1].isupper() and "." not in name:
+            name = f"{self.version}.{name}"
+        where = f"struct field {at.struct}.{'.'.join(at.names)}" if at.struct else "value"
+        return f"json: cannot unmarshal {word} into Go {where} of type {prefix}{bracket}{name}"
+
+
+def name_json_type(value: Any) -> str:
+    """What Go's decoder calls the value: object, array, string, number or bool."""
+    if type(value) is bool:
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "array" if isinstance(value, list) else "object"
+
+
+def _number_word(value: Any) -> str:
+    """Where a number is wanted, a wrong number is named with its spelling."""
+    word = name_json_type(value)
+    return f"number {getattr(value, 'text', None) or repr(value)}" if word == "number" else word

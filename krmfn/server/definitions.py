@@ -17,8 +17,8 @@ from krmfn.model.kept import check_once
 from krmfn.model.values import Value, without_nulls
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
+from krmfn.server.plain.config import check_versions
 from krmfn.server.plain.values import check_kept
-from krmfn.server.plain.webhooks import check_versions
 from krmfn.server.spell import Key, spell
 from krmfn.server.structure import Endless, Schema, Structure
 from krmfn.server.verdict import (

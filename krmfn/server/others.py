@@ -14,14 +14,13 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_kinds
-from krmfn.server.answers import Mode
 from krmfn.server.cases import find_missing
-from krmfn.server.decode import Unclean, decode
+from krmfn.server.decode import read
 from krmfn.server.formats import check_long_name
 from krmfn.server.metadata import check_shared_metadata
 from krmfn.server.schema import DEFINITION, Type, compile_schemas
 from krmfn.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
-from krmfn.server.verdict import Cause, Verdict, invalid, refused_by
+from krmfn.server.verdict import Cause, Mode, Verdict, invalid, refused_by
 
 #: Kinds whose names are DNS subdomains.
 _NAMED = "kubernetes/named.json"
@@ -66,18 +65,10 @@ def judge_shape(
 
 def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[Path] = ()) -> tuple[Cause, ...]:
     """What ends a request before the kind's own validation, or would be found there in any kind."""
-    try:
-        if duplicates:
-            raise Unclean
-        read = decode(root, value)
-    except Unclean:
-        from krmfn.server.explain import explain  # rare
-
-        found = explain(root, value, api_version.rpartition("/")[2], duplicates)
-        if found.problems:
-            return found.problems
-        read = found.value
-    given = read.get("metadata", {})
+    found = read(root, value, api_version.rpartition("/")[2], duplicates)
+    if found.problems:
+        return found.problems
+    given = found.value.get("metadata", {})
     wipe_system_fields(given)
     forget_unreadable_managers(given)
     drop_repeated_owners(given)
@@ -87,5 +78,5 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
         wrong = check_long_name(given["name"])
         causes += (invalid(("metadata", "name"), given["name"], text, "metadata-name") for text in wrong)
     if f"{api_version.rpartition('/')[0]}/{value['kind']}" not in schemastore.load("kubernetes/plain.json"):
-        causes += find_missing(root, read)  # of those, more is known
+        causes += find_missing(root, found.value)  # of those, more is known
     return tuple(causes)

@@ -14,11 +14,10 @@ from krmfn.model.values import Value
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_projects
-from krmfn.server.answers import Mode
 from krmfn.server.custom import Judgement, find_unknown, judge, tell_unknown
 from krmfn.server.schema import Schemas
 from krmfn.server.structure import Structure
-from krmfn.server.verdict import Cause
+from krmfn.server.verdict import Cause, Mode
 
 
 class Shipped(NamedTuple):

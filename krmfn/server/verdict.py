@@ -6,7 +6,7 @@ Knows no rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.showing import cut
@@ -36,6 +36,9 @@ class Cause(NamedTuple):
 #: What a rule says of an object, as it finds it; and where what is said is gathered.
 Causes: TypeAlias = "Iterator[Cause]"
 Out: TypeAlias = "list[Cause]"
+
+#: How a change is sent.
+Mode: TypeAlias = 'Literal["apply", "server-side-apply", "replace"]'
 
 
 def _limit(text: str) -> str:

@@ -36,8 +36,7 @@ _HEAD: Final = _DIGEST + 4
 _RECORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "krmfn.krm.results": ("ABSENT", "Edit", "FileRef", "ResourceRef", "Result"),
     "krmfn.model.findings": ("EditStep",),
-    "krmfn.server.amounts": ("Amount",),
-    "krmfn.server.spell": ("Key",),
+    "krmfn.server.spell": ("Amount", "Key"),
 }
 
 

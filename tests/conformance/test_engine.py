@@ -19,8 +19,8 @@ from krmfn.model.gotext import BadTime, quote, read_time
 from krmfn.model.rules import PARTS
 from krmfn.releases.release import find_release
 from krmfn.server import Verdict, answer, hold, kind_of
-from krmfn.server.body import Address, read_body
 from krmfn.server.formats import FORMATS
+from krmfn.server.requests import Address, read_body
 from krmfn.server.schema import find_kind
 from tests.checks.definitions import define
 from tests.conformance.replay import PROFILES, read

@@ -31,7 +31,7 @@ from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.server.admission import AdmissionFacts
-from krmfn.server.answers import as_sent, change, misreads_numbers
+from krmfn.server.door import as_sent, change, misreads_numbers
 from krmfn.server.requests import create, hold
 from krmfn.server.schema import DEFINITION, Kind, Type, compile_schemas, find_kind
 from krmfn.server.verdict import Cause, Out, Verdict, guard, join_reasons, refused_by

@@ -11,13 +11,12 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields, Value
-from krmfn.server.amounts import BILLION, is_integer
 from krmfn.server.cases import check_each, fill_part
 from krmfn.server.formats import check_label_key
 from krmfn.server.plain.values import check_least
-from krmfn.server.pods.resources import is_whole, list_container_misnomers, list_misnomers, may_overcommit
+from krmfn.server.pods.containers import is_whole, list_container_misnomers, list_misnomers, may_overcommit
 from krmfn.server.schema import Kind
-from krmfn.server.spell import Key, read_written
+from krmfn.server.spell import BILLION, Key, is_integer, read_written
 from krmfn.server.strategy import STORED_UID, first_generation
 from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, refuse_text
 

@@ -12,10 +12,8 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
-from krmfn.server.cases import check_part
-from krmfn.server.pods.placement import check_tolerations
-from krmfn.server.pods.setting import ARMOR, Setting, visit_containers
-from krmfn.server.pods.spec import MIRROR, check_pod, check_template, is_cost
+from krmfn.server.cases import check_each, check_part
+from krmfn.server.pods.spec import ARMOR, MIRROR, Setting, check_pod, check_template, is_cost, visit_containers
 from krmfn.server.schema import Gates, Kind
 from krmfn.server.spell import Key, spell_path, write_json
 from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, of_rule
@@ -133,7 +131,7 @@ def _check_added_tolerations(pod: Setting, new: Any, old: Any) -> Causes:
         if {key: value for key, value in one.items() if key != "tolerationSeconds"} not in kept:
             yield forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
             return
-    yield from check_tolerations(pod, new, path)
+    yield from check_each(pod, "toleration", new, path, "pod-tolerations")
 
 
 def _check_gates(new: Any, old: Any) -> Causes:

@@ -11,10 +11,10 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields
-from krmfn.server.amounts import Amount, round_up
-from krmfn.server.pods.resources import add_up
-from krmfn.server.pods.setting import ARMOR, LISTS
+from krmfn.server.pods.containers import add_up
+from krmfn.server.pods.spec import ARMOR, LISTS
 from krmfn.server.schema import Field, Gates, Kind, Type
+from krmfn.server.spell import Amount, round_up
 from krmfn.server.strategy import list_gated
 
 _POD_RESOURCES = ("cpu", "memory")

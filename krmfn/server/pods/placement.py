@@ -6,7 +6,6 @@ k8s.io/kubernetes/pkg/apis/core/validation; ValidateLabelSelector of k8s.io/apim
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from krmfn.krm.paths import Path
@@ -15,7 +14,7 @@ from krmfn.model.values import Value
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import check_label_key, check_label_value, find_format
 from krmfn.server.plain.values import check_labels
-from krmfn.server.pods.setting import Setting
+from krmfn.server.pods.spec import Setting
 from krmfn.server.verdict import Causes, duplicate, forbidden, invalid, refuse_text, required
 
 _NO_SELECTOR = "must not be specified when labelSelector is not set"
@@ -88,11 +87,6 @@ def _check_label_keys(matched: Any, unmatched: Any, selector: Value | None, at: 
         if key in unmatched:
             detail = "exists in both matchLabelKeys and mismatchLabelKeys"
             yield invalid((*at, "matchLabelKeys", index), key, detail)
-
-
-def check_tolerations(pod: Setting, tolerations: Iterable[Any], path: Path) -> Causes:
-    """Which taints the pod bears."""
-    yield from check_each(pod, "toleration", tolerations, path, "pod-tolerations")
 
 
 def check_number(kind: Any, value: str, path: Path) -> Causes:

@@ -1,23 +1,23 @@
 """The rules of a whole pod spec, of the templates and pods around one, and of the annotations that the server reads
-there.
+there; security contexts, and what only one operating system has.
 
 Source: ValidatePodSpec, ValidatePodTemplateSpec, ValidatePodCreate, ValidatePodSpecificAnnotations and what they call
-in k8s.io/kubernetes/pkg/apis/core/validation.
+in k8s.io/kubernetes/pkg/apis/core/validation; PodValidationOptions there and in pkg/api/pod/util.go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import parse_int, quote
 from krmfn.model.values import Value
 from krmfn.releases.spelling import GROUP_LINKS
-from krmfn.server.cases import check_part
+from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import check_long_name, count_bytes, find_format
 from krmfn.server.metadata import check_template_metadata
-from krmfn.server.pods.placement import check_tolerations
-from krmfn.server.pods.setting import ARMOR, Setting, visit_containers
+from krmfn.server.plain.values import check_choice
 from krmfn.server.schema import Gates, Kind
 from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import (
@@ -29,6 +29,7 @@ from krmfn.server.verdict import (
     not_found,
     of_rule,
     refuse_text,
+    required,
 )
 
 
@@ -201,8 +202,8 @@ def _check_tolerations(pod: Setting, value: str, path: Path) -> Causes:
         # The server goes on with Go's words for what is no JSON.
         yield invalid_text(path, quote(_TOLERATIONS), "")
         return
-    if isinstance(found, list):
-        yield from check_tolerations(pod, [one for one in found if isinstance(one, dict)], (*path, _TOLERATIONS))
+    tolerations = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else ()
+    yield from check_each(pod, "toleration", tolerations, (*path, _TOLERATIONS), "pod-tolerations")
 
 
 def _check_seccomp(value: str, path: Path) -> Causes:
@@ -245,3 +246,164 @@ def _compare(annotation: str, profile: Value, at: Path, word: str) -> Causes:
         yield forbidden((*at, field, "type"), f"{word} type in annotation and field must match")
     elif kind == "Localhost" and annotation.removeprefix("localhost/") != profile.get("localhostProfile"):
         yield forbidden((*at, field, "localhostProfile"), f"{word} profile in annotation and field must match")
+
+
+_SYSCTL_PATTERN = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTL = f"({_SYSCTL_PATTERN}[\\./])*{_SYSCTL_PATTERN}"
+_LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def _is_sysctl(name: str) -> bool:
+    parts = name.replace("/", ".").split(".")
+    return count_bytes(name) <= 253 and all(
+        part and not part.strip(_LOWER + "-_") and part[0] in _LOWER and part[-1] in _LOWER for part in parts
+    )
+
+
+def check_sysctls(pod: Setting, spec: Value, path: Path) -> Causes:
+    seen = set()
+    for index, one in enumerate(spec["securityContext"]["sysctls"]):
+        name, where = one.get("name", ""), (*path, "securityContext", "sysctls", index, "name")
+        if not name:
+            yield required(where)
+        elif not _is_sysctl(name):
+            yield invalid(where, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$")
+        elif name in seen:
+            yield duplicate(where, quote(name))
+        seen.add(name)
+        field = find_host_field(name, spec)
+        if field and "host-sysctls" not in pod.allowed:
+            yield invalid(where, name, f"may not be specified when '{field}' is true")
+
+
+_SHARED = frozenset(
+    "kernel." + name
+    for name in ("sem", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "shm", "msgmax", "msgmnb", "msgmni", "msg")
+)
+
+
+def find_host_field(name: str, spec: Value) -> str:
+    """The field that gives the pod the host's namespace, so that it cannot have the sysctl; "" when there is none."""
+    dots, slashes = name.find("."), name.find("/")
+    if slashes >= 0 and (dots < 0 or slashes < dots):
+        name = name.translate({ord("."): "/", ord("/"): "."})
+    name = name.partition("*")[0]
+    if spec.get("hostNetwork") and name.startswith("net."):
+        return "hostNetwork"
+    shared = name in _SHARED or name.startswith("fs.mqueue.")
+    return "hostIPC" if shared and spec.get("hostIPC") else ""
+
+
+def check_user_name(pod: Setting, text: str, path: Path) -> Causes:
+    """`user` or `domain\\user` of Windows."""
+    yield from refuse_text(path, text, [f"runAsUserName{detail}" for detail in _list_user_faults(text)])
+
+
+def _list_user_faults(text: str) -> Iterator[str]:
+    import re  # rare
+
+    domain, found, user = text.rpartition("\\")
+    if not text:
+        yield " cannot be an empty string"
+        return
+    if re.search("[\x00-\x1f\x7f]", text):
+        yield " cannot contain control characters"
+        return
+    if "\\" in domain:
+        yield " cannot contain more than one backslash"
+        return
+    if count_bytes(domain) >= 256:
+        yield "'s Domain length must be under 256 characters"
+    label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+    pattern = rf"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{{0,14}}|{label}(?:\.{label})*"
+    if found and not re.fullmatch(pattern, domain):
+        yield "'s Domain doesn't match the NetBios nor the DNS format"
+    if not user:
+        yield "'s User cannot be empty"
+    elif count_bytes(user) > 104:
+        yield "'s User length must not be longer than 104 characters"
+    if user and not user.strip(". "):
+        yield "'s User cannot contain only periods or spaces"
+    if set(user) & set('"/\\:;|=,+*?<>@[]'):
+        yield "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
+
+
+def check_host_processes(pod: Setting, spec: Value, path: Path) -> Causes:
+    """Containers that are processes of a Windows host: all of a pod's, or none."""
+    of_pod = spec.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
+    count = total = 0
+    for container, at in visit_containers(spec, path):
+        total += 1
+        own = container.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
+        if of_pod is not None and own is not None and own != of_pod:
+            detail = f"pod hostProcess value must be identical if both are specified, was {str(of_pod).lower()}"
+            where = (*at, "securityContext", "windowsOptions", "hostProcess")
+            yield invalid(where, own, detail)
+        count += bool(of_pod if own is None else own)
+    if not count:
+        return
+    if count != total:
+        detail = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        yield invalid(path, "", detail)
+    if not spec.get("hostNetwork"):
+        detail = "hostNetwork must be true if pod contains any hostProcess containers"
+        yield invalid((*path, "hostNetwork"), False, detail)
+
+
+#: What a pod and its containers cannot have, as parts.
+_OF_SYSTEM = {"linux": ("linuxPod", "linuxContainer"), "windows": ("windowsPod", "windowsContainer")}
+
+
+def check_operating_system(pod: Setting, spec: Value, path: Path) -> Causes:
+    """`os`, and the fields that its choice rules out."""
+    if not pod.os:
+        yield required((*path, "os", "name"))
+    else:
+        yield from check_choice(pod.os, (*path, "os"), ("linux", "windows"))
+    if pod.os in _OF_SYSTEM:
+        of_pod, of_container = _OF_SYSTEM[pod.os]
+        yield from check_part(pod, of_pod, spec, path)
+        for container, at in visit_containers(spec, path):
+            yield from check_part(pod, of_container, container, at)
+
+
+#: The lists of containers in a pod's spec, in the order in which the server visits them.
+LISTS = ("initContainers", "containers", "ephemeralContainers")
+
+#: The annotation that names a container's AppArmor profile, up to the container's name.
+ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+
+
+class Setting:
+    """One pod's spec under its rules. `allowed` names what an update may keep because the stored pod has it."""
+
+    def __init__(
+        self, spec: Value, gates: Gates, meta: Value | None = None, allowed: frozenset[str] = frozenset()
+    ) -> None:
+        self.gates = gates
+        self.allowed = allowed
+        #: Whether this is a pod itself, and no template; only a pod has a name.
+        self.is_pod = meta is not None
+        self.name: str = meta.get("name", "") if meta else ""
+        self.annotations: Value = meta.get("annotations", {}) if meta else {}
+        self.grace: int | None = spec.get("terminationGracePeriodSeconds")
+        self.os: str | None = spec["os"].get("name", "") if "os" in spec else None
+        self.claims = frozenset(claim["name"] for claim in spec.get("resourceClaims", ()) if claim.get("name"))
+        #: The volumes that are right, by name: mounts look for theirs among these.
+        self.volumes: dict[str, Value] = {}
+        #: What rows of parts ask of the whole pod.
+        self.facts = {
+            "users-of-host": spec.get("hostUsers") is not False,
+            "restarts-never": spec.get("restartPolicy") == "Never",
+        }
+
+    def is_on(self, gate: str) -> bool:
+        """Whether the gate is on, or what it brings is in use already; also of what a release does without a gate."""
+        return self.gates.get(gate, False) or gate in self.allowed or self.facts.get(gate, False)
+
+
+def visit_containers(spec: Value, path: Path) -> Iterator[tuple[Value, Path]]:
+    """Every container with its path."""
+    for name in LISTS:
+        for index, container in enumerate(spec.get(name, ())):
+            yield container, (*path, name, index)

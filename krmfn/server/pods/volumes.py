@@ -19,7 +19,7 @@ from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Form, check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.server.metadata import check_template_metadata
-from krmfn.server.pods.setting import Setting
+from krmfn.server.pods.spec import Setting
 from krmfn.server.spell import Key
 from krmfn.server.verdict import (
     Causes,
