@@ -6,6 +6,8 @@ server use. Knows scalars only: no nodes, no positions.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import NUMBER_TAG
 
@@ -173,6 +175,7 @@ def _round_like_go(number: float) -> int:
     return int(whole + fraction + "0" * (int(exponent) - len(fraction)))
 
 
+@lru_cache(4096)  # objects have few keys
 def spell_key(text: str, tag: str | None = None) -> str:
     """Spell a plain key as sigs.k8s.io/yaml does in JSON; a null key raises Unreadable.
 

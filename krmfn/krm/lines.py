@@ -35,11 +35,13 @@ _LINE = re.compile(rf"( *+)((?>(?:- ++)*))(?:({_NAME}):(?![^ ]) *+)?({_VALUE})? 
 _WORD = r"""'[^'\n]*'(?!')|"[^"\\\n]*"|(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=*-]*"""
 #: A step through a flow collection: a key, a bracket that opens or a scalar, brackets that close, a comma.
 _STEP = rf"(?:({_NAME})(: ++))?([{{[]|{_WORD})([]}} ]*+)(, *+)?"
-#: A flow mapping of plain words without anything inside, as most are.
-_ENTRY = rf"{_NAME}: (?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=*-]*"
-_FLAT = re.compile(rf"\{{{_ENTRY}(?:, {_ENTRY})*\}}")
-#: A plain scalar that nobody could take for anything else.
-_SIMPLE = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./-]*(?::[A-Za-z0-9_./-]+)*")
+#: A flow collection of plain words without anything inside, or alone in another one, as most are.
+_PLAIN_WORD = "(?:[A-Za-z0-9_./]|-(?=[A-Za-z0-9_./-]))[A-Za-z0-9_./=*-]*"
+_ENTRY = f"{_NAME}: {_PLAIN_WORD}"
+_WORDS = rf"(?:\{{{_ENTRY}(?:, {_ENTRY})*\}}|\[{_PLAIN_WORD}(?:, {_PLAIN_WORD})*\])"
+_FLAT = re.compile(rf"{_WORDS}|\{{{_NAME}: {_WORDS}\}}")
+#: A scalar that nobody could take for anything else.
+_SIMPLE = re.compile(r"""[A-Za-z0-9_./][A-Za-z0-9_./-]*(?::[A-Za-z0-9_./-]+)*|"[^"\\\n]*\"""")
 #: What this reader leaves to others is all else: line breaks other than LF, tabs, controls.
 _KNOWN = bytes([10, *range(0x20, 0x7F)])
 #: How many levels a text may have, and a flow collection in it.
@@ -52,8 +54,7 @@ _NOTHING, _SCALAR, _FLOWING, _LITERAL = range(4)
 
 class _Line(NamedTuple):
     """A line that says something: its column, the columns of its dashes, the column behind them; the key as JSON spells
-    it (None: no key); which sort of value follows; the columns where the key ends, where the value begins, and where it
-    ends."""
+    it (None: no key); which sort of value follows; the columns where the key ends and where the value begins."""
 
     column: int
     dashes: tuple[int, ...]
@@ -62,13 +63,12 @@ class _Line(NamedTuple):
     sort: int
     key_end: int
     start: int
-    end: int
 
 
 #: What is asked of every line: its form, which is all that it says save a scalar; that scalar, its node where it goes
-#: on below (_LITERAL); and the rest. Of comments and blanks the form is empty, and there is no rest. What was not read
-#: to its end has no form that an outline is known by.
-_Known = tuple[str, Any, Any]
+#: on below (_LITERAL); the rest; and the column where the value ends. Comments and blanks have neither form nor rest.
+#: What was not read to its end has no form that an outline is known by.
+_Known = tuple[str, Any, Any, int]
 #: A pair or an element: the number of the collection that it is in, in the order of the text (0: the document); the
 #: number of its line among those that say something; its key (None: an element); its value, and the column of that.
 #: The value is a scalar or nothing, as the line says (None); a flow collection, as the line says (_FLOWING); a scalar
@@ -76,11 +76,12 @@ _Known = tuple[str, Any, Any]
 _Step = tuple[int, int, "str | None", Any, int]
 
 _ESCAPES = {"n": "\n", "t": "\t"}
-_SAYS_NOTHING: _Known = ("", None, None)
-#: Lines that were seen before: objects of one kind have most of them in common.
+_SAYS_NOTHING: _Known = ("", None, None, 0)
+#: Lines that were seen, and those that were before there were too many: objects of one kind have most in common.
 _SEEN: dict[str, _Known] = {}
+_SEEN_LONG_AGO: dict[str, _Known] = {}
 #: What lines have in common that differ in what is behind their key: its form, and the line but for its end.
-_HEADS: dict[str, tuple[str, tuple[Any, ...]]] = {}
+_HEADS: dict[str, tuple[str, _Line]] = {}
 #: Outlines by the forms of all lines: generated objects of one kind have them in common.
 _OUTLINES: dict[tuple[str, ...], _Outline] = {}
 #: How many of them are remembered, and of how many lines a text is that may be like others.
@@ -117,19 +118,23 @@ def read_lines(text: str) -> Lines | None:
 
 def _take_apart(raw: str) -> _Known:
     """The parts of a line without its line break."""
-    head, _, value = raw.partition(": ")
-    is_flat = value[:1] == "{"
-    head += "{" if is_flat else ""
-    is_usual = (_FLAT if is_flat else _SIMPLE).fullmatch(value)
-    if is_usual and head in _HEADS:
-        form, place = _HEADS[head]
-        known = form, _read_flat(value) if is_flat else resolve_plain(value), _Line._make((*place, len(raw)))
-    else:
-        known = _take_any_apart(raw)
-        if is_usual and known[2] and known[2].sort in (_SCALAR, _FLOWING) and len(_HEADS) < _MOST_LINES:
-            _HEADS[head] = known[0], known[2][:-1]
+    known = _SEEN_LONG_AGO.get(raw)
+    if known is None:
+        head, _, value = raw.partition(": ")
+        is_flat = value[:1] in ("{", "[")
+        head += value[:1] if is_flat else ""
+        is_usual = (_FLAT if is_flat else _SIMPLE).fullmatch(value)
+        if is_usual and head in _HEADS:
+            form, line = _HEADS[head]
+            known = form, _read_flat(value) if is_flat else _read_value(value), line, len(raw)
+        else:
+            known = _take_any_apart(raw)
+            if is_usual and known[2] and known[2].sort in (_SCALAR, _FLOWING) and len(_HEADS) < _MOST_LINES:
+                _HEADS[head] = known[0], known[2]
     if not known[2] or known[2].sort != _FLOWING:  # such a value belongs to one document
         if len(_SEEN) >= _MOST_LINES:
+            _SEEN_LONG_AGO.clear()
+            _SEEN_LONG_AGO.update(_SEEN)
             _SEEN.clear()
         _SEEN[raw] = known
     return known
@@ -150,8 +155,8 @@ def _take_any_apart(raw: str) -> _Known:
     column, content = len(indent), len(indent) + len(marks)
     dashes = tuple(offset for offset in range(column, content) if raw[offset] == "-") if marks else ()
     key = spell_key(name) if name else None
-    place = _Line(column, dashes, content, key, sort, content + len(name), *line.span(4))
-    return f"{indent}{marks}{name}:{'?' if is_open else sort}", value, place
+    place = _Line(column, dashes, content, key, sort, content + len(name), line.start(4))
+    return f"{indent}{marks}{name}:{'?' if is_open else sort}", value, place, line.end(4)
 
 
 def _read_value(text: str) -> Any:
@@ -159,12 +164,9 @@ def _read_value(text: str) -> Any:
     if first == "'":
         return text[1:-1].replace("''", "'")
     if first == '"':
-        return _unescape(text[1:-1])
+        text = text[1:-1]
+        return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text) if "\\" in text else text
     return _read_flow(text) if first in "{[" else resolve_plain(text)
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text) if "\\" in text else text
 
 
 def _split_flow(text: str) -> Iterator[tuple[str | None, str | None, str, str, str | None]]:
@@ -193,8 +195,13 @@ def _split_flow(text: str) -> Iterator[tuple[str | None, str | None, str, str, s
         raise _Unusual
 
 
-def _read_flat(text: str) -> dict[str, Any]:
+def _read_flat(text: str) -> Any:
+    key, _, inner = text[1:-1].partition(": ")
+    if inner[:1] in ("{", "["):
+        return {spell_key(key): _read_flat(inner)}
     entries = text[1:-1].split(", ")
+    if text[0] == "[":
+        return list(map(resolve_plain, entries))
     found = {spell_key(key): resolve_plain(word) for key, _, word in (each.partition(": ") for each in entries)}
     if len(found) < len(entries):
         raise _Unusual
@@ -238,44 +245,41 @@ def _scan(text: str) -> tuple[list[_Known], list[int]]:
             except _Unusual:
                 if not lines or lines[-1][2].sort != _SCALAR:
                     raise
-                form, _, line = lines[-1]
-                scalar = _read_further(text, lines[-1], starts[-1], position)
-                lines[-1] = f"{form[:-1]}{_LITERAL}", scalar, line._replace(sort=_LITERAL)
-                behind = scalar.end
+                lines[-1] = _read_further(text, lines[-1], starts[-1], position)
+                behind = lines[-1][1].end
                 continue
-        form, _, line = known
+        form, _, line, _ = known
         if not form:
             continue
         if line.sort == _LITERAL:
-            scalar = _read_further(text, known, position, stop + 1)
-            known = (f"{form[:-1]}{_LITERAL}", scalar, line)
-            behind = scalar.end
+            known = _read_further(text, known, position, stop + 1)
+            behind = known[1].end
         lines.append(known)
         starts.append(position)
     return lines, starts
 
 
-def _read_further(text: str, known: _Known, offset: int, position: int) -> Scalar:
-    """The scalar of the line at `offset`, which goes on at `position`."""
+def _read_further(text: str, known: _Known, offset: int, position: int) -> _Known:
+    """The line at `offset`, with the scalar of it that goes on at `position`."""
     from krmfn.krm.paragraphs import read_literal, read_on, read_quoted  # most texts have none
 
-    _, mark, line = known
+    form, mark, line, end = known
     start = offset + line.start
     column = line.dashes[-1] if line.key is None else line.content  # of the collection that the line is in
     if line.sort == _SCALAR:
-        found = read_on(text, start, offset + line.end, position, column)
+        found = read_on(text, start, offset + end, position, column)
     else:
         found = (
             read_literal(text, start, mark, position, column) if mark[0] == "|" else read_quoted(text, start, column)
         )
     if found is None:
         raise _Unusual
-    return found
+    return f"{form[:-1]}{_LITERAL}", found, line._replace(sort=_LITERAL), end
 
 
 def _recall(lines: list[_Known]) -> _Outline:
     """The outline of all texts whose lines have these forms."""
-    forms = tuple([form for form, _, _ in lines])
+    forms = tuple([form for form, _, _, _ in lines])
     outline = _OUTLINES.get(forms)
     if outline is None:
         outline = _draw(lines), []
@@ -295,8 +299,8 @@ def _draw(lines: list[_Known]) -> list[_Step]:
     waiting = False  # whether its last key waits for a value
     stack: list[tuple[int, int, set[str] | None]] = []
     last = -1
-    for number, (_, _, line) in enumerate(lines):
-        column, dashes, content, key, sort, _, _, _ = line
+    for number, (_, _, line, _) in enumerate(lines):
+        column, dashes, content, key, sort, _, _ = line
         if dashes or waiting or here != column or keys is None:
             # Close what is indented more, and a sequence in this column when a key follows.
             while here > column or (here == column and not dashes and keys is None):
@@ -444,8 +448,8 @@ class Lines:
         _, number, _, what, _ = last
         if what is _LITERAL:
             return int(self._lines[number][1].end)
-        line: _Line = self._lines[number][2]
-        return self._starts[number] + (line.key_end + 1 if line.sort == _NOTHING else line.end)
+        _, _, line, end = self._lines[number]
+        return self._starts[number] + (line.key_end + 1 if line.sort == _NOTHING else end)
 
     def _make_pair(self, row: tuple[_Step, int]) -> tuple[Node, Node]:
         number = row[0][1]
@@ -460,15 +464,13 @@ class Lines:
         if what is _LITERAL:
             scalar: Scalar = self._lines[number][1]
             return scalar
-        line, position = self._lines[number][2], self._starts[number]
+        (_, _, line, end), position = self._lines[number], self._starts[number]
         if line.sort == _NOTHING:
             after = position + line.key_end + 1
             return Scalar(after, after, None, None, "", "")
-        start, end = position + line.start, position + line.end
-        source = self._text[start:end]
-        if line.sort == _SCALAR:
-            return _make_scalar(start, source)
-        return _make_flow(start, source)
+        start = position + line.start
+        source = self._text[start : position + end]
+        return (_make_scalar if line.sort == _SCALAR else _make_flow)(start, source)
 
 
 def _make_scalar(start: int, source: str) -> Scalar:
@@ -482,11 +484,8 @@ def _make_flow(place: int, source: str) -> Node:
     opened: list[Mapping | Sequence] = [root]
     for key, colon, head, closed, comma in _split_flow(source):
         start = place + len(key or "") + len(colon or "")
-        node: Node
-        if head not in "{[":
-            node = _make_scalar(start, head)
-        else:
-            node = (Mapping if head == "{" else Sequence)(start, start, None, None, True)
+        make = {"{": Mapping, "[": Sequence}.get(head)
+        node: Node = make(start, start, None, None, True) if make else _make_scalar(start, head)
         name = key and Scalar(place, place + len(key), None, None, key, "")
         opened[-1].children.append((name, node) if name else node)
         if isinstance(node, Mapping | Sequence):

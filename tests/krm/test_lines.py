@@ -72,6 +72,7 @@ def assert_alike(text: str) -> bool:
         "a: 'b\n  c''d \n\n\n  e'\nf:\n- 'g\n   '\n- '\n  h'  \n",
         'a: "b\\n\\"c\\"\\\\\\t"  \nd:  \n  e: f \n',
         "a: {b: {c: d, e: [f, {g: h}]}, i: [], j: {}} # }\nk: [[l], [m, [n]]]\n",
+        'a:\n- b: {c: {d: e, f: 1}}\n- b: {c: {yes: -g}}\n- b: {c: [h, i]}\n- b: [j, 2]\n- b: "k"\n',
         "a: { b:  c,d: [ 'e, {' , \"}\" ] , g: { } }  # h\ni: [1,yes,0x1f,100m]\n",
     ],
 )
@@ -323,6 +324,12 @@ def test_documents_that_differ_in_scalars_are_read_alike(lines: list[tuple[str, 
     """They have one outline, and each its own values and places."""
     for text in ("".join(f"{line[0]}{line[1 + number % 2]}\n" for line in lines) for number in range(3)):
         assert_alike(text)
+
+
+def test_lines_that_are_forgotten_are_read_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("krmfn.krm.lines._MOST_LINES", 3)
+    for number in range(9):
+        assert assert_alike(f"a: b\nc: {number}\nd:\n- e: {{f: {number}}}\n- {number % 2}\ng: |\n  {number}\n")
 
 
 def test_documents_share_no_collection() -> None:
