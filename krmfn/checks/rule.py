@@ -51,8 +51,9 @@ Matches: TypeAlias = "Iterator[Finding | Match]"
 
 
 def tell(
-    item: Item,
+    place: Item | Template | Group,
     path: Path,
+    /,
     current: Any = ABSENT,
     proposed: Any = ABSENT,
     *,
@@ -60,9 +61,17 @@ def tell(
     case: str = "",
     **about: Any,
 ) -> Match:
-    """What a rule found at `path` of `item`. The texts may also name the {item}, the {path}, the {current} value and
-    the {release}."""
-    return Match(item, path, current, proposed, severity, case, about)
+    """What a rule found at a path of an item, of the spec of a template's pods, or of a group's fields. The texts may
+    also name the {item}, the {path}, the {current} value and the {release}."""
+    if isinstance(place, Item):
+        return Match(place, path, current, proposed, severity, case, about)
+    whole = (*(place.spec_path if isinstance(place, Template) else place.path), *path)
+    return Match(place.item, whole, current, proposed, severity, case, about)
+
+
+def tell_quorum(group: Group, proposed: Any = ABSENT, /, *, severity: Severity | None = None, **about: Any) -> Match:
+    """What a rule found about the quorum of a group."""
+    return tell(group.item, group.quorum_path, group.quorum, proposed, severity=severity, **about)
 
 
 def name_all(items: Iterable[Item]) -> str:

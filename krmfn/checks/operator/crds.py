@@ -60,7 +60,7 @@ def find_link_of_other_release(census: Census, settings: Settings) -> Matches:
         if template.link is None or template.link.bridged or _field(template) == wanted:
             continue
         field = _field(template)
-        yield tell(template.item, (*template.spec_path, field), field=field, wanted=wanted)
+        yield tell(template, (field,), field=field, wanted=wanted)
 
 
 def _field(template: Template) -> str:

@@ -39,7 +39,7 @@ def find_scheduler_mistyped(census: Census) -> Matches:
     for name, templates in list_schedulers(census).items():
         meant = next((known for known in _SCHEDULERS if _is_nearly(name, known)), "")
         for template in templates if meant and name not in listed else ():
-            yield tell(template.item, (*template.spec_path, "schedulerName"), name, meant=meant)
+            yield tell(template, ("schedulerName",), name, meant=meant)
 
 
 @rule("scheduler-members-above-pods")

@@ -339,13 +339,7 @@ def find_kueue_queue_too_small(census: Census) -> Matches:
                 borrowed = certain.get(resource) != (widest, total) and not census.facts.lists_all("Cohort")
                 severity: Severity | None = "warning" if borrowed else None
                 case = "borrowed" if borrowed else ""
-                about = {
-                    "name": name,
-                    "resource": resource,
-                    "need": sum(needs),
-                    "most": at_most,
-                    "where": where,
-                }
+                about = {"name": name, "resource": resource, "need": sum(needs), "most": at_most, "where": where}
                 yield tell(item, _LABEL, local, severity=severity, case=case, cohort=_cohort(queue), **about)
                 break
 

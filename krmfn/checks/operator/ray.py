@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Matches, rule, tell
+from krmfn.checks.rule import Matches, rule, tell, tell_quorum
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, is_selected
 from krmfn.krm.item import Item
@@ -75,7 +75,7 @@ def find_autoscaler_below(census: Census) -> Matches:
         lowest = _lowest(census, gang)
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
             item = next(owner for owner in gang.owners if autoscales(owner))
-            yield tell(gang.group.item, gang.group.quorum_path, gang.group.quorum, gang=gang, owner=item, lowest=lowest)
+            yield tell_quorum(gang.group, gang=gang, owner=item, lowest=lowest)
 
 
 @rule("ray-autoscaler-beyond-gang")

@@ -26,7 +26,7 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Matches:
         for template in gang.templates:
             first, name = gang.templates[0], template.scheduler
             if name != first.scheduler:
-                yield tell(template.item, (*template.spec_path, "schedulerName"), name, gang=gang, first=first)
+                yield tell(template, ("schedulerName",), name, gang=gang, first=first)
                 break
 
 
@@ -76,8 +76,8 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Matches:
         if id(gang) in compared and any(differ):
             continue  # priority-differs says that the pods differ: no class of the group suits them all
         yield tell(
-            root.item,
-            (*root.path, "priorityClassName"),
+            root,
+            ("priorityClassName",),
             root.priority_class,
             severity=None if refused else "warning",
             case="" if wrong[0].priority_class else "pods",
@@ -100,7 +100,7 @@ def find_preemption_policy_differs(census: Census, settings: Settings) -> Matche
             wanted, who = as_text(root.spec, "preemptionPolicy") or DEFAULT_POLICY, f"the group {root.name}"
         for template, policy in policies:
             if policy and wanted and policy != wanted:
-                yield tell(template.item, (*template.spec_path, "preemptionPolicy"), policy, who=who, wanted=wanted)
+                yield tell(template, ("preemptionPolicy",), policy, who=who, wanted=wanted)
                 break
 
 
@@ -168,7 +168,7 @@ def find_policy_without_class(census: Census) -> Matches:
         for template in gang.templates:
             policy = as_text(template.spec, "preemptionPolicy")
             if policy not in ("", DEFAULT_POLICY) and not template.priority_class:
-                yield tell(template.item, (*template.spec_path, "preemptionPolicy"), policy, gang=gang)
+                yield tell(template, ("preemptionPolicy",), policy, gang=gang)
 
 
 @rule("tree-priorities-differ")
@@ -180,7 +180,7 @@ def find_tree_priorities_differ(census: Census, settings: Settings) -> Matches:
             continue  # the scheduler compares the numbers
         effect = "no pod of the tree is ever scheduled" if refused else "the scheduler uses only that of the root"
         severity: Severity | None = "error" if refused and not _is_unsure(census.facts, own, above) else None
-        yield tell(group.item, (*group.path, "priorityClassName"), own, severity=severity, root=root, effect=effect)
+        yield tell(group, ("priorityClassName",), own, severity=severity, root=root, effect=effect)
 
 
 def _list_below(census: Census) -> Iterator[tuple[Group, Group]]:
@@ -197,4 +197,4 @@ def find_tree_policies_differ(census: Census, settings: Settings) -> Matches:
     for group, root in _list_below(census) if settings.has("group-preemption-policy") else ():
         policy, wanted = (as_text(one.spec, "preemptionPolicy") or DEFAULT_POLICY for one in (group, root))
         if policy != wanted:
-            yield tell(group.item, (*group.path, "preemptionPolicy"), policy, root=root, wanted=wanted)
+            yield tell(group, ("preemptionPolicy",), policy, root=root, wanted=wanted)

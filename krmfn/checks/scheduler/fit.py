@@ -210,11 +210,7 @@ _CLAIMS = {
     "resourceclaimtemplate": "template",
     "request ": "template",
 }
-_REFUSALS = {
-    "unable to create": "namespace",
-    "persistentvolumeclaims": "claims",
-    "ResourceClaimTemplate": "devices",
-}
+_REFUSALS = {"unable to create": "namespace", "persistentvolumeclaims": "claims", "ResourceClaimTemplate": "devices"}
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -266,14 +262,7 @@ def find_too_many_objects(census: Census) -> Matches:
             beyond = mine[most:]
             for item in beyond if most == 0 else beyond[:1]:
                 yield tell(
-                    item,
-                    (),
-                    quota=quota,
-                    most=most,
-                    resource=resource,
-                    mine=mine,
-                    refused=len(mine) - most,
-                    name=name,
+                    item, (), quota=quota, most=most, resource=resource, mine=mine, refused=len(mine) - most, name=name
                 )
 
 

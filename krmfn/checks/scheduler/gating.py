@@ -128,7 +128,7 @@ def find_facts_missing(census: Census) -> Matches:
 def find_constraint_without_preemption(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs_with("schedulingConstraints"):
         if gang.group.topology_key:
-            yield tell(gang.group.item, (*gang.group.path, "schedulingConstraints"), gang=gang)
+            yield tell(gang.group, ("schedulingConstraints",), gang=gang)
 
 
 @once

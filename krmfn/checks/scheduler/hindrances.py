@@ -68,7 +68,7 @@ def find_node_name(census: Census) -> Matches:
         for template in gang.templates:
             name = as_text(template.spec, "nodeName")
             if name:
-                yield tell(template.item, (*template.spec_path, "nodeName"), name, gang=gang)
+                yield tell(template, ("nodeName",), name, gang=gang)
 
 
 @rule("second-gang-system")
@@ -103,9 +103,7 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Matches:
                 claims = [_claim(entry) for entry in as_list(template.spec, "resourceClaims")]
                 if wanted not in claims:
                     name = wanted[0] or f"number {index}"
-                    yield tell(
-                        gang.group.item, (*gang.group.path, "resourceClaims", index), name=name, template=template
-                    )
+                    yield tell(gang.group, ("resourceClaims", index), name=name, template=template)
                     break
 
 
@@ -131,7 +129,7 @@ def find_requests_missing(census: Census) -> Matches:
             missing = sorted(_missing_requests(template.spec))
             if missing and id(template.item) not in seen:
                 seen.add(id(template.item))
-                yield tell(template.item, (*template.spec_path, "containers"), missing=missing)
+                yield tell(template, ("containers",), missing=missing)
 
 
 @rule("volume-shared")
@@ -155,8 +153,8 @@ def find_volume_shared(census: Census, settings: Settings) -> Matches:
                 remembered = single and not is_obeyed(census, settings, "stale-gang-snapshot")
                 stuck = remembered and (gang.pods or 0) - used[name] + 1 < (gang.group.quorum or 1)
                 yield tell(
-                    template.item,
-                    (*template.spec_path, "volumes", index),
+                    template,
+                    ("volumes", index),
                     modes[0],
                     severity="error" if stuck else None,
                     pods=used[name],

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Matches, group_names, name_min_count, rule, suggest, tell
+from krmfn.checks.rule import Matches, group_names, name_min_count, rule, suggest, tell, tell_quorum
 from krmfn.config import Settings, options_for
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT, Severity
@@ -85,8 +85,8 @@ def find_template_missing(census: Census, settings: Settings) -> Matches:
         else:
             near = suggest(group.template, workload.templates)
             yield tell(
-                group.item,
-                (*group.path, *find_reference(group.spec)),
+                group,
+                find_reference(group.spec),
                 group.template,
                 workload=workload,
                 near=near,
@@ -157,7 +157,7 @@ def find_group_shared(census: Census) -> Matches:
         meant = len(declared) == 1 and "" not in declared
         if meant or gang.group.quorum is None or gang.group.quorum == gang.pods:
             continue
-        yield tell(gang.group.item, gang.group.quorum_path, gang.group.quorum, owners=owners, gang=gang)
+        yield tell_quorum(gang.group, owners=owners, gang=gang)
 
 
 @rule("gang-group-split")
@@ -191,9 +191,7 @@ def find_min_count_above_pods(census: Census, settings: Settings) -> Matches:
         if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
             severity: Severity | None = None if pods else "warning"
             case = "" if pods else "none"
-            yield tell(
-                group.item, group.quorum_path, group.quorum, pods or ABSENT, severity=severity, case=case, gang=gang
-            )
+            yield tell_quorum(group, pods or ABSENT, severity=severity, case=case, gang=gang)
 
 
 @rule("min-count-below-pods")
@@ -203,10 +201,8 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Matches:
         group, pods = gang.group, gang.pods
         if pods is None or group.quorum is None or not 1 < group.quorum < pods or _is_wanted(gang, settings):
             continue
-        yield tell(
-            group.item,
-            group.quorum_path,
-            group.quorum,
+        yield tell_quorum(
+            group,
             group=group,
             pods=pods,
             gang=gang,
@@ -258,9 +254,7 @@ def find_min_count_above_scaler(census: Census) -> Matches:
         if lowest < group.quorum:
             scaler = next(iter(scaled.values()))[0]
             field = name_min_count(group, gang.templates[0].item)
-            yield tell(
-                group.item, group.quorum_path, group.quorum, group=group, scaler=scaler, lowest=lowest, field=field
-            )
+            yield tell_quorum(group, group=group, scaler=scaler, lowest=lowest, field=field)
 
 
 @rule("group-unused")

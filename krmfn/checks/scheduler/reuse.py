@@ -59,8 +59,8 @@ def find_retry_starves(census: Census, settings: Settings) -> Matches:
             )
         if template.spec.get("restartPolicy") == "Never" and spec.get("backoffLimit") != 0:
             yield tell(
-                template.item,
-                (*template.spec_path, "restartPolicy"),
+                template,
+                ("restartPolicy",),
                 "Never",
                 case="succeeded",
                 successes=_tell_successes(jobs),

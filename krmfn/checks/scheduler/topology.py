@@ -31,7 +31,7 @@ def find_one_node_ports(census: Census, settings: Settings) -> Matches:
     for gang, kind, needed in _list_needed(census):
         if HOSTNAME in _list_keys(census, gang) and kind.ports and needed > 1:
             port = kind.ports[0][2]
-            yield tell(kind.template.item, (*kind.template.spec_path, "containers"), port, needed=needed, gang=gang)
+            yield tell(kind.template, ("containers",), port, needed=needed, gang=gang)
 
 
 @rule("topology-anti-affinity")
@@ -92,7 +92,7 @@ def find_selectors_apart(census: Census) -> Matches:
     for (_item, key), values in pinned.items():
         if len(values) > 1:
             template = list(values.values())[1].template
-            yield tell(template.item, (*template.spec_path, "nodeSelector"), key=key, names=sorted(values))
+            yield tell(template, ("nodeSelector",), key=key, names=sorted(values))
 
 
 @rule("topology-child-key")

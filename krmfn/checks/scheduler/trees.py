@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from krmfn.checks.rule import Matches, group_names, rule, suggest, tell
+from krmfn.checks.rule import Matches, group_names, rule, suggest, tell, tell_quorum
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected, options_for
 from krmfn.krm.item import Item
@@ -41,7 +41,7 @@ def find_parent_cycle(census: Census) -> Matches:
         above, end = census.chain(composite)
         if end == "cycle" and any(entry.parent == composite.name for entry in (composite, *above)):
             names = " -> ".join([composite.name, *(entry.name for entry in above), composite.name])
-            yield tell(composite.item, (*composite.path, _PARENT), composite.parent, names=names)
+            yield tell(composite, (_PARENT,), composite.parent, names=names)
 
 
 @rule("tree-too-deep")
@@ -76,16 +76,7 @@ def find_min_group_count_above_children(census: Census) -> Matches:
         if composite.quorum is not None and composite.quorum > len(children):
             names = f" ({join([child.name for child in children])})" if children else ""
             most, case = (len(children), "") if children else (ABSENT, "none")
-            yield tell(
-                composite.item,
-                composite.quorum_path,
-                composite.quorum,
-                most,
-                case=case,
-                group=composite,
-                children=children,
-                names=names,
-            )
+            yield tell_quorum(composite, most, case=case, group=composite, children=children, names=names)
 
 
 @rule("min-group-count-above-ready")
@@ -106,10 +97,8 @@ def find_min_group_count_above_ready(census: Census) -> Matches:
         if composite.quorum is None or composite.quorum > len(children) or ready >= composite.quorum:
             continue
         whole = not is_ready(census.root(composite))
-        yield tell(
-            composite.item,
-            composite.quorum_path,
-            composite.quorum,
+        yield tell_quorum(
+            composite,
             ready or ABSENT,
             severity=None if whole else "warning",
             group=composite,
@@ -149,18 +138,9 @@ def find_children_start_apart(census: Census) -> Matches:
         if len(children) < 2:
             continue
         if composite.policy == "basic":
-            yield tell(
-                composite.item, (*composite.path, "schedulingPolicy", "basic"), children=children, composite=composite
-            )
+            yield tell(composite, ("schedulingPolicy", "basic"), children=children, composite=composite)
         elif composite.quorum is not None and composite.quorum < len(children) and not _are_alike(children):
-            yield tell(
-                composite.item,
-                composite.quorum_path,
-                composite.quorum,
-                case="fewer",
-                composite=composite,
-                children=children,
-            )
+            yield tell_quorum(composite, case="fewer", composite=composite, children=children)
 
 
 def _are_alike(children: Sequence[Group]) -> bool:
@@ -197,7 +177,7 @@ def find_tree_workloads_differ(census: Census) -> Matches:
     for group in list_groups(census):
         above, end = census.chain(group)
         if above and not end and group.workload and above[0].workload and group.workload != above[0].workload:
-            yield tell(group.item, (*group.path, "workloadRef", "workloadName"), group.workload, above=above)
+            yield tell(group, ("workloadRef", "workloadName"), group.workload, above=above)
 
 
 @rule("disruption-mode-overruled")
@@ -208,14 +188,14 @@ def find_disruption_mode_overruled(census: Census) -> Matches:
         above, _end = census.chain(group)
         boss = next((entry for entry in above if disruption_mode(entry.spec) == "all"), None)
         if boss is not None:
-            yield tell(group.item, (*group.path, "disruptionMode"), boss=boss)
+            yield tell(group, ("disruptionMode",), boss=boss)
 
 
 @rule("basic-disruption-all")
 def find_basic_disruption_all(census: Census) -> Matches:
     for gang in census.gangs_with("disruptionMode"):
         if gang.group.policy == "basic" and disruption_mode(gang.group.spec) == "all":
-            yield tell(gang.group.item, (*gang.group.path, "disruptionMode"))
+            yield tell(gang.group, ("disruptionMode",))
 
 
 @rule("basic-child")
@@ -224,7 +204,7 @@ def find_basic_child(census: Census) -> Matches:
     for gang in census.gangs_with("parentCompositePodGroupName"):
         above, end = census.chain(gang.group)
         if not end and above and gang.group.policy == "basic" and above[0].policy == "gang" and (gang.pods or 0) > 1:
-            yield tell(gang.group.item, (*gang.group.path, "schedulingPolicy", "basic"), above=above, gang=gang)
+            yield tell(gang.group, ("schedulingPolicy", "basic"), above=above, gang=gang)
 
 
 @rule("children-differ")
