@@ -167,31 +167,24 @@ def _check_defaults(spec: Value, ranges: Iterable[Value]) -> Iterator[Refusal]:
 
 
 def _compare(item: Any, what: str, requests: Resources, limits: Resources) -> Iterator[str]:
-    for name, least in read_resources(dig(item, "min")).items():
-        bound = f"minimum {name} usage per {what} is {format_quantity(least)}"
-        if name not in requests:
-            yield f"{bound}.  No request is specified"
-        elif requests[name] < least:
-            yield f"{bound}, but request is {format_quantity(requests[name])}"
-        elif name in limits and limits[name] < least:
-            yield f"{bound}, but limit is {format_quantity(limits[name])}"
-    for name, most in read_resources(dig(item, "max")).items():
-        bound = f"maximum {name} usage per {what} is {format_quantity(most)}"
-        if name not in limits:
-            yield f"{bound}.  No limit is specified"
-        elif limits[name] > most:
-            yield f"{bound}, but limit is {format_quantity(limits[name])}"
-        elif requests.get(name, 0) > most:
-            yield f"{bound}, but request is {format_quantity(requests[name])}"
+    given = {"request": requests, "limit": limits}
+    for field, word, order in (("min", "minimum", ("request", "limit")), ("max", "maximum", ("limit", "request"))):
+        for name, bound in read_resources(dig(item, field)).items():
+            told = f"{word} {name} usage per {what} is {format_quantity(bound)}"
+            amounts = [(each, given[each][name]) for each in order if name in given[each]]
+            beyond = [pair for pair in amounts if (pair[1] < bound if field == "min" else pair[1] > bound)]
+            if name not in given[order[0]]:
+                yield f"{told}.  No {order[0]} is specified"
+            elif beyond:
+                yield f"{told}, but {beyond[0][0]} is {format_quantity(beyond[0][1])}"
     for name, most in read_resources(dig(item, "maxLimitRequestRatio")).items():
-        bound = f"{name} max limit to request ratio per {what} is {format_quantity(most)}"
+        told = f"{name} max limit to request ratio per {what} is {format_quantity(most)}"
         request, limit = requests.get(name, 0), limits.get(name, 0)
-        if not request:
-            yield f"{bound}, but no request is specified or request is 0"
-        elif not limit:
-            yield f"{bound}, but no limit is specified or limit is 0"
+        if not request or not limit:
+            lacking = "limit" if request else "request"
+            yield f"{told}, but no {lacking} is specified or {lacking} is 0"
         elif limit * _ONE > most * request:
-            yield f"{bound}, but provided ratio is {limit / request:f}"
+            yield f"{told}, but provided ratio is {limit / request:f}"
 
 
 def _compare_claim(item: Any, claim: object) -> Iterator[str]:

@@ -69,6 +69,11 @@ def tell(
     return Match(place.item, whole, current, proposed, severity, case, about)
 
 
+def tell_mark(template: Template, part: str, key: str, current: Any = ABSENT, /, **about: Any) -> Match:
+    """What a rule found at a label or an annotation (`part`) of the pods of a template."""
+    return tell(template.item, (*template.path, "metadata", part, key), current, **about)
+
+
 def tell_quorum(group: Group, proposed: Any = ABSENT, /, *, severity: Severity | None = None, **about: Any) -> Match:
     """What a rule found about the quorum of a group."""
     return tell(group.item, group.quorum_path, group.quorum, proposed, severity=severity, **about)

@@ -23,6 +23,7 @@ __all__ = [
     "group_by",
     "key_of",
     "name_of",
+    "pick",
     "without_nulls",
 ]
 
@@ -79,6 +80,12 @@ def key_of(value: object) -> Key:
 def name_of(value: object) -> str:
     """The name of an object, "" where it has none."""
     return as_text(value, "metadata", "name")
+
+
+def pick(value: object, keys: Iterable[str]) -> Fields:
+    """Of a mapping the keys that are named, as far as they are there."""
+    given = as_mapping(value)
+    return {key: given[key] for key in keys if key in given}
 
 
 def group_by(key: Callable[[_Each], _Key], values: Iterable[_Each]) -> dict[_Key, list[_Each]]:

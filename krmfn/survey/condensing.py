@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from krmfn.model.quantity import add, format_quantity
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, key_of, name_of
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, key_of, name_of, pick
 from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import (
@@ -72,11 +72,10 @@ class Cutter:
 
 
 def _cut_node(node: Value) -> Value:
-    spec = {key: entry for key, entry in as_mapping(node, "spec").items() if key in ("taints", "unschedulable")}
     return {
         **{key: entry for key, entry in node.items() if key not in ("metadata", "spec", "status")},
         "metadata": {"name": name_of(node), "labels": dict(as_mapping(node, "metadata", "labels"))},
-        "spec": spec,
+        "spec": pick(node.get("spec"), ("taints", "unschedulable")),
         "status": {"allocatable": dig(node, "status", "allocatable")},
     }
 
@@ -87,21 +86,16 @@ def _cut_pod(pod: Value) -> Fields:
     metadata: Fields = {"name": name, "namespace": space}
     if as_mapping(pod, "metadata", "labels"):
         metadata["labels"] = dig(pod, "metadata", "labels")
-    owners = [
-        {key: owner[key] for key in ("apiVersion", "kind", "name", "controller") if key in owner}
-        for owner in map(as_mapping, as_list(pod, "metadata", "ownerReferences"))
-    ]
+    references = as_list(pod, "metadata", "ownerReferences")
+    owners = [pick(each, ("apiVersion", "kind", "name", "controller")) for each in references]
     if owners:
         metadata["ownerReferences"] = owners
     kept = {key: spec[key] for key in _POD if key in spec and spec[key] != _DEFAULTS.get(key)}
     for field in CONTAINERS:
         boxes = [_cut_container(as_mapping(box)) for box in as_list(spec.get(field))]
         kept |= {field: boxes} if boxes else {}
-    volumes = [
-        {key: entry[key] for key in ("name", "persistentVolumeClaim", "ephemeral") if key in entry}
-        for entry in map(as_mapping, as_list(spec, "volumes"))
-        if "persistentVolumeClaim" in entry or "ephemeral" in entry
-    ]
+    claimed = ("persistentVolumeClaim", "ephemeral")
+    volumes = [pick(each, ("name", *claimed)) for each in as_list(spec, "volumes") if pick(each, claimed)]
     kept |= {"volumes": volumes} if volumes else {}
     shrunk: Fields = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": kept}
     if dig(pod, "status", "phase"):
@@ -111,11 +105,8 @@ def _cut_pod(pod: Value) -> Fields:
 
 def list_ports(box: Value) -> list[Value]:
     """The ports that a container takes of its node."""
-    return [
-        {key: port[key] for key in ("containerPort", "hostPort", "hostIP", "protocol") if key in port}
-        for port in map(as_mapping, as_list(box, "ports"))
-        if "hostPort" in port
-    ]
+    kept = ("containerPort", "hostPort", "hostIP", "protocol")
+    return [pick(port, kept) for port in as_list(box, "ports") if "hostPort" in as_mapping(port)]
 
 
 def _cut_container(box: Value) -> Value:
@@ -212,10 +203,7 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
         }
         entry |= {"labels": labels} if labels else {}
         entry["allocatable"] = dict(as_mapping(node, "status", "allocatable"))
-        taints = [
-            {key: taint[key] for key in ("key", "value", "effect") if key in taint}
-            for taint in map(as_mapping, as_list(node, "spec", "taints"))
-        ]
+        taints = [pick(taint, ("key", "value", "effect")) for taint in as_list(node, "spec", "taints")]
         entry |= {"taints": taints} if taints else {}
         entry |= {"unschedulable": True} if dig(node, "spec", "unschedulable") is True else {}
         if name_of(node) in daemons:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, pick
 from krmfn.releases import schemastore
 from krmfn.releases.release import Gate, UnknownRelease, find_release
 
@@ -191,8 +191,7 @@ def _is_finished(workload: Value) -> bool:
 
 def _keep(value: object, part: str) -> Fields:
     """Of a mapping the keys that are kept of such a part."""
-    given = as_mapping(value)
-    return {key: given[key] for key in schemastore.load("cluster.json")["kueue"][part] if key in given}
+    return pick(value, schemastore.load("cluster.json")["kueue"][part])
 
 
 def _shrink_workload(workload: Value, cut_pod: Callable[[Value], Value]) -> Value:

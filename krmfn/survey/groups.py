@@ -79,9 +79,7 @@ def disruption_mode(spec: Value) -> Mode:
 
 
 def read_groups(item: Item) -> Iterator[Group]:
-    """The PodGroups that `item` is or holds."""
-    if item.ref.group != GROUP:
-        return
+    """The PodGroups that `item` of our API group is or holds."""
     if item.kind == "PodGroup":
         yield _read_object(item)
     elif item.kind == "Workload" and item.api_version == f"{GROUP}/v1alpha1":
@@ -93,10 +91,8 @@ def read_groups(item: Item) -> Iterator[Group]:
 
 
 def read_composite(item: Item) -> Group | None:
-    """`item` as a CompositePodGroup, None when it is none."""
-    if item.kind != "CompositePodGroup" or item.ref.group != GROUP:
-        return None
-    return _read_object(item)
+    """`item` of our API group as a CompositePodGroup, None when it is none."""
+    return _read_object(item) if item.kind == "CompositePodGroup" else None
 
 
 def _read_object(item: Item) -> Group:
@@ -121,8 +117,8 @@ def _read_object(item: Item) -> Group:
 
 
 def read_workload(item: Item) -> Workload | None:
-    """`item` as a Workload of the native API, None when it is none (Kueue has a kind of that name, too)."""
-    if item.kind != "Workload" or item.ref.group != GROUP:
+    """`item` of our API group as a Workload, None when it is none."""
+    if item.kind != "Workload":
         return None
     spec = dig(item.value, "spec")
     reference = as_mapping(spec, find_word(spec, "controllerRef"))

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from krmfn.bridge import NAME
-from krmfn.checks.rule import Matches, rule, suggest, tell
+from krmfn.checks.rule import Matches, rule, suggest, tell, tell_mark
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
-from krmfn.krm.results import DEFAULT_NAMESPACE
+from krmfn.krm.results import DEFAULT_NAMESPACE, Severity
 from krmfn.model.gotext import read_digits
 from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.rollouts import share
@@ -35,21 +35,16 @@ def find_link_dropped(census: Census, settings: Settings) -> Matches:
     for template in census.templates:
         item = template.item
         known = find_kind(item.ref.group, item.kind) is not None
-        if template.link is None or template.link.bridged or not known or (id(item), item.kind) in reported:
+        if template.link is None or template.link.bridged or not known or id(item) in reported:
             continue
         field = _field(template)
         verdict, reason = _judge(census, settings, template, field)
         if verdict is True or (verdict is None and not reason):
             continue
-        reported.add((id(item), item.kind))
-        yield tell(
-            item,
-            (*template.spec_path, field),
-            severity="error" if verdict is False else None,
-            does="drops" if verdict is False else "may drop",
-            field=field,
-            reason=reason,
-        )
+        reported.add(id(item))
+        severity: Severity | None = "error" if verdict is False else None
+        does = "drops" if severity else "may drop"
+        yield tell(template, (field,), severity=severity, does=does, field=field, reason=reason)
 
 
 @rule("link-of-other-release")
@@ -155,9 +150,7 @@ def find_link_replaced(census: Census, settings: Settings) -> Matches:
         link = next((path for path in GROUP_LINKS if dig(template.spec, *path)), settings.release.link)
         own = as_text(template.spec, *link)
         if own and template.link is not None and (template.link.by or own != template.link.group):
-            path = (*template.spec_path, *link)
-            group = template.link.group + ("-…" if template.link.by else "")
-            yield tell(template.item, path, own, group=group)
+            yield tell(template, link, own, group=template.link.group + ("-…" if template.link.by else ""))
 
 
 def _list_bridged(census: Census) -> Iterator[Template]:
@@ -190,8 +183,7 @@ def find_refused(census: Census) -> Matches:
     for template in {id(each): each for found in marked for each in found}.values():
         if template.scheduler == _KAI:
             for key, why in _find_share_refused(template.metadata["annotations"], template.spec):
-                path = (*template.path, "metadata", "annotations", key)
-                yield tell(template.item, path, case="share", why=why)
+                yield tell_mark(template, "annotations", key, case="share", why=why)
 
 
 def _find_job_set_refused(item: Item, spec: Value) -> _Faults:

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from krmfn.capacity.pods import count_requests
-from krmfn.checks.rule import Matches, rule, suggest, sum_up, tell
+from krmfn.checks.rule import Matches, rule, suggest, sum_up, tell, tell_mark
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import list_names
 from krmfn.model.marks import KUEUE_POD_GROUP
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import Fields, Value, as_int, as_mapping, as_text, dig
+from krmfn.model.values import Fields, as_int, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template, count_pods, group_marked, list_schedulers
 from krmfn.survey.facts import Resources, read_resources
@@ -70,14 +70,7 @@ def find_group_missing(census: Census) -> Matches:
             else:
                 near = suggest(name, [item.name for item in groups if item.space == space])
                 why = f'no {choice} PodGroup "{name}" in the files checked{near}'
-            yield tell(
-                template.item,
-                (*template.path, "metadata", *row.link),
-                name,
-                severity="error" if groups else None,
-                why=why,
-                row=row,
-            )
+            yield tell_mark(template, *row.link, name, severity="error" if groups else None, why=why, row=row)
 
 
 @rule("scheduler-link-unread")
@@ -109,8 +102,7 @@ def find_scheduler_left_out(census: Census) -> Matches:
         for (space, name), templates in group_marked(census, *row.link).items() if choice != "SchedulerPlugins" else ():
             template = next((each for each in templates if each.scheduler == "default-scheduler"), None)
             if template is not None and (space, name) in names:
-                path = (*template.path, "metadata", *row.link)
-                yield tell(template.item, path, name, choice=choice, row=row)
+                yield tell_mark(template, *row.link, name, choice=choice, row=row)
 
 
 @rule("kai-queue-unread")
@@ -140,7 +132,7 @@ def find_label_old(census: Census) -> Matches:
         old = next(key for key in _OLD_LABELS if key in labels)
         named = (template.item.space, as_text(labels[old])) in groups
         if row.link[1] not in labels and (named or template.scheduler == row.name):
-            yield tell(template.item, (*template.path, "metadata", "labels", old), labels[old], old=old, row=row)
+            yield tell_mark(template, "labels", old, labels[old], old=old, row=row)
 
 
 @rule("kueue-group-incomplete")
@@ -211,27 +203,20 @@ def find_task_groups(census: Census) -> Matches:
     for templates in _group_by_application(census):
         yield from _find_misspelt(templates)
         first = next((each for each in templates if _annotation(each, _GROUPS)), None)
-        if first is None:
-            continue
-        path = (*first.path, "metadata", "annotations", _GROUPS)
-        groups, why = _read_groups(_annotation(first, _GROUPS))
-        if why:
-            yield tell(first.item, path, why=why)
-            continue
-        yield from _find_strangers(templates, groups)
-        for name, (wanted, _room) in groups.items():
+        groups, why = _read_groups(_annotation(first, _GROUPS)) if first else ({}, "")
+        if first and why:
+            yield tell_mark(first, "annotations", _GROUPS, why=why)
+        for template in templates if first and not why else ():
+            name = _annotation(template, _NAME)
+            if name and name not in groups:
+                near = suggest(name, groups)
+                yield tell_mark(template, "annotations", _NAME, name, case="stranger", near=near, groups=groups)
+        for name, (wanted, _room) in groups.items() if first else ():
             mine = [each for each in templates if _annotation(each, _NAME) == name]
-            exist = count_pods(mine)
-            if exist is not None and wanted > exist:
-                yield tell(
-                    first.item,
-                    path,
-                    case="members",
-                    name=name,
-                    wanted=wanted,
-                    exist=exist,
-                    sources=f" ({sum_up(mine)})" if mine else "",
-                )
+            exist, sources = count_pods(mine), f" ({sum_up(mine)})" if mine else ""
+            if first and exist is not None and wanted > exist:
+                about: Fields = {"name": name, "wanted": wanted, "exist": exist, "sources": sources}
+                yield tell_mark(first, "annotations", _GROUPS, case="members", **about)
 
 
 @rule("yunikorn-placeholder-too-small")
@@ -247,9 +232,10 @@ def find_placeholder_too_small(census: Census) -> Matches:
             more = [] if room is None else [key for key, amount in wanted.items() if amount > room.get(key, 0)]
             if more and template.is_whole:
                 key, name = more[0], _annotation(template, _NAME)
-                yield tell(
-                    template.item,
-                    (*template.path, "metadata", "annotations", _NAME),
+                yield tell_mark(
+                    template,
+                    "annotations",
+                    _NAME,
                     name,
                     amount=wanted[key],
                     key=key,
@@ -265,28 +251,7 @@ def _find_misspelt(templates: list[Template]) -> Matches:
         for key, text in as_mapping(template.metadata, "annotations").items():
             right = meant.get(str(key).lower().replace("-", "").rstrip("s"), key)
             if right != key:
-                yield tell(
-                    template.item,
-                    (*template.path, "metadata", "annotations", key),
-                    as_text(text),
-                    case="misspelt",
-                    key=key,
-                    right=right,
-                )
-
-
-def _find_strangers(templates: list[Template], groups: Value) -> Matches:
-    for template in templates:
-        name = _annotation(template, _NAME)
-        if name and name not in groups:
-            yield tell(
-                template.item,
-                (*template.path, "metadata", "annotations", _NAME),
-                name,
-                case="stranger",
-                near=suggest(name, groups),
-                groups=groups,
-            )
+                yield tell_mark(template, "annotations", key, as_text(text), case="misspelt", key=key, right=right)
 
 
 def _group_by_application(census: Census) -> Iterator[list[Template]]:

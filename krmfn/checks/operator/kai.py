@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.capacity.pods import count_requests, sum_least
-from krmfn.checks.rule import Matches, rule, suggest, tell
+from krmfn.checks.rule import Matches, rule, suggest, tell, tell_mark
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
@@ -140,8 +140,8 @@ def find_subgroup_missing(census: Census) -> Matches:
         why = f'the PodGroup {name} has no sub-group "{given}" for pods{suggest(given, leaves)}'
         if not given:
             why = f"the PodGroup {name} has sub-groups, but the pods do not name one of them"
-        path = (*template.path, "metadata", *(_SUB_GROUP if given else _ROW.link))
-        yield tell(template.item, path, given or name, why=why, leaves=" or ".join(leaves[:5]))
+        mark = _SUB_GROUP if given else _ROW.link
+        yield tell_mark(template, *mark, given or name, why=why, leaves=" or ".join(leaves[:5]))
 
 
 #: The queues that KAI's Helm chart creates (defaultQueue.createDefaultQueue).
@@ -277,7 +277,7 @@ def find_group_overwritten(census: Census) -> Matches:
         if not name or template.scheduler != _ROW.name or not template.path:
             continue  # a pod that has no owner keeps its group
         if "true" not in (annotations.get(_SKIP), template.item.annotations.get(_SKIP)):
-            yield tell(template.item, (*template.path, "metadata", part, key), name)
+            yield tell_mark(template, part, key, name)
 
 
 def _list_faults(spec: Value, counts: bool) -> Iterator[tuple[Path, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.capacity.pods import list_needs
-from krmfn.checks.rule import Matches, rule, suggest, tell
+from krmfn.checks.rule import Matches, rule, suggest, tell, tell_mark
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
 from krmfn.model.gotext import parse_int
@@ -75,9 +75,7 @@ def find_two_topologies(census: Census) -> Matches:
             for name in _TOPOLOGY:
                 other = annotations.get(name)
                 if isinstance(other, str) and other != key:
-                    yield tell(
-                        template.item, (*template.path, "metadata", "annotations", name), other, gang=gang, key=key
-                    )
+                    yield tell_mark(template, "annotations", name, other, gang=gang, key=key)
 
 
 @rule("kueue-queue-unread")

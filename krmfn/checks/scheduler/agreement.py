@@ -39,10 +39,9 @@ def find_scheduler_foreign(census: Census) -> Matches:
         name, known = template.scheduler, census.facts.schedulers
         if name == DEFAULT_SCHEDULER or (known is not None and name in known):
             continue
-        path = (*template.spec_path, "schedulerName")
         case = "" if known is not None else "ignores" if name in OTHER_SCHEDULERS else "unknown"
         severity: Severity | None = "error" if known is not None and id(template) in needed else None
-        yield tell(template.item, path, name, severity=severity, case=case, known=sorted(known or ()))
+        yield tell(template, ("schedulerName",), name, severity=severity, case=case, known=sorted(known or ()))
 
 
 @rule("priority-differs")
@@ -54,8 +53,7 @@ def find_priority_differs(census: Census, settings: Settings) -> Matches:
             one = first.priority_class
             if not _same_priority(census.facts, one, other):
                 severity: Severity | None = "warning" if _is_unsure(census.facts, one, other) else None
-                path = (*template.spec_path, "priorityClassName")
-                yield tell(template.item, path, other, severity=severity, gang=gang, first=first)
+                yield tell(template, ("priorityClassName",), other, severity=severity, gang=gang, first=first)
                 break
 
 
@@ -154,9 +152,10 @@ def find_class_missing(census: Census) -> Matches:
     known = census.facts.priority_classes
     for gang in census.gangs if census.facts.complete_classes else ():
         for template in gang.templates:
-            name, path = template.priority_class, (*template.spec_path, "priorityClassName")
+            name = template.priority_class
             if name and name not in known:
-                yield tell(template.item, path, name, near=suggest(name, known), gang=gang, known=sorted(known))
+                near, names = suggest(name, known), sorted(known)
+                yield tell(template, ("priorityClassName",), name, near=near, gang=gang, known=names)
 
 
 @rule("preemption-policy-without-class")

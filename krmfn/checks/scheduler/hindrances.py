@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from krmfn.checks.rule import Matches, is_obeyed, rule, tell
+from krmfn.checks.rule import Matches, is_obeyed, rule, tell, tell_mark
 from krmfn.checks.scheduler.trees import list_families
 from krmfn.config import Settings
 from krmfn.krm.item import Item
+from krmfn.krm.results import Severity
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import SCHEDULERS
@@ -32,9 +33,9 @@ def _find_gates(census: Census) -> Matches:
         all_gated = len(gated) == len(gang.templates)
         for template in gated:
             names = join([as_text(gate, "name") for gate in as_list(template.spec["schedulingGates"])])
-            path = (*template.spec_path, "schedulingGates")
+            severity: Severity | None = "info" if all_gated else None
             case = "gates" if all_gated else "some-gates"
-            yield tell(template.item, path, severity="info" if all_gated else None, case=case, names=names, gang=gang)
+            yield tell(template, ("schedulingGates",), severity=severity, case=case, names=names, gang=gang)
 
 
 def _find_suspended(census: Census) -> Matches:
@@ -79,8 +80,7 @@ def find_second_gang_system(census: Census, settings: Settings) -> Matches:
             for field, key, system in rivals:
                 held = as_mapping(template.metadata.get(field))
                 if key in held:
-                    path = (*template.path, "metadata", field, key)
-                    yield tell(template.item, path, held[key], case="marked", key=key, system=system, gang=gang)
+                    yield tell_mark(template, field, key, held[key], case="marked", key=key, system=system, gang=gang)
         for owner in gang.owners:
             for path, system in _list_rival_fields(owner):
                 yield tell(owner, path, system=system, gang=gang)

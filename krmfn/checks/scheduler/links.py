@@ -71,28 +71,16 @@ def find_template_missing(census: Census, settings: Settings) -> Matches:
         workload = census.workloads.get((group.namespace, group.workload))
         if workload is not None and (old or group.template in workload.templates):
             continue  # 1.36 looks into the Workload itself, so its answer is the server's
-        effect = (
-            "the API server refuses the group"
-            if old
-            else "the group works, but the Workload that describes it is missing"
-        )
-        path = (*group.path, *find_reference(group.spec)[:-1])
+        lacks = "the group works, but the Workload that describes it is missing"
+        effect, path = "the API server refuses the group" if old else lacks, find_reference(group.spec)
         if workload is None:
             near = suggest(group.workload, names.get(group.namespace, []))
             severity: Severity | None = None if old else "warning"
-            path = (*path, "workloadName")
-            yield tell(group.item, path, group.workload, severity=severity, case="workload", near=near, effect=effect)
+            path = (*path[:-1], "workloadName")
+            yield tell(group, path, group.workload, severity=severity, case="workload", near=near, effect=effect)
         else:
-            near = suggest(group.template, workload.templates)
-            yield tell(
-                group,
-                find_reference(group.spec),
-                group.template,
-                workload=workload,
-                near=near,
-                effect=effect,
-                known=sorted(workload.templates),
-            )
+            near, known = suggest(group.template, workload.templates), sorted(workload.templates)
+            yield tell(group, path, group.template, workload=workload, near=near, effect=effect, known=known)
 
 
 @rule("template-differs")
@@ -144,7 +132,7 @@ def find_partly_linked(census: Census) -> Matches:
         for template in templates:
             if template.link is None:
                 pods = f"{count(template.pods, 'pod')} of this template" if template.pods else "pods of this template"
-                yield tell(template.item, template.spec_path, pods=pods, number=len(linked))
+                yield tell(template, (), pods=pods, number=len(linked))
 
 
 @rule("group-shared")

@@ -46,9 +46,8 @@ def find_anti_affinity(census: Census, settings: Settings) -> Matches:
             key = next((key for key in keys if _is_same_or_coarser(term.key, key)), "")
             if key and _selects_itself(term, kind, census.facts):
                 case = "" if term.key == key else "unsure"
-                path = (*kind.template.spec_path, *_ANTI, term.place)
-                about = {"gang": gang, "key": key, "needed": needed}
-                yield tell(kind.template.item, path, term.key, severity="warning" if case else None, case=case, **about)
+                path, about = (*_ANTI, term.place), {"gang": gang, "key": key, "needed": needed}
+                yield tell(kind.template, path, term.key, severity="warning" if case else None, case=case, **about)
 
 
 @rule("one-pod-per-node")
@@ -61,7 +60,7 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Matches:
         if needed < 2 or not (apart or kind.ports) or HOSTNAME in keys:
             continue
         where = f"one domain of {keys[0]}" if keys else "the cluster"
-        yield tell(kind.template.item, kind.template.spec_path, needed, where=where)
+        yield tell(kind.template, (), needed, where=where)
 
 
 @rule("topology-spread")
@@ -77,8 +76,8 @@ def find_spread_against_domain(census: Census, settings: Settings) -> Matches:
         keys = _list_keys(census, gang)
         for spread in kind.spreads:
             if spread.key in keys and spread.skew < needed and id(kind.template.item) not in told:
-                path = (*kind.template.spec_path, "topologySpreadConstraints", spread.place)
-                yield tell(kind.template.item, path, spread.skew, spread=spread, needed=needed)
+                path = ("topologySpreadConstraints", spread.place)
+                yield tell(kind.template, path, spread.skew, spread=spread, needed=needed)
 
 
 @rule("topology-selectors-apart")
@@ -104,8 +103,8 @@ def find_child_key(census: Census) -> Matches:
             if parent.topology_key and _is_same_or_coarser(group.topology_key, parent.topology_key):
                 same = group.topology_key == parent.topology_key
                 kind = "already the key of" if same else "coarser than the key of"
-                path = (*group.path, "schedulingConstraints", "topology", 0, "key")
-                yield tell(group.item, path, group.topology_key, kind=kind, parent=parent)
+                path = ("schedulingConstraints", "topology", 0, "key")
+                yield tell(group, path, group.topology_key, kind=kind, parent=parent)
                 break
 
 

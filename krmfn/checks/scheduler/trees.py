@@ -31,8 +31,7 @@ def find_parent_missing(census: Census) -> Matches:
             elsewhere = [space for space, others in names.items() if group.parent in others]
             near = suggest(group.parent, names.get(group.namespace, []))
             case = "elsewhere" if elsewhere else ""
-            path = (*group.path, _PARENT)
-            yield tell(group.item, path, group.parent, case=case, near=near, elsewhere=elsewhere, group=group)
+            yield tell(group, (_PARENT,), group.parent, case=case, near=near, elsewhere=elsewhere, group=group)
 
 
 @rule("parent-cycle")
@@ -59,15 +58,8 @@ def find_tree_too_deep(census: Census, settings: Settings) -> Matches:
         if end == "deep" or (not end and (len(above) > followed or levels >= followed)):
             more = f"more than {len(above)}" if end else str(len(above))
             case = "keyed" if keyed and len(above) <= followed else ""
-            path = (*gang.group.path, _PARENT)
-            about: Fields = {
-                "more": more,
-                "levels": levels,
-                "keyed": keyed,
-                "most": followed - bool(case),
-                "limits": limits,
-            }
-            yield tell(gang.group.item, path, gang.group.parent, case=case, **about)
+            about: Fields = {"more": more, "levels": levels, "keyed": keyed, "limits": limits}
+            yield tell(gang.group, (_PARENT,), gang.group.parent, case=case, most=followed - bool(case), **about)
 
 
 @rule("min-group-count-above-children")
