@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Mapping
 
 from krmfn.krm.paths import Path
@@ -342,14 +343,32 @@ def _check_path(text: str, path: Path) -> Causes:
             yield from refuse_text(path, text, [f"segment[{index}]: {message}" for message in wrong])
 
 
+def _find_fault(text: str) -> str:
+    """What Go's net/url says of an address that is none; empty for others."""
+    if re.search(r"[\x00-\x1f\x7f]", text):
+        return "net/url: invalid control character in URL"
+    scheme, colon, _ = re.split("[/?#]", text, maxsplit=1)[0].partition(":")
+    if colon and not re.match("[a-zA-Z][a-zA-Z0-9+.-]*$", scheme):
+        return "first path segment in URL cannot contain colon" if scheme else "missing protocol scheme"
+    found = re.match("[^/?#]*//([^/?#]*)", text)
+    host = found[1].rpartition("@")[2] if found else ""
+    if host.startswith("[") and "]" not in host:
+        return "missing ']' in host"
+    wrong = re.search(r"[ \\^`{|}]", host)
+    if wrong:
+        return f"invalid character {quote(wrong[0])} in host name"
+    port = re.search(r":[^\]]*$", host)
+    return f"invalid port {quote(port[0])} after host" if port and not re.match(":[0-9]*$", port[0]) else ""
+
+
 def _check_url(text: str, path: Path) -> Causes:
     from urllib.parse import urlsplit
 
-    try:
-        url = urlsplit(text)
-    except ValueError:
-        yield required(path, f"url must be a valid URL{_FORM}")
+    reason = _find_fault(text)
+    if reason:
+        yield required(path, f"url must be a valid URL: parse {quote(text)}: {reason}{_FORM}")
         return
+    url = urlsplit(text)
     user, _, host = url.netloc.rpartition("@")
     if url.scheme != "https":
         yield invalid(path, url.scheme, f"'https' is the only allowed URL scheme{_FORM}")

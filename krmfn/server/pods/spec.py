@@ -8,6 +8,7 @@ in k8s.io/kubernetes/pkg/apis/core/validation; PodValidationOptions there and in
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import NoneType
 from typing import Any
 
 from krmfn.krm.paths import Path, dig
@@ -97,7 +98,7 @@ def check_devices_of_users(pod: Setting, spec: Value, path: Path) -> Causes:
 def check_claims(pod: Setting, claims: list[Any], path: Path) -> Causes:
     """The claims of a pod, by which it shares those of its group."""
     if "kubernetes.io/config.mirror" in pod.annotations:
-        yield forbidden((), "static pods do not support resource claims")
+        yield forbidden((Key(""),), "static pods do not support resource claims")
         return
     seen: set[str] = set()
     targets = ("resourceClaimName", "resourceClaimTemplateName")
@@ -158,6 +159,7 @@ MIRROR = "kubernetes.io/config.mirror"
 _ANNOTATIONS = "pod-annotations"
 _COST = "controller.kubernetes.io/pod-deletion-cost"
 _TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
+_TOLERATION_FIELDS = {"key": str, "operator": str, "value": str, "effect": str, "tolerationSeconds": int}
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
 
@@ -193,17 +195,24 @@ def is_cost(value: str) -> bool:
     return number is not None and -(2**31) <= number < 2**31
 
 
+def _is_toleration(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        type(value.get(name)) in (kind, NoneType) for name, kind in _TOLERATION_FIELDS.items()
+    )
+
+
 def _check_tolerations(pod: Setting, value: str, path: Path) -> Causes:
     from krmfn.krm.json_reading import load_json
 
     try:
         found = load_json(value)
     except ValueError:
-        # The server goes on with Go's words for what is no JSON.
+        found = ""
+    if isinstance(found, list) and all(map(_is_toleration, found)):
+        yield from check_each(pod, "toleration", found, (*path, _TOLERATIONS), "pod-tolerations")
+    elif found is not None:
+        # The server goes on with Go's words for what is no JSON, or is something else.
         yield invalid_text(path, quote(_TOLERATIONS), "")
-        return
-    tolerations = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else ()
-    yield from check_each(pod, "toleration", tolerations, (*path, _TOLERATIONS), "pod-tolerations")
 
 
 def _check_seccomp(value: str, path: Path) -> Causes:
