@@ -15,6 +15,7 @@ __all__ = [
     "Fields",
     "Names",
     "Value",
+    "as_count",
     "as_int",
     "as_list",
     "as_mapping",
@@ -61,6 +62,12 @@ def as_int(value: object, *path: str | int) -> int | None:
     """`value`, or its part at a path, when it is a whole number, None otherwise (a bool is none)."""
     value = dig(value, *path) if path else value
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def as_count(value: object, *path: str | int, default: int = 1) -> int:
+    """`value`, or its part at a path, when it is a whole number; what counts where none is written otherwise."""
+    number = as_int(value, *path)
+    return default if number is None else number
 
 
 def without_nulls(value: Any) -> Any:

@@ -17,7 +17,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import KINDS
 from krmfn.model.marks import KUEUE_QUEUE, POD_GROUP, POD_GROUP_BY
-from krmfn.model.values import Value, as_int, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_count, as_int, as_mapping, as_text, dig
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import list_words
 from krmfn.survey.census import Census, LinkedGang, Template, once
@@ -56,10 +56,8 @@ def find_jobs(template: Template) -> Jobs | None:
     if (ref.group, ref.kind) not in _KINDS:
         return None
     spec = dig(template.item.value, *path[:-1])
-    parallelism = as_int(spec, "parallelism")
-    parallelism = 1 if parallelism is None else parallelism
-    completions = as_int(spec, "completions")
-    completions = parallelism if completions is None else completions
+    parallelism = as_count(spec, "parallelism")
+    completions = as_count(spec, "completions", default=parallelism)
     parallel = min(parallelism, completions)
     if parallel < 1:
         return None
@@ -138,8 +136,7 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
             elsewhere = as_text(job, "managedBy") not in ("", KINDS["batch", "Job"].manager)
             spec, path = ({}, ()) if not jobs or template.link or elsewhere else _find_own(census, settings, template)
             policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
-            width = as_int(job, "parallelism")
-            width = 1 if width is None else width
+            width = as_count(job, "parallelism")
             quorum = width if quorum is None else quorum
             if policy == "gang" and quorum <= width:  # the API server refuses more
                 place = (*path, "schedulingPolicy", "gang", field) if path[-1] == "scheduling" else path

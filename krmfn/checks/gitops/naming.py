@@ -1,6 +1,6 @@
 """References that a kustomize prefix or suffix left behind, objects that are among the manifests more than once,
-functions that did not run, or are listed where they cannot work; and places where kubectl, kustomize and others read different
-values, in objects that concern gangs (the codes of `Item.problems` are the rules' ids)."""
+functions that did not run, or are listed where they cannot work; and places where kubectl, kustomize and others read
+different values, in objects that concern gangs (the codes of `Item.problems` are the rules' ids)."""
 
 from __future__ import annotations
 

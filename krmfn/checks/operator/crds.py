@@ -23,7 +23,7 @@ from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.rollouts import share
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.selectors import match_namespace
-from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Key, Value, as_count, as_int, as_list, as_mapping, as_text, dig
 from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
 from krmfn.server.formats import check_dns_1035, check_short_name
 from krmfn.survey.census import Census, Template
@@ -191,7 +191,7 @@ def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
     before: list[str] = []
     for index, (name, job) in enumerate(jobs.items()):
         place: Path = ("spec", "replicatedJobs", index)
-        longest = f"{item.name}-{name}-{_count_jobs(job) - 1}"
+        longest = f"{item.name}-{name}-{as_count(job, 'replicas') - 1}"
         completions = as_int(job, "template", "spec", "completions")
         if completions is not None and dig(job, "template", "spec", "completionMode") in (None, "Indexed"):
             longest += f"-{completions - 1}-xxxxx"
@@ -216,11 +216,6 @@ def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
             if as_text(wanted) not in jobs:
                 why = f'there is no replicated job "{wanted}"{suggest(as_text(wanted), jobs)}'
                 yield (*path, "targetReplicatedJobs", index), why, "Use the name of a replicated job."
-
-
-def _count_jobs(job: Value) -> int:
-    replicas = as_int(job, "replicas")
-    return 1 if replicas is None else replicas
 
 
 def _find_worker_set_refused(item: Item, spec: Value) -> _Faults:

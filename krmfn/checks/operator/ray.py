@@ -17,7 +17,7 @@ from krmfn.model.kinds import find_kind, find_ray_cluster, list_names
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
-from krmfn.model.values import Fields, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, as_count, as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang
 
 #: KubeRay's port for metrics, where the head does not name one.
@@ -124,8 +124,7 @@ def _lowest(census: Census, gang: LinkedGang) -> int | None:
             total += 1 if template.path[-2:-1] == ("headGroupSpec",) else template.pods or 0
             continue
         group = as_mapping(template.item.value, *template.path[:-1])
-        hosts = as_int(group, "numOfHosts")
-        total += max(as_int(group, "minReplicas") or 0, 0) * (1 if hosts is None else hosts)
+        total += max(as_int(group, "minReplicas") or 0, 0) * as_count(group, "numOfHosts")
     return total
 
 

@@ -12,7 +12,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT, Severity
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import PREFIX
-from krmfn.model.values import Names, as_int, as_text, dig
+from krmfn.model.values import Names, as_count, as_int, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.groups import Group, find_reference, read_policy, topology_key
@@ -279,10 +279,8 @@ def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
         kind = as_text(target, "kind") or "Deployment"
         template = targets.get((scaler.space, group, kind, as_text(target, "name")))
         if template is not None:
-            floor = as_int(scaler.value, "spec", field)
-            yield id(template.item), (scaler, default if floor is None else floor)
+            yield id(template.item), (scaler, as_count(scaler.value, "spec", field, default=default))
     for item in census.kind("kubeflow.org", "PyTorchJob"):
         workers = as_int(item.value, "spec", "elasticPolicy", "minReplicas")
         if workers is not None:
-            master = as_int(item.value, "spec", "pytorchReplicaSpecs", "Master", "replicas")
-            yield id(item), (item, workers + (1 if master is None else master))
+            yield id(item), (item, workers + as_count(item.value, "spec", "pytorchReplicaSpecs", "Master", "replicas"))
