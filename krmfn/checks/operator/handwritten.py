@@ -222,26 +222,17 @@ def find_task_groups(census: Census) -> Matches:
 @rule("yunikorn-placeholder-too-small")
 def find_placeholder_too_small(census: Census) -> Matches:
     """YuniKorn gives up the placeholders of such a group, and with them the room."""
-
     for templates in _group_by_application(census):
         first = next((each for each in templates if _annotation(each, _GROUPS)), None)
         groups = _read_groups(_annotation(first, _GROUPS))[0] if first else {}
         for template in templates if groups else ():
-            room = groups.get(_annotation(template, _NAME), (0, None))[1]
-            wanted = count_requests(template.spec)
-            more = [] if room is None else [key for key, amount in wanted.items() if amount > room.get(key, 0)]
+            name, wanted = _annotation(template, _NAME), count_requests(template.spec)
+            room = groups[name][1] if name in groups else wanted
+            more = [key for key, amount in wanted.items() if amount > room.get(key, 0)]
             if more and template.is_whole:
-                key, name = more[0], _annotation(template, _NAME)
-                yield tell_mark(
-                    template,
-                    "annotations",
-                    _NAME,
-                    name,
-                    amount=wanted[key],
-                    key=key,
-                    most=(room or {}).get(key, 0),
-                    more=more,
-                )
+                key = more[0]
+                about: Fields = {"amount": wanted[key], "key": key, "most": room.get(key, 0), "more": more}
+                yield tell_mark(template, "annotations", _NAME, name, **about)
 
 
 def _find_misspelt(templates: list[Template]) -> Matches:

@@ -187,14 +187,8 @@ def find_volcano_job_never_whole(census: Census) -> Matches:
         for index, (task, number) in enumerate(zip(tasks, pods, strict=True)):
             asked = as_int(task, "minAvailable") or 0
             if asked > (number or 0):
-                yield tell(
-                    item,
-                    ("spec", "tasks", index, "minAvailable"),
-                    asked,
-                    case="task",
-                    text=as_text(task, "name"),
-                    number=number,
-                )
+                place, name = ("spec", "tasks", index, "minAvailable"), as_text(task, "name")
+                yield tell(item, place, asked, case="task", text=name, number=number)
         total = sum(number or 0 for number in pods)
         late = [task for task in tasks if as_list(task, "dependsOn", "name")]
         first = sum(number or 0 for task, number in zip(tasks, pods, strict=True) if task not in late)
@@ -206,14 +200,8 @@ def find_volcano_job_never_whole(census: Census) -> Matches:
         if need > total:
             yield tell(item, path, given, need=need, total=total)
         elif late and need > first:
-            yield tell(
-                item,
-                ("spec", "tasks", tasks.index(late[0]), "dependsOn"),
-                case="late",
-                need=need,
-                first=first,
-                name=as_text(late[0], "name"),
-            )
+            waits, name = ("spec", "tasks", tasks.index(late[0]), "dependsOn"), as_text(late[0], "name")
+            yield tell(item, waits, case="late", need=need, first=first, name=name)
 
 
 @rule("volcano-job-above-quota")

@@ -23,7 +23,7 @@ from krmfn.model.kinds import find_ray_cluster
 from krmfn.model.quantity import format_quantity
 from krmfn.model.rules import RULES
 from krmfn.model.tree import Path
-from krmfn.model.values import Value, as_int, as_list, as_text, dig, group_by
+from krmfn.model.values import Fields, Value, as_int, as_list, as_text, dig, group_by
 from krmfn.model.wording import count, join
 from krmfn.releases import schemastore
 from krmfn.survey.census import Census, count_pods, once
@@ -247,17 +247,8 @@ def find_too_many_objects(census: Census) -> Matches:
                 made = _list_made(item).get(resource, 0)
                 total += made
                 if made and total > most:
-                    yield tell(
-                        item,
-                        (),
-                        case="made",
-                        quota=quota,
-                        most=most,
-                        resource=resource,
-                        total=total,
-                        made=made,
-                        name=name,
-                    )
+                    about: Fields = {"quota": quota, "most": most, "resource": resource, "name": name}
+                    yield tell(item, (), case="made", total=total, made=made, **about)
                     break
             beyond = mine[most:]
             for item in beyond if most == 0 else beyond[:1]:

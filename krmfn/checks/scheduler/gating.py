@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import Match, Matches, rule, spell, tell
 from krmfn.config import Settings
+from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
 from krmfn.model.gates import note_gates
 from krmfn.model.marks import is_generated
 from krmfn.model.rules import RULES
-from krmfn.model.values import Value, as_mapping
+from krmfn.model.values import Fields, Value, as_mapping
 from krmfn.model.wording import join
 from krmfn.releases.gates import list_needed
 from krmfn.survey.census import Census, once
@@ -52,14 +53,9 @@ def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterat
         if settings.feature_gates.get(gate) is False:
             off = ["the cluster"]
         if off:
-            yield tell(
-                groups[0].item,
-                ("apiVersion",),
-                gate=gate,
-                off=off,
-                effect=_EFFECTS.get(gate, "the fields that need it are ignored"),
-                names=list(components),
-            )
+            effect = _EFFECTS.get(gate, "the fields that need it are ignored")
+            about: Fields = {"gate": gate, "off": off, "effect": effect, "names": list(components)}
+            yield tell(groups[0].item, ("apiVersion",), **about)
 
 
 def _blame(component: str, gate: str, facts: Facts) -> str:
@@ -92,15 +88,8 @@ def find_gate_gone(census: Census, settings: Settings) -> Matches:
         if fixed:
             yield tell(groups[0].item, ("apiVersion",), severity="error", place=place, fixed=fixed)
         if gone:
-            running = place != "the configuration"
-            yield tell(
-                groups[0].item,
-                ("apiVersion",),
-                case="gone",
-                severity="error" if running else None,
-                place=place,
-                gone=gone,
-            )
+            severity: Severity | None = None if place == "the configuration" else "error"
+            yield tell(groups[0].item, ("apiVersion",), case="gone", severity=severity, place=place, gone=gone)
 
 
 @rule("facts-missing")

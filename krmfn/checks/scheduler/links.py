@@ -204,14 +204,8 @@ def find_min_count_one(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
-            yield tell(
-                group.item,
-                group.quorum_path,
-                1,
-                group=group,
-                pods=pods,
-                field=name_min_count(group, gang.templates[0].item),
-            )
+            field = name_min_count(group, gang.templates[0].item)
+            yield tell_quorum(group, group=group, pods=pods, field=field)
 
 
 @rule("gang-without-head")

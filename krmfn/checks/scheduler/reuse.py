@@ -21,7 +21,7 @@ from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import ROLLOUTS, share
-from krmfn.model.values import Key, Names, as_int, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Key, Names, as_int, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang, Template, count_pods, once, take_census
 from krmfn.survey.jobs import Jobs, find_jobs, is_suspended, list_own_gangs
 
@@ -47,26 +47,12 @@ def find_retry_starves(census: Census, settings: Settings) -> Matches:
     for gang, template, jobs in _complete_jobs(census, settings):
         spec = as_mapping(template.item.value, *jobs.path)
         limit, counted = as_int(spec, "backoffLimitPerIndex"), f"{gang.group.counted} {gang.group.quorum}"
-        lower = f"ower {name_min_count(gang.group, template.item)}"
+        about: Fields = {"counted": counted, "lower": f"ower {name_min_count(gang.group, template.item)}"}
         if limit is not None:
-            yield tell(
-                template.item,
-                (*jobs.path, "backoffLimitPerIndex"),
-                limit,
-                times=limit + 1,
-                counted=counted,
-                lower=lower,
-            )
+            yield tell(template.item, (*jobs.path, "backoffLimitPerIndex"), limit, times=limit + 1, **about)
         if template.spec.get("restartPolicy") == "Never" and spec.get("backoffLimit") != 0:
-            yield tell(
-                template,
-                ("restartPolicy",),
-                "Never",
-                case="succeeded",
-                successes=_tell_successes(jobs),
-                counted=counted,
-                lower=lower,
-            )
+            about["successes"] = _tell_successes(jobs)
+            yield tell(template, ("restartPolicy",), "Never", case="succeeded", **about)
 
 
 @rule("resume-starves")
