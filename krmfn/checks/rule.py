@@ -267,7 +267,7 @@ def check_stages(
     if "operator" in stages and any(group != "scheduling.k8s.io" for group, _ in census.by_kind):
         yield from run("operator", census, settings)
     if "gitops" in stages:
-        from krmfn.checks.gitops.naming import find_problems
+        from krmfn.checks.reading import find_problems
 
         yield from run("gitops", census, settings)
         yield from find_problems(census)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from krmfn import validate
-from krmfn.checks.gitops import naming as reading
+from krmfn.checks import reading
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.reports.pages import read_page
 from tests.checks.cases import CHECKED, read_items

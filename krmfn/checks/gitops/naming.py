@@ -1,11 +1,9 @@
-"""References that a kustomize prefix or suffix left behind, objects that are among the manifests more than once,
-functions that did not run, or are listed where they cannot work; and places where kubectl, kustomize and others read
-different values, in objects that concern gangs (the codes of `Item.problems` are the rules' ids)."""
+"""References that a kustomize prefix or suffix left behind, objects that are among the manifests more than once, and
+functions that did not run, or are listed where they cannot work."""
 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
@@ -14,7 +12,6 @@ from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, OPT_IN
 from krmfn.krm.item import Item
-from krmfn.model.findings import Finding, Findings
 from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
@@ -231,40 +228,3 @@ def _listings(census: Census) -> Iterator[tuple[Item, str, int, Item]]:
                 found = configs.get(posixpath.normpath(posixpath.join(folder, str(entry))))
                 if found is not None:
                     yield item, field, index, found
-
-
-def find_problems(census: Census) -> Findings:
-    """What readers disagree on in groups and in objects whose pods link to one. Duplicate keys are the server's."""
-    concerned = {id(template.item): template.item for template in census.templates if template.link}
-    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
-        concerned |= {id(item): item for item in census.kind(GROUP, kind)}
-    suspicious = re.compile(_SUSPICIOUS).search
-    seen: set[str] = set()
-    odd: set[str] = set()
-    for item in concerned.values():
-        # Looking for problems composes the whole item; the pattern tells at a tenth of that what cannot have one, and
-        # most lines have been there before.
-        lines = set(item.text.splitlines())
-        if fresh := lines - seen:
-            seen |= fresh
-            odd.update(filter(suspicious, fresh))
-        if not odd.isdisjoint(lines):
-            for problem in item.problems:
-                if problem.code in _CODES:
-                    yield Finding(item, problem.path, problem.message, hint=_CODES[problem.code], rule=problem.code)
-
-
-#: Beginnings of plain scalars in a line that readers could disagree on, merges, escaped slashes, folded texts, and
-#: empty values in flow style. Finds too much, never too little.
-_SUSPICIOUS = r"""(?x)
-    (?:^|[\s\[{,]|":)(?=[-+.~\dfnotyFNOTY])(?:
-        [-+]?\.?\d[^\s,\]}[{]*[_:eE-] | [-+]?0[\dxXoObB] | [-+]?\.(?i:inf|nan) | ~ |
-        (?i:y|yes|n|no|on|off|true|false|null)(?=[\s,\]}:]|$)
-    )|<<|\\/|\s>|:\s*[,}]|^\s*[],}]|&[\w-]+\s*[],}]|\{\s*[^][{}\s:,'"]+\s*[,}]|,\s*[^][{}\s:,'"]+\s*\}"""
-
-_CODES = {
-    "merged-key-set-twice": "Write the merge first, or set the key once.",
-    "non-string-key": "Write the key in quotes.",
-    "refused-escape": "Write / instead of \\/.",
-    "ambiguous-scalar": "If the value is a string, write it in quotes; otherwise write null, or the number in decimal.",
-}
