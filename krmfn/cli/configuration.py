@@ -158,13 +158,13 @@ class Configurations:
         if not paths:
             return settings
         from krmfn.survey.condensing import Cutter
-        from krmfn.workspace.clusters import merge, read_cluster_in
+        from krmfn.workspace.clusters import merge, read_clusters
 
-        place = tree, tuple(posixpath.normpath(posixpath.join(folder, path)) for path in paths)
-        if place not in self._facts:
-            self._facts[place] = merge_facts(read_cluster_in(*place, Cutter()))
+        places = tuple(posixpath.normpath(posixpath.join(folder, path)) for path in paths)
+        if (tree, places) not in self._facts:
+            self._facts[tree, places] = merge_facts(read_clusters(places, Cutter(), tree))
         own = {key: entry for key, entry in settings.cluster.items() if key != "from"}
-        return settings._replace(cluster=merge([self._facts[place], own]))
+        return settings._replace(cluster=merge([self._facts[tree, places], own]))
 
     def _use_kinds(self, settings: Settings, tree: Tree, folder: str) -> None:
         """Know the kinds of `spec.kinds`. Raises UsageError for a file that has none, ConfigError for mistakes."""

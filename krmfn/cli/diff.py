@@ -39,7 +39,8 @@ class State(NamedTuple):
 
 def run(words: Words, options: Options) -> int:
     """Compares the two states, generated in memory where they were not. Raises UsageError and InputMissing."""
-    given, words = words, (_name_one if options["to_kubernetes"] else _name_both)(words)
+    version = options["to_kubernetes"] or ""
+    given, words = words, _name_states(words, upgrades=bool(version))
     paths = [_path(word) for word in words]
     configurations = Configurations(options)
     done = Printed()
@@ -59,13 +60,13 @@ def run(words: Words, options: Options) -> int:
         return 2
     entries: list[Entry] = []
     pictures: list[tuple[View | None, View]] = []
-    version = options["to_kubernetes"] or ""
     definitions = read_crds(options)
     known_definitions = Definitions(new.worlds)
     for before, after in pair(old, new):
         was = _complete(before, configurations) if before else None
-        if was:
-            _refuse_assumed(was, options, given)
+        # What an upgrade does to groups that nobody wrote depends on the release that made them.
+        if version and was and was.settings.assumed and len(was.items) > len(was.world.items):
+            raise refuse_assumed("diff --to-kubernetes", find_release(version), given)
         now = _complete(after, configurations, version, convert=words[0] == words[1])
         settings = now.settings._replace(definitions=definitions, base=after.base, rivals=known_definitions.near(after))
         entries += _plan(was, now._replace(settings=settings), options)
@@ -92,15 +93,15 @@ def run(words: Words, options: Options) -> int:
 def _complete(world: World, configurations: Configurations, version: str = "", convert: bool = False) -> State:
     """The objects of a world with their groups, for the `version` that its cluster runs; converted to it if wanted."""
     wanted = configurations.find(world, kubernetes=version)
-    items = _convert(world.items, version, wanted.api_versions) if convert and version else world.items
+    items = world.items
+    if convert and version:
+        from krmfn.convert import convert as convert_items
+
+        done = convert_items(items, version, wanted.api_versions)
+        kept = [item for item in items if item not in done.removed]
+        items = [*kept, *(items[0].new(addition.value) for addition in done.added)]
     settings = configurations.find(world, as_cluster=True, kubernetes=version)
     return State(world, complete(items, wanted)[0], settings)
-
-
-def _refuse_assumed(before: State, options: Options, words: Words) -> None:
-    """What an upgrade does to groups that nobody wrote depends on the release that made them. Raises UsageError."""
-    if options["to_kubernetes"] and before.settings.assumed and len(before.items) > len(before.world.items):
-        raise refuse_assumed("diff --to-kubernetes", find_release(options["to_kubernetes"]), words)
 
 
 def _foresee(state: State, options: Options) -> View:
@@ -149,16 +150,6 @@ def _plan(old: State | None, new: State, options: Options) -> Sequence[Entry]:
     return [_place(entry, new.world.name, places, made) for entry in entries]
 
 
-def _convert(items: Sequence[Item], release: str, pinned: Mapping[str, str]) -> Sequence[Item]:
-    if not release:
-        return items
-    from krmfn.convert import convert
-
-    done = convert(items, release, pinned)
-    kept = [item for item in items if item not in done.removed]
-    return [*kept, *(items[0].new(addition.value) for addition in done.added)]
-
-
 def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef], made: FileRef) -> Entry:
     """The entry with places that somebody can open: `made` for what a kustomization makes."""
     if not world:
@@ -167,22 +158,17 @@ def _place(entry: Entry, world: str, places: Mapping[ResourceRef, FileRef], made
     return entry._replace(file=places.get(entry.ref, made), renames=renames, world=world)
 
 
-def _name_both(words: Words) -> Sequence[str]:
-    """OLD and NEW: a revision alone is compared with the work tree."""
+def _name_states(words: Words, upgrades: bool) -> Words:
+    """OLD and NEW. A revision alone is compared with the work tree; before and after an upgrade, OLD is both where
+    there is no NEW. Raises UsageError."""
+    if upgrades and words == ["-"]:
+        raise UsageError("--to-kubernetes reads its manifests twice, and stdin can be read only once: name a file")
     states = [name_state(word) for word in words]
-    if len(states) == 2:
-        return states
+    if len(states) == 2 or upgrades:
+        return [states[0], states[-1]]
     if not states[0].startswith(GIT):
         raise UsageError(f"diff compares two states: krmfn diff {words[0]} NEW, or krmfn diff REVISION")
     return states[0], _path(states[0]) or "."
-
-
-def _name_one(words: Words) -> Sequence[str]:
-    """The states before and after an upgrade: OLD is both where there is no NEW. Raises UsageError."""
-    if words == ["-"]:
-        raise UsageError("--to-kubernetes reads its manifests twice, and stdin can be read only once: name a file")
-    states = [name_state(word) for word in words]
-    return states if len(states) == 2 else [*states, *states]
 
 
 def _path(word: str) -> str:

@@ -109,7 +109,9 @@ def run_why(words: Words, options: Options) -> int:
     # The scheduler has to know of every pod, proofs have not.
     items, nodes = _read(options, words[0], asker is not None)
     use_kinds(items)
-    facts = [*nodes, *(item.value for item in items if _tells_of_cluster(item))]
+    # The programs of the control plane tell, too, by their flags.
+    telling = (each for each in items if each.kind in _FACTS or (each.kind == "Pod" and is_program(each.value)))
+    facts = [*nodes, *(item.value for item in telling)]
     # What a dump has of a kind is all that there is.
     given = {"items": facts, "listed": sorted({*(item.kind for item in items), *(["Node"] if nodes else ())})}
     spelled = [as_mapping(item.value, "spec") for item in items if item.kind == FACTS_KIND]
@@ -121,11 +123,6 @@ def run_why(words: Words, options: Options) -> int:
     else:
         show("".join(f"{line}\n" for line in _spell(diagnosis, is_colored(options))), form)
     return 1 if diagnosis.cause else 0
-
-
-def _tells_of_cluster(item: Item) -> bool:
-    """Whether an object is a fact: also the programs of the control plane are, by their flags."""
-    return item.kind in _FACTS or (item.kind == "Pod" and is_program(item.value))
 
 
 def _read(options: Options, word: str, whole: bool) -> tuple[list[Item], list[Any]]:

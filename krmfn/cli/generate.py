@@ -44,7 +44,8 @@ def run(words: Words, options: Options) -> int:
 
 def _run(words: Words, options: Options, in_files: bool) -> int:
     if in_files:
-        words = [*words, *_list_companions(path for path in words if isfile(path))]
+        # A source that is named alone must not get its groups a second time.
+        words = [*words, *filter(isfile, map(beside, filter(isfile, words)))]
     configurations = Configurations(options)
     judged = Judged(configurations, {})
     shard = read_shard(options)
@@ -73,8 +74,9 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
     results += _tell_affixes(found, added) if in_files else ()
     report_aside(results, options, found.files)
     say_if_empty(found.items, found.problems, words, options)
-    if found.items and not (added or left or results or options["quiet"]):
-        _say_if_nothing_opts_in(found.items)
+    has_none = found.items and not any(GENERATED_FROM in item.annotations for item in found.items)
+    if has_none and not (added or left or results or options["quiet"]):
+        streams.say('nothing to generate: no resource has the annotation krmfn.dev/gang: "true", and none is selected')
     if left and not options["quiet"]:
         streams.say(f"{count_files(left)} unchanged: their kustomization runs krmfn itself")
     files = [file for file in found.files if in_files or file.path not in found.borrowed]
@@ -134,16 +136,6 @@ def _finish(changes: Sequence[FileChange], options: Options) -> int:
     if options["check"] and changes and not options["quiet"]:
         streams.say(f"{count_files(len(changes))} out of date: krmfn generate --write brings them up to date")
     return int(bool(changes) and bool(options["check"] or options["fail_on_change"]))
-
-
-def _say_if_nothing_opts_in(items: Iterable[Item]) -> None:
-    if not any(GENERATED_FROM in item.annotations for item in items):
-        streams.say('nothing to generate: no resource has the annotation krmfn.dev/gang: "true", and none is selected')
-
-
-def _list_companions(paths: Iterable[str]) -> list[str]:
-    """The files of generated objects beside `paths`: a source named alone must not get its groups a second time."""
-    return [path for path in map(beside, paths) if isfile(path)]
 
 
 def _print_generated(manifests: Manifests, added: Sequence[Addition], removed: Sequence[Item]) -> None:

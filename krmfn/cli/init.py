@@ -110,7 +110,10 @@ def _lead_on(folder: str, options: Options) -> None:
         argo = "Argo CD runs functions with a plugin or build options (docs/how-to/argocd.md)"
         streams.say(f"{deployer.source} deploys {os.path.normpath(folder)}. {flux if deployer.builds else argo}")
     if not chosen and any(offer.gives for offer in offers):
-        streams.tell(channels.line(f"next: {spell_next(folder, offers)}") + "\n")
+        words = [offer.word for offer in offers if offer.gives]
+        given = ["--all"] if len(words) > 1 else ["--annotate", *words]
+        command = spell_command("krmfn init", [os.path.normpath(folder), *given])
+        streams.tell(channels.line(f"next: {command}") + "\n")
         return
     overlay = find_overlay(Disk(folder), folder)
     helm = " --enable-helm" if overlay and find_charts(overlay.value) else ""
@@ -185,13 +188,6 @@ def spell_offers(offers: Sequence[Offer]) -> Iterator[str]:
         yield f"  {offer.word} ({offer.place[0]}){pods}"
         for note in offer.candidate.notes:
             yield f"    {note}"
-
-
-def spell_next(folder: str, offers: Sequence[Offer]) -> str:
-    """The command that makes gangs of them."""
-    words = [offer.word for offer in offers if offer.gives]
-    given = ["--all"] if len(words) > 1 else ["--annotate", *words]
-    return spell_command("krmfn init", [os.path.normpath(folder), *given])
 
 
 def _name(item: Item) -> str:

@@ -64,7 +64,8 @@ def run(words: Words, options: Options) -> int:
     strict: Severity = "warning" if any(part["failOn"] == "warning" for part in parts) else "error"
     fail_on: Severity = options["fail_on"] or strict
     report(results, options, fail_on=fail_on, scope=count(len(words), "report"))
-    return exit_status(results, fail_on, any(map(is_unreadable, results)))
+    lacks = any(each.tags.get("rule") in _OF_FILES and hides(each) for each in results)
+    return exit_status(results, fail_on, unreadable=lacks)
 
 
 def join_reports(lists: Sequence[Sequence[Result]]) -> list[Result]:
@@ -78,11 +79,6 @@ def join_reports(lists: Sequence[Sequence[Result]]) -> list[Result]:
             if SEVERITIES.index(result.severity) < SEVERITIES.index(known.severity):
                 found[print_] = result
     return order(found.values())
-
-
-def is_unreadable(result: Result) -> bool:
-    """Whether a result of a report says that something could not be read."""
-    return result.tags.get("rule") in _OF_FILES and hides(result)
 
 
 def parse_report(data: bytes, path: str) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.cli import Options, Words, streams
@@ -40,7 +40,6 @@ from krmfn.workspace.worlds import Worlds
 if TYPE_CHECKING:
     from krmfn.cli.output import Found
     from krmfn.workspace.sharding import Shard
-    from krmfn.workspace.world import World
 
 
 #: Why an option is about the whole.
@@ -85,12 +84,19 @@ def _run(words: Words, options: Options) -> int:
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
     fail_on: Severity = options["fail_on"] or "error"
     definitions = Definitions(new.worlds)
-    pairs = _pair(old, new)
+    pairs = {}
+    if old is not None:
+        from krmfn.workspace.pairing import pair
+
+        pairs = {id(after): before for before, after in pair(old, new)}
     found: list[Found] = []
     scopes: list[tuple[Sequence[Item], Settings]] = []
     unasked: set[int] = set()
     edits = options["output"] in ("sarif", "json", "yaml")
-    for world, settings in _configure(new.own, configurations, definitions, options):
+    crds = read_crds(options)
+    for world in new.own:
+        settings = configurations.find(world, as_cluster=True)
+        settings = settings._replace(definitions=crds, base=world.base, rivals=definitions.near(world))
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on
         before = pairs.get(id(world))
@@ -130,25 +136,6 @@ def _run(words: Words, options: Options) -> int:
         for line in (*definitions.tell(), *([scope] if scope else ())):
             streams.say(line)
     return exit_status(results, fail_on, any(map(hides, problems)))
-
-
-def _pair(old: Worlds | None, new: Worlds) -> Mapping[int, World]:
-    """The worlds of the state before, by the identity of those of the new one."""
-    if old is None:
-        return {}
-    from krmfn.workspace.pairing import pair
-
-    return {id(after): before for before, after in pair(old, new) if before}
-
-
-def _configure(
-    worlds: Iterable[World], configurations: Configurations, definitions: Definitions, options: Options
-) -> Iterator[tuple[World, Settings]]:
-    """Each world with the settings that hold for it."""
-    given = read_crds(options)
-    for world in worlds:
-        settings = configurations.find(world, as_cluster=True)
-        yield world, settings._replace(definitions=given, base=world.base, rivals=definitions.near(world))
 
 
 def _spell_scope(found: Worlds, objects: Iterable[Item]) -> str:

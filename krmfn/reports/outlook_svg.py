@@ -45,7 +45,7 @@ _SIGNS: Final[Mapping[str, str]] = {"runs": "✓", "never": "✗", "waits": "…
 
 
 class _Mark(NamedTuple):
-    """How a gang is drawn."""
+    """How a gang is drawn. The letter is A, B, …, Z, A1, B1, …"""
 
     letter: str
     fill: str
@@ -96,7 +96,7 @@ def describe(outlook: Outlook) -> Iterator[str]:
 def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], int]:
     outlook = view.outlook
     marks = {
-        standing.name: _Mark(_letter(number), *LIGHT[number % len(LIGHT)])
+        standing.name: _Mark(chr(ord("A") + number % 26) + str(number // 26 or ""), *LIGHT[number % len(LIGHT)])
         for number, standing in enumerate(outlook.standings)
     }
     title = f"{view.world or 'other files'}: {summarize(outlook)}" if named else summarize(outlook)
@@ -281,8 +281,3 @@ def _cut(text: str, most: int) -> str:
             break
         shown = f"{text[:end]}…{text[-8:]}"
     return shown
-
-
-def _letter(number: int) -> str:
-    """A, B, …, Z, A1, B1, …"""
-    return chr(ord("A") + number % 26) + (str(number // 26) if number >= 26 else "")

@@ -43,8 +43,10 @@ _MOST_ROWS = 60
 def render_outlooks(views: Sequence[View], form: str, *, color: bool = False) -> str:
     """Spell the outlooks in one of FORMATS. `color` matters to text alone."""
     match form:
-        case "json" | "yaml":
-            return _render_document(views, form)
+        case "json" | "yaml":  # one document: an outlook, or with several worlds a list of them
+            outlooks = [spell_outlook(view) for view in views]
+            document = outlooks[0] if len(outlooks) == 1 else {"worlds": outlooks}
+            return channels.json(document) if form == "json" else write_yaml(document)
         case "markdown":
             return _render_markdown(views)
         case "mermaid":
@@ -246,13 +248,6 @@ def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None = 
         yield "  end"
 
 
-def _render_document(views: Sequence[View], form: str) -> str:
-    """One document: an outlook, or with several worlds a list of them."""
-    outlooks = [spell_outlook(view) for view in views]
-    document = outlooks[0] if len(outlooks) == 1 else {"worlds": outlooks}
-    return channels.json(document) if form == "json" else write_yaml(document)
-
-
 def spell_outlook(view: View) -> Fields:
     """An outlook as plain values, as pages draw it."""
     outlook = view.outlook
@@ -318,25 +313,19 @@ def render_page(views: Sequence[View]) -> str:
 def _table_gangs(outlook: Outlook) -> Iterator[str]:
     yield '<table><thead><tr><th>gang</th><th class="n">pods</th><th>verdict</th></tr></thead><tbody>'
     for standing in outlook.standings:
-        yield from _table_row(standing)
+        where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
+        pods = spell_pods(standing)
+        yield f'<tr class="{standing.verdict}"><td>{markup(standing.name)}</td><td class="n">{pods}</td><td>'
+        yield f"<b>{spell_verdict(standing)}</b>{markup(where)}"
+        yield from (f'<div class="why">{markup(text)}</div>' for text in (standing.why, standing.way_out) if text)
+        if standing.places:
+            yield f"<details><summary>{count(len(standing.places), 'pod')}</summary><ul>"
+            for place in standing.places:
+                said = place.node or place.message or "no node"
+                yield f"<li>{markup(place.pod.name)}: {markup(said)}</li>"
+            yield "</ul></details>"
+        yield "</td></tr>"
     yield "</tbody></table>"
-
-
-def _table_row(standing: Standing) -> Iterator[str]:
-    where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
-    pods = spell_pods(standing)
-    yield f'<tr class="{standing.verdict}"><td>{markup(standing.name)}</td><td class="n">{pods}</td><td>'
-    yield f"<b>{spell_verdict(standing)}</b>{markup(where)}"
-    for text in (standing.why, standing.way_out):
-        if text:
-            yield f'<div class="why">{markup(text)}</div>'
-    if standing.places:
-        yield f"<details><summary>{count(len(standing.places), 'pod')}</summary><ul>"
-        for place in standing.places:
-            said = place.node or place.message or "no node"
-            yield f"<li>{markup(place.pod.name)}: {markup(said)}</li>"
-        yield "</ul></details>"
-    yield "</td></tr>"
 
 
 def _table_nodes(outlook: Outlook) -> Iterator[str]:

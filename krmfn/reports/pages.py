@@ -38,10 +38,6 @@ class Page(NamedTuple):
 def read_page(rule_id: str) -> Page:
     """The page of a rule. Raises FileNotFoundError when it has none."""
     with open(os.path.join(find_folder("pages", "docs/rules"), f"{rule_id}.md"), encoding="utf-8") as stream:
-        return parse_page(stream.read())
-
-
-def parse_page(text: str) -> Page:
-    """The page with this text."""
+        text = stream.read()
     parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
     return Page(text, {title: body.strip() for title, body in zip(parts[1::2], parts[2::2], strict=True)})

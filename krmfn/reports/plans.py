@@ -125,11 +125,6 @@ def _spell_place(file: FileRef | None) -> str:
     return file.spell() if file and file.path != "-" else ""
 
 
-def _tell_change(change: Change) -> str:
-    """`spec.replicas: 3 -> 4`; what is not there is spelled `(none)`."""
-    return f"{format_path(change.path)}: {' -> '.join(_spell_values(change))}"
-
-
 def _spell_values(change: Change) -> Sequence[str]:
     """The old and the new value, each in one short line of JSON; of long ones that begin alike, what is about the first
     difference."""
@@ -170,7 +165,12 @@ def _describe(entry: Entry, color: bool) -> Iterator[str]:
 
 def _render_markdown(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> str:
     """A heading, the verdict, a table, then details of what is refused or has to be replaced."""
-    lines = ["## Update plan", "", _verdict(plan), "", _summarize(plan), ""]
+    verdict = "Everything can be applied in place."
+    if plan.is_refused:
+        verdict = (
+            "**The API server would refuse this change.** What must be replaced needs a new name, or a deletion first."
+        )
+    lines = ["## Update plan", "", verdict, "", _summarize(plan), ""]
     folded = _fold(plan)
     changed = [(entry, worlds) for action in ACTIONS for entry, worlds in folded if entry.action == action]
     if changed:
@@ -212,12 +212,6 @@ def _mark(worlds: str) -> str:
     return f" {channels.markdown(worlds)}" if worlds else ""
 
 
-def _verdict(plan: Plan) -> str:
-    if not plan.is_refused:
-        return "Everything can be applied in place."
-    return "**The API server would refuse this change.** What must be replaced needs a new name, or a deletion first."
-
-
 def _reason(entry: Entry) -> str:
     if entry.reasons:
         fields = dict.fromkeys(format_path(reason.path) or reason.message for reason in entry.reasons)
@@ -231,7 +225,8 @@ def _details(entry: Entry) -> Iterator[str]:
     for reason in entry.reasons:
         path = format_path(reason.path)
         yield f"* {f'{channels.code(path)}: ' if path else ''}{channels.markdown(reason.message)} ({reason.rule})"
-    yield from (f"* {channels.code(_tell_change(change))}" for change in entry.changes[:_MANY])
+    for change in entry.changes[:_MANY]:  # `spec.replicas: 3 -> 4`
+        yield f"* {channels.code(f'{format_path(change.path)}: ' + ' -> '.join(_spell_values(change)))}"
     if entry.consequences:
         yield ""
         yield channels.markdown(" ".join(entry.consequences))
@@ -281,7 +276,10 @@ def _spell_entry(entry: Entry) -> Fields:
         "resourceRef": entry.ref.to_json(),
         **_locate(entry.file),
         "world": entry.world,
-        "changes": [_spell_change(change) for change in entry.changes],
+        "changes": [
+            {"path": format_path(path)} | {key: each for key, each in values.items() if each is not ABSENT}
+            for path, values in ((change.path, {"old": change.old, "new": change.new}) for change in entry.changes)
+        ],
         "reasons": [
             {"path": format_path(reason.path), "rule": reason.rule, "type": reason.type, "message": reason.message}
             for reason in entry.reasons
@@ -297,13 +295,6 @@ def _spell_entry(entry: Entry) -> Fields:
 
 def _locate(file: FileRef | None) -> Fields:
     return {"file": file.to_json()} if file and file.path else {}
-
-
-def _spell_change(change: Change) -> Fields:
-    document: Fields = {"path": format_path(change.path)}
-    document |= {} if change.old is ABSENT else {"old": change.old}
-    document |= {} if change.new is ABSENT else {"new": change.new}
-    return document
 
 
 _DONE = {"remove": "is removed", "new": "is new", "update": "is updated in place", "unchanged": "is unchanged"}

@@ -36,18 +36,20 @@ def render_forests(forests: Sequence[Forest], form: str, *, color: bool = False)
             return _render_dot(trees)
         case "svg" | "html":
             worlds = [(forest.world if len(forests) > 1 else "", forest.trees, forest.loose) for forest in forests]
-            return _render_picture(worlds) if form == "svg" else _render_page(worlds)
+            picture = _render_picture(worlds)
+            head = open_page("Trees of groups", "trees.css")
+            return picture if form == "svg" else f"{head}\n{picture}</body></html>\n"
         case "json":
             document = {
-                "trees": [_to_json(tree) | _name(forest) for forest in forests for tree in forest.trees],
+                "trees": [
+                    _to_json(tree) | ({"world": forest.world} if forest.world else {})
+                    for forest in forests
+                    for tree in forest.trees
+                ],
                 "withoutGroup": [name for forest in forests for name in forest.loose],
             }
             return channels.json(document)
     return "\n".join(text for forest in forests if (text := _render_text(forest, len(forests) > 1, color)))
-
-
-def _name(forest: Forest) -> dict[str, str]:
-    return {"world": forest.world} if forest.world else {}
 
 
 def _render_text(forest: Forest, one_of_several: bool, color: bool) -> str:
@@ -156,11 +158,6 @@ def _render_picture(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]
             "",
         ]
     )
-
-
-def _render_page(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str:
-    """The picture as a page, which loads nothing."""
-    return f"{open_page('Trees of groups', 'trees.css')}\n{_render_picture(worlds)}</body></html>\n"
 
 
 def _list_rows(tree: Branch) -> Iterator[tuple[Branch, int, int]]:

@@ -13,7 +13,7 @@ from krmfn.model.marks import FACTS_KIND, PREFIX
 from krmfn.model.values import Fields, Value
 from krmfn.releases.gates import list_gates
 from krmfn.workspace.manifests import read_paths, read_tree
-from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing, LeftOut, ManifestFile, Tree
+from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing, ManifestFile, Tree
 
 #: How a component's metrics tell which feature gates are on.
 _METRIC: Final = re.compile(rb'^kubernetes_feature_enabled\{name="(\w+)",[^}]*\} ([01])', re.M)
@@ -25,19 +25,26 @@ _SPACE: Final = b'"namespace":'
 Cut = Callable[[Any], Any]
 
 
-def read_clusters(paths: Sequence[str], cut: Cut) -> list[tuple[str, Any]]:
-    """What each of the files and folders says about the cluster, with its path; `-` is stdin. It is spelled like
-    `spec.cluster`, where it is a mapping; of every object is there what `cut` leaves. Raises InputMissing, also for
-    what cannot be read."""
-    inputs = read_paths(paths, most=MOST_OF_CLUSTERS)
-    return _read_files(inputs.files, inputs.left_out, cut)
-
-
-def read_cluster_in(tree: Tree, paths: Iterable[str], cut: Cut) -> list[tuple[str, Any]]:
-    """As read_clusters, in a tree."""
-    before = len(tree.left_out)
-    files = [file for path in paths for file in read_tree(tree, path).files]
-    return _read_files(files, tree.left_out[before:], cut)
+def read_clusters(paths: Sequence[str], cut: Cut, tree: Tree | None = None) -> list[tuple[str, Any]]:
+    """What each of the files and folders, of a tree where one is given, says about the cluster, with its path; `-` is
+    stdin. It is spelled like `spec.cluster`, where it is a mapping; of every object is there what `cut` leaves. Raises
+    InputMissing, also for what cannot be read."""
+    files: Iterable[ManifestFile]
+    if tree is None:
+        files, left_out = read_paths(paths, most=MOST_OF_CLUSTERS)
+    else:
+        before = len(tree.left_out)
+        files = [file for path in paths for file in read_tree(tree, path).files]
+        left_out = tuple(tree.left_out[before:])
+    if left_out:
+        raise InputMissing(str(left_out[0]))
+    found = []
+    for path, data in files:
+        try:
+            found += [(path, facts) for facts in _sort(_read_objects(path, data, cut))]
+        except Unreadable as error:
+            raise InputMissing(error.spell(path)) from None
+    return found
 
 
 def merge(clusters: Iterable[Value]) -> Fields:
@@ -57,18 +64,6 @@ def merge(clusters: Iterable[Value]) -> Fields:
             else:
                 merged[key] = value
     return merged
-
-
-def _read_files(files: Iterable[ManifestFile], left_out: Sequence[LeftOut], cut: Cut) -> list[tuple[str, Any]]:
-    if left_out:
-        raise InputMissing(str(left_out[0]))
-    found = []
-    for path, data in files:
-        try:
-            found += [(path, facts) for facts in _sort(_read_objects(path, data, cut))]
-        except Unreadable as error:
-            raise InputMissing(error.spell(path)) from None
-    return found
 
 
 def _read_objects(path: str, data: bytes, cut: Cut) -> Iterator[Value]:

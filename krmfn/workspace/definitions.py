@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from krmfn.krm import Item
 from krmfn.krm.paths import dig
@@ -43,7 +44,10 @@ class Definitions:
         return found
 
     def _choose(self, world: World, name: str, places: _Places) -> Iterator[Item]:
-        nearness = [_count_shared(world.folder, path) for _, _, path in places]
+        home = posixpath.normpath(world.folder).split("/")
+        folders = (posixpath.normpath(posixpath.dirname(path)).split("/") for _, _, path in places)
+        pairs = (zip(home, each, strict=False) for each in folders)
+        nearness = [len([*takewhile(lambda pair: pair[0] == pair[1], each)]) for each in pairs]
         nearest = max(nearness)
         chosen = [place for place, near in zip(places, nearness, strict=True) if near == nearest]
         if len(chosen) < len(places) and _uses(world, chosen[0][1]):
@@ -56,14 +60,6 @@ class Definitions:
         """A line for each folder whose objects are checked with one of several definitions that differ."""
         for (folder, name), (path, number) in self._chosen.items():
             yield f"{folder}: checked with the nearest of {count(number, 'definition')} of {name}: {path}"
-
-
-def _count_shared(folder: str, path: str) -> int:
-    """How many folders the places have in common, from the top."""
-    mine, other = (posixpath.normpath(each).split("/") for each in (folder, posixpath.dirname(path) or "."))
-    return next(
-        (number for number, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), min(len(mine), len(other))
-    )
 
 
 def _uses(world: World, definition: Item) -> bool:

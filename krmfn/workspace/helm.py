@@ -245,14 +245,9 @@ def list_charts(
                 sources = [as_mapping(each) for each in (spec.get("source"), *as_list(spec, "sources"))]
                 namespace = as_text(spec, "destination", "namespace")
                 for source in sources:
-                    if names_chart(tree, source):
+                    path = as_text(source, "path")
+                    if path and source.keys().isdisjoint(_NO_CHART) and is_chart(tree, locate(tree, path)):
                         yield str(item.ref), _read_source(tree, name, namespace, source)
-
-
-def names_chart(tree: Tree, source: Value) -> bool:
-    """Whether a source of Argo CD is a chart of the tree."""
-    path = as_text(source, "path")
-    return bool(path) and source.keys().isdisjoint(_NO_CHART) and is_chart(tree, locate(tree, path))
 
 
 def _read_source(tree: Tree, name: str, namespace: str, source: Value) -> Chart | NotRendered:

@@ -1,22 +1,26 @@
 """Edits a hand-kept kustomization.yaml, and prepares a folder for the function. Plans files, writes none.
 
 Entries are appended in the style of their neighbours; everything else stays byte for byte. Knows what a kustomization
-is and which files of ours it lists; nothing about gangs.
+is and which files of ours it lists: the configuration, and name references, because kustomize renames objects of kinds
+that it does not know, and leaves the references to them as they were.
 """
 
 from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from krmfn.krm import Stream
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef
+from krmfn.model.kinds import list_linked
 from krmfn.model.values import as_list
 from krmfn.model.wording import count
-from krmfn.releases.schemastore import read_text
+from krmfn.releases import schemastore
+from krmfn.releases.release import GROUP
 from krmfn.workspace.disk import Disk, list_names
 from krmfn.workspace.overlays import CONFIG_KIND, list_entries, list_sources
 from krmfn.workspace.replacing import FileChange
@@ -51,6 +55,22 @@ _NEW_KUSTOMIZATION = """\
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 """
+
+
+class NameField(NamedTuple):
+    """A field of a kind: one that holds a name, or a pod template, with the `metadata` and `spec` of its pods."""
+
+    group: str
+    kind: str
+    path: str
+
+
+class Reference(NamedTuple):
+    """A kind, and the fields that hold names of its objects."""
+
+    group: str
+    kind: str
+    fields: tuple[NameField, ...]
 
 
 class NotPossible(Exception):
@@ -128,8 +148,6 @@ def plan_init(folder: str, release: str, function: bool = True, config: bytes | 
     manifests that Flux or an outer kustomization renames. `config` is the text of a new configuration, None for the
     usual one. Raises NotPossible, and InputMissing for a missing folder.
     """
-    from krmfn.workspace.name_references import write_names
-
     if Disk(folder).kind(folder) != "folder":
         raise Disk(folder).miss(folder, "folder")
     target = find_kustomization(folder) or os.path.join(folder, KUSTOMIZATIONS[0])
@@ -153,7 +171,9 @@ def plan_init(folder: str, release: str, function: bool = True, config: bytes | 
     configs = [_plan_config(os.path.join(folder, CONFIG_FILE), fresh)] if function else []
     if any(MODELINE.encode() in (change.new or b"") for change in configs):
         place = os.path.join(folder, SCHEMA_FILE)
-        configs.append(FileChange(place, _read(place), read_text("krmfn/v1alpha1/gangscheduling.json").encode()))
+        configs.append(
+            FileChange(place, _read(place), schemastore.read_text("krmfn/v1alpha1/gangscheduling.json").encode())
+        )
     names = os.path.join(folder, NAMES_FILE)
     return [
         *configs,
@@ -246,3 +266,60 @@ def _read(path: str) -> bytes | None:
         return None
     except LeftOut as left:
         raise InputMissing(str(left)) from None
+
+
+def list_pod_templates() -> Iterator[NameField]:
+    """The pod templates of every kind that can become a gang. A list on the way is walked element by element."""
+    plain = [
+        NameField(kind.group, kind.name, template.path.removeprefix("/").replace("*", role).replace("//", "/"))
+        for kind in list_linked()
+        for template in kind.templates
+        if not template.spec
+        for role in template.roles or ("",)
+    ]
+    yield from plain
+    for path in dict.fromkeys(template.path for template in plain):  # an AppWrapper holds objects of any kind
+        wrapped = f"spec/components/template/{path}".rstrip("/")
+        yield NameField("workload.codeflare.dev", "AppWrapper", wrapped)
+
+
+def list_references() -> Iterator[Reference]:
+    """Every kind whose name is written somewhere, with the places."""
+    templates = sorted(list_pod_templates())
+    # In kinds without pod templates, pods take their annotations from an entry.
+    entries = [
+        NameField(kind.group, kind.name, template.path.replace("/*", ""))
+        for kind in list_linked()
+        for template in kind.templates
+        if template.spec
+    ]
+    owners = sorted({(each.group, each.kind) for each in (*templates, *entries)} - {("", "PodTemplate")})
+    for group, kind in owners:
+        yield Reference(group, kind, (NameField(GROUP, "Workload", "spec/controllerRef/name"),))
+    for row in schemastore.load("names.json")["references"]:
+        fields: list[NameField] = []
+        for field in row["fields"]:
+            path, of = field.get("pods") or field.get("entries"), field.get("of")
+            if "kind" in field:
+                fields.append(NameField(field.get("group", GROUP), field["kind"], field["path"]))
+                continue
+            for each in templates if "pods" in field else entries:
+                if of in (None, each.group) or (of == "custom" and "." in each.group):
+                    fields.append(each._replace(path=f"{each.path}/{path}".lstrip("/")))
+        yield Reference(row["group"], row["kind"], tuple(fields))
+
+
+def write_names() -> str:
+    """The `configurations:` file for kustomize, ready to be listed: which fields hold names, so that prefixes reach
+    them."""
+    lines = [
+        "# Names of scheduling objects, for kustomize: list this file under configurations: wherever a layer",
+        "# adds a namePrefix or nameSuffix, so that pods, groups and Workloads still find each other.",
+        "nameReference:",
+    ]
+    for group, kind, fields in list_references():
+        lines += [f"- kind: {kind}", *([f"  group: {group}"] if group else []), "  fieldSpecs:"]
+        for field in fields:
+            place = f", group: {field.group}" if field.group else ""
+            lines.append(f"  - {{path: {field.path}, kind: {field.kind}{place}}}")
+    return "\n".join(lines) + "\n"

@@ -14,7 +14,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result, Unreadable
 from krmfn.krm.paths import dig, walk_values
@@ -88,7 +88,8 @@ def leave_out_fragments(
 
 
 def _is_template(file: LoadedFile) -> bool:
-    is_meant = is_called(file.path, TEMPLATES) or not any(map(_has_name, file.stream.items))
+    names = (item.name or dig(item.value, "metadata", "generateName") for item in file.stream.items)
+    is_meant = is_called(file.path, TEMPLATES) or not any(names)
     return (is_meant and any(map(_is_to_fill, file.stream.items))) or re.search(_COMMENTED, file.data) is not None
 
 
@@ -123,8 +124,12 @@ def _is_expected(file: LoadedFile) -> bool:
     is_step = posixpath.basename(file.path)[:1].isdigit()
     if is_called(file.path, _EXPECTED) or (is_step and is_called(file.path, _UNEXPECTED)):
         return True
-    # An expression may also be in a text.
-    return re.search(_EXPRESSION, file.data) is not None and any(_has_expression(i.value) for i in file.stream.items)
+    if re.search(_EXPRESSION, file.data) is None:
+        return False
+    # It may also be in a text. No field is called `(…)`.
+    values = (each for item in file.stream.items for each in walk_values(item.value))
+    fields = (str(field) for each in values if isinstance(each, dict) for field in each)
+    return any(field.startswith("(") and field.endswith(")") for field in fields)
 
 
 def _list_configs(tree: Tree | None, folder: str) -> Iterator[str]:
@@ -171,16 +176,6 @@ def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
 def _is_config(item: Item) -> bool:
     """Whether kpt keeps an object of such a file back (kpt 1.0, pkg/live/rgpath.go). Ours are checked all the same."""
     return item.ref.group not in TOOL_GROUPS and item.annotations.get(LOCAL_CONFIG) != "false"
-
-
-def _has_name(item: Item) -> bool:
-    return bool(item.name or dig(item.value, "metadata", "generateName"))
-
-
-def _has_expression(value: Any) -> bool:
-    """Whether a field is called `(…)`, which none is."""
-    fields = (str(field) for each in walk_values(value) if isinstance(each, dict) for field in each)
-    return any(field.startswith("(") and field.endswith(")") for field in fields)
 
 
 def _is_to_fill(item: Item) -> bool:
@@ -232,30 +227,22 @@ class AppliedFiles(NamedTuple):
     files: list[LoadedFile]
 
 
-def split(files: Sequence[LoadedFile]) -> list[AppliedFiles]:
-    """The files, each in one part."""
-    return [part for folder in _split_folders(files, 0) for part in _list_alternatives(folder)]
-
-
-def split_completely(files: Sequence[LoadedFile]) -> list[AppliedFiles]:
-    """The files, each in every part that it could be applied with."""
-    return [part for folder in _split_folders(files, 0) for part in _complete(_list_alternatives(folder))]
+def split(files: Sequence[LoadedFile], complete: bool = False) -> list[AppliedFiles]:
+    """The files, each in one part; if it is to be `complete`, in every part that it could be applied with."""
+    found: list[AppliedFiles] = []
+    for folder in _split_folders(files, 0):
+        parts = _list_alternatives(folder)
+        if complete and len(parts) <= _MOST:
+            parts = [part._replace(files=_add(part.files, parts)) if part.label else part for part in parts]
+        found += parts
+    return found
 
 
 def tell_alternatives(files: Sequence[LoadedFile]) -> list[Result]:
     """What to say about files that are not checked together with the others of their folder."""
-    return [_tell(file) for part in split(files) if part.label for file in part.files]
-
-
-def _complete(parts: Sequence[AppliedFiles]) -> Sequence[AppliedFiles]:
-    if len(parts) > _MOST:
-        return parts
-    return [part._replace(files=_add(part.files, parts)) if part.label else part for part in parts]
-
-
-def _tell(file: LoadedFile) -> Result:
     message = "checked separately: another file in the folder defines one of its objects differently"
-    return tell("alternatives", message, FileRef(file.path))
+    alternatives = (file for part in split(files) if part.label for file in part.files)
+    return [tell("alternatives", message, FileRef(file.path)) for file in alternatives]
 
 
 def _split_folders(files: Sequence[LoadedFile], depth: int) -> list[list[LoadedFile]]:

@@ -21,9 +21,9 @@ from krmfn.workspace.kustomization import (
     list_configurations,
     plan_init,
     remove_entries,
+    write_names,
 )
 from krmfn.workspace.manifests import load, read_tree
-from krmfn.workspace.name_references import write_names
 from krmfn.workspace.overlays import Overlay, find_overlay, index_uses, reach
 from krmfn.workspace.replacing import FileChange
 from krmfn.workspace.trees import KUSTOMIZATIONS, NotRendered
@@ -58,7 +58,7 @@ def list_above(folder: str) -> list[Above]:
     users = {each for each in overlays if each != home and home in reach([each], uses)}
     used = {below for each in users for below in uses[each]}
     return [
-        Above(each, any(_changes(overlays[one]) for one in reach([each], uses) & users))
+        Above(each, any(overlays[one].value.get(field) for one in reach([each], uses) & users for field in _CHANGING))
         for each in sorted(users)
         if each not in used and not overlays[each].is_component
     ]
@@ -107,7 +107,3 @@ def spell_advice(folder: str, above: Sequence[Above]) -> str:
         return ""
     names = changing[0] + (f" and {len(changing) - 1} more" if len(changing) > 1 else "")
     return f"{names} can change the pods of {os.path.normpath(folder)} after krmfn has counted them"
-
-
-def _changes(overlay: Overlay) -> bool:
-    return any(overlay.value.get(field) for field in _CHANGING)

@@ -132,10 +132,10 @@ def find_worlds(
     if not any(part.is_folder for part in parts):  # files that are named one by one belong together
         loose = [("", read_files)] if read_files else []
     else:
-        from krmfn.workspace.loose import leave_out_fragments, split, split_completely, tell_alternatives
+        from krmfn.workspace.loose import leave_out_fragments, split, tell_alternatives
 
         read_files, told = leave_out_fragments(read_files, kustomized, tree)
-        loose = [*(split_completely(read_files) if complete else split(read_files))]
+        loose = [*split(read_files, complete)]
         problems += [*told, *tell_alternatives(read_files)]
     shard, unit = rendering.shard, ""
     for rank, (label, files) in enumerate(loose, ranks):

@@ -39,7 +39,8 @@ def plan_changes(files: Sequence[LoadedFile], added: Iterable[Addition], removed
     for file in files:
         for item in [item for item in file.stream.items if id(item) in gone]:
             file.stream.remove(item)
-        emptied += [file.path] if gone and not file.stream.items and beside_somebody(file.path) else []
+        is_ours = posixpath.splitext(file.path)[0].endswith("-gang")  # the name of one for generated objects
+        emptied += [file.path] if gone and not file.stream.items and is_ours else []
     made = _append(streams, added)
     for path, stream in {**{path: file.stream for path, file in streams.items()}, **made}.items():
         try:
@@ -54,11 +55,6 @@ def plan_changes(files: Sequence[LoadedFile], added: Iterable[Addition], removed
     new |= _edit_kustomizations(listed, [path for path, data in new.items() if data is None], old)
     changes = [FileChange(path, old.get(path) or _read(path), data) for path, data in sorted(new.items())]
     return [change for change in changes if change.old != change.new]
-
-
-def beside_somebody(path: str) -> bool:
-    """Whether a file has the name of one for generated objects."""
-    return posixpath.splitext(path)[0].endswith("-gang")
 
 
 def spell_diff(changes: Iterable[FileChange]) -> str:

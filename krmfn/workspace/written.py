@@ -53,7 +53,8 @@ def find_written(
         worlds = [make_world(read.files, None, ".")._replace(elsewhere=elsewhere)] if read.files else []
         return Worlds(tuple(worlds), read.problems, read.files)
     tree = trees[0]
-    folders = [posixpath.dirname(file.path) or "." for file in inputs.files if _is_kustomization(file)]
+    found = (posixpath.split(file.path) for file in inputs.files)
+    folders = [folder or "." for folder, name in found if name in KUSTOMIZATIONS]
     overlays = _find_overlays(tree, folders, excluded)
     borrowed = _borrow(tree, inputs.files, [each for folder, each in overlays.items() if folder not in folders])
     named = {each for each in arguments if tree.kind(each) != "folder"}
@@ -75,10 +76,6 @@ def find_written(
     outside = frozenset(file.path for file in borrowed)
     affixed = _list_affixed(tree, overlays)
     return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside, affixed=affixed)
-
-
-def _is_kustomization(file: ManifestFile) -> bool:
-    return posixpath.basename(file.path) in KUSTOMIZATIONS
 
 
 def _find_overlays(tree: Tree, folders: Sequence[str], excluded: Sequence[str]) -> dict[str, Overlay]:

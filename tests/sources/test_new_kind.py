@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from krmfn.model.kinds import KINDS, read_row
-from krmfn.workspace.name_references import write_names
+from krmfn.workspace.kustomization import write_names
 from tests.front_door import call
 
 SWARM = """\

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.workspace.name_references import write_names
+from krmfn.workspace.kustomization import write_names
 from tests.targets.programs import build, write
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
+from krmfn.fields.lines import list_described, walk
 from krmfn.model.kinds import KINDS
-from krmfn.workspace.name_references import NameField, Reference, list_pod_templates, list_references, write_names
+from krmfn.model.schedulers import SCHEDULERS
+from krmfn.releases.release import GROUP, find_release, list_releases
+from krmfn.workspace.kustomization import NameField, Reference, list_pod_templates, list_references, write_names
 from tests.targets.programs import build, write
 
 LISTS = {
@@ -90,6 +93,45 @@ def test_every_source_is_covered(kind: tuple[str, str]) -> None:
     linked = {(field.group, field.kind) for field in links.fields}
     known = linked | {(template.group, template.kind) for template in list_pod_templates()}
     assert kind in known or not KINDS[kind].has_gangs
+
+
+#: The fields of native groups that hold names of objects which a kustomization may rename, by what ends their path.
+NAMES = {
+    "workloadName": "Workload",
+    "controllerRef.name": "",  # of any kind that makes pods
+    "parentCompositePodGroupName": "CompositePodGroup",
+    "priorityClassName": "PriorityClass",
+    "resourceClaimName": "ResourceClaim",
+    "resourceClaimTemplateName": "ResourceClaimTemplate",
+}
+
+
+@pytest.mark.parametrize("release", list_releases())
+def test_every_name_in_a_native_group_is_covered(release: str) -> None:
+    """By the types of the release: a field that one of them adds or calls otherwise is in the table."""
+    known = {(field.kind, field.path, each.kind) for each in list_references() for field in each.fields}
+    found = set()
+    for kind in {"Workload", "PodGroup", "CompositePodGroup"} & {*find_release(release).kinds}:
+        gates = dict.fromkeys(find_release(release).gates, True)
+        described = next(each for each in list_described(kind, release, gates, "", []) if GROUP in each.api_version)
+        for line in walk(described.root):
+            path = line.path.removeprefix(f"{kind}.").replace("[]", "").replace(".", "/")
+            target = next((each for end, each in NAMES.items() if path.endswith("/" + end.replace(".", "/"))), None)
+            if target is not None and path.startswith("spec/"):
+                found.add((kind, path, target or "Job"))
+    assert found <= known
+    assert found
+
+
+def test_what_schedulers_name_is_covered() -> None:
+    known = {(each.group, each.kind): {*each.fields} for each in list_references()}
+    for row in SCHEDULERS.values():
+        place, key = row.link
+        link = f"metadata/{place}/{key}".replace(key, key.replace("/", r"\/"))
+        assert NameField("", "Pod", link) in known[row.group, "PodGroup"]
+        for name, kind, group in (("queue", "Queue", row.group), ("priorityClassName", "PriorityClass", GROUP)):
+            if name in row.writes:
+                assert NameField(row.group, "PodGroup", f"spec/{name}") in known[group, kind]
 
 
 def test_is_plain_yaml() -> None:
