@@ -11,13 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
 from krmfn.model.identity import identify
 from krmfn.model.placeholders import is_placeholder
-from krmfn.model.values import Value
 from krmfn.model.wording import count, join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
 from krmfn.workspace.disk import is_below
@@ -60,15 +59,12 @@ _MOST_OBJECTS = 200_000
 
 
 class _Intent(NamedTuple):
-    """A world to be, of the kustomization in a folder or of its files. `is_owned`: judged by this shard; `is_made`:
-    needed for that."""
+    """A world to be, still without objects, of the kustomization in a folder or of its files. `is_made`: this shard
+    needs its objects."""
 
-    name: str
-    key: str
-    folder: str
+    world: World
     overlay: Overlay | None
     deployment: Deployment | None
-    is_owned: bool
     is_made: bool
 
 
@@ -109,28 +105,20 @@ class Gathering:
         deployments = self._limit(self._expand(self._find_deployments(), overlays))
         added = _find_components(tree, deployments, overlays)
         overlays |= {folder: with_components(overlays[folder], components) for folder, components in added.items()}
-        steps = self._plan_all(overlays, deployments)
+        steps = [*self._plan(overlays, deployments, added)]
         self.ranks = len(steps)
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         found = {step.overlay.folder: step.overlay for step in steps if step.overlay and step.is_made}
         wanted = [folder for folder, overlay in found.items() if self._needs_kustomize(overlay)]
         self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added, done, helm)
         try:
-            for rank, step in enumerate(steps):
-                known = len(self.worlds)
-                self._take(step)
-                deployment = step.deployment
-                seen = {f"the component {each}" for each in added.get(step.folder, ())}
-                beside = tuple(each for each in deployment.beside if each not in seen) if deployment else ()
-                base: Literal["", "base", "undeployed"] = ""
-                if deployment is None and deployments:
-                    base = "undeployed"
-                elif deployment is None and not overlays[step.folder].value.get("namespace"):
-                    base = "base"
-                self.worlds[known:] = [
-                    each._replace(beside=beside, base=base, rank=rank, elsewhere=not step.is_owned)
-                    for each in self.worlds[known:]
-                ]
+            for world, overlay, deployment, is_made in steps:
+                if overlay and is_made:
+                    self._add(world, overlay, deployment.placing if deployment else Placing())
+                elif deployment and not overlay:
+                    self._add_folder(world, deployment)
+                else:
+                    self.worlds.append(world)
         finally:
             self._queue.close()
         if helm is not None:
@@ -161,43 +149,38 @@ class Gathering:
             found.pop()
         return found
 
-    def _plan_all(self, overlays: Mapping[str, Overlay], deployments: Sequence[Deployment]) -> list[_Intent]:
-        """The worlds of kustomizations that nobody uses or deploys, and of what is deployed."""
+    def _plan(
+        self,
+        overlays: Mapping[str, Overlay],
+        deployments: Sequence[Deployment],
+        added: Mapping[str, Sequence[str]],
+    ) -> Iterator[_Intent]:
+        """The worlds of kustomizations that nobody uses or deploys, and of what is deployed, with components that are
+        `added`."""
         tree = self._tree
-        for overlay in overlays.values():
-            self._covered |= list_files(tree, overlay)
+        self._covered.update(*(list_files(tree, each) for each in overlays.values()))
         roots = _find_roots(tree, overlays, {tree.resolve(each.folder) for each in deployments})
         loose = {tree.resolve(file.path) for file in self.files if self._shard} - self._covered
         named: list[tuple[str, str, Deployment | None]] = [(folder, folder, None) for folder in roots]
         named += [(name, each.folder, each) for name, each in self._name(deployments)]
-        return [self._plan(name, folder, overlays.get(folder), each, loose) for name, folder, each in named]
-
-    def _plan(
-        self, name: str, folder: str, overlay: Overlay | None, deployment: Deployment | None, loose: set[str]
-    ) -> _Intent:
-        key = posixpath.relpath(folder, self._path) + name.removeprefix(folder)
         shard = self._shard
-        is_owned = shard is None or shard.owns(key)
-        is_made = is_owned or (
-            shard is not None
-            and shard.number > 0
-            and overlay is not None
-            and decides(self._tree, overlay, loose, bool(self._programs))
-        )
-        return _Intent(name, key, folder, overlay, deployment, is_owned, is_made)
-
-    def _take(self, step: _Intent) -> None:
-        """The world of a step, without objects where it is not made."""
-        overlay, deployment = step.overlay, step.deployment
-        if overlay is None and deployment is not None:
-            self._add_folder(step, deployment)
-        elif overlay is not None and step.is_made:
-            self._add(step, overlay, deployment.placing if deployment else Placing())
-        elif overlay is not None:
-            self._leave(step, overlay.path)
-
-    def _leave(self, step: _Intent, path: str) -> None:
-        self.worlds.append(World(step.name, step.key, (), self._tree, step.folder, (), path))
+        for rank, (name, folder, deployment) in enumerate(named):
+            overlay = overlays.get(folder)
+            path = overlay.path if overlay else folder
+            key = posixpath.relpath(folder, self._path) + name.removeprefix(folder)
+            world = World(name, key, (), tree, folder, (), path, rank=rank)
+            is_made = True
+            if shard and not shard.owns(key):
+                world = world._replace(elsewhere=True)
+                is_made = bool(shard.number and overlay and decides(tree, overlay, loose, bool(self._programs)))
+            if deployment:
+                seen = {f"the component {each}" for each in added.get(folder, ())}
+                world = world._replace(beside=tuple(each for each in deployment.beside if each not in seen))
+            elif deployments:
+                world = world._replace(base="undeployed")
+            elif not overlays[folder].value.get("namespace"):
+                world = world._replace(base="base")
+            yield _Intent(world, overlay, deployment, is_made)
 
     def _find_overlays(self) -> dict[str, Overlay]:
         found = {}
@@ -277,31 +260,31 @@ class Gathering:
         self.missing |= made.missing
         self._covered |= made.covered
 
-    def _add(self, step: _Intent, overlay: Overlay, placing: Placing) -> None:
+    def _add(self, world: World, overlay: Overlay, placing: Placing) -> None:
         """The world of a kustomization."""
         try:
             plain = self._read_plain(overlay)
             if plain is None:
-                self._render(step, overlay, placing)
+                self._render(world, placing)
                 return
             if plain.namespace and not (placing.overrides and placing.namespace):
                 placing = placing._replace(namespace=plain.namespace, overrides=True)
-            self._list(step, overlay, plain.files, placing, plain.configurations)
+            self._list(world._replace(configurations=plain.configurations), plain.files, placing)
         except NotRendered as reason:
             self._tell(
                 overlay.path,
                 NotRendered(f"is a template ({reason})", sort="templates")
-                if _is_template(overlay, step.key, reason)
+                if _is_template(overlay, world.key, reason)
                 else reason,
             )
-            self.missing.add(step.key)
+            self.missing.add(world.key)
             used = [overlay.value.get("resources"), overlay.value.get("bases")]
             paths = list_named(self._tree, used, overlay.folder)
             files = [ManifestFile(path, self._tree.find(path) or b"") for path in paths if path.endswith(SUFFIXES)]
             # A manifest that is no YAML is perhaps the reason.
             self.problems += [problem for problem in load(sorted(files)).problems if problem.severity == "error"]
 
-    def _add_folder(self, step: _Intent, deployment: Deployment) -> None:
+    def _add_folder(self, world: World, deployment: Deployment) -> None:
         """The world of a folder without kustomization. What cannot be read in it is told with the rest."""
         start = "" if deployment.folder == "." else deployment.folder + "/"
         files = []
@@ -319,31 +302,23 @@ class Gathering:
         if deployment.builds and has_copies([self.sources.read(path) for path in files]):
             return  # Flux refuses an object that is there twice: the path is one in another repository
         self._covered |= set(map(self._tree.resolve, files))
-        if not step.is_owned and not any(defines(self.sources.read(path).data) for path in files):
-            self._leave(step, step.folder)
+        if world.elsewhere and not any(defines(self.sources.read(path).data) for path in files):
+            self.worlds.append(world)
             return
-        folder = Overlay(deployment.folder, deployment.folder, {})
         try:
-            self._list(step, folder, files, deployment.placing, ())
+            self._list(world, files, deployment.placing)
         except NotRendered as reason:
             self._tell(deployment.folder, reason)
-            self.missing.add(step.key)
+            self.missing.add(world.key)
 
-    def _list(
-        self,
-        step: _Intent,
-        overlay: Overlay,
-        files: Sequence[str],
-        placing: Placing,
-        configurations: tuple[Value, ...],
-    ) -> None:
+    def _list(self, world: World, files: Sequence[str], placing: Placing) -> None:
         """A world of files, as they are or copied to where they are deployed."""
         items: list[Item] = []
         sources: dict[int, Item] = {}
         for path in files:
             file = self.sources.read(path)
             # What our function edits is not what somebody wrote.
-            if placing == Placing() and not configurations and self.sources.take(path):
+            if placing == Placing() and not world.configurations and self.sources.take(path):
                 items += file.stream.items
                 continue
             self._allow(len(file.stream.items))
@@ -352,9 +327,7 @@ class Gathering:
             if len(copies) == len(file.stream.items):
                 sources |= {id(own): item for own, item in zip(copies, file.stream.items, strict=True)}
         put_into(placing, items)
-        self.worlds.append(
-            World(step.name, step.key, items, self._tree, overlay.folder, (), overlay.path, sources, configurations)
-        )
+        self.worlds.append(world._replace(items=items, sources=sources))
 
     def _allow(self, objects: int) -> None:
         """Raises NotRendered where a few lines deploy so many objects that memory or time would end."""
@@ -389,8 +362,8 @@ class Gathering:
             raise found
         return found
 
-    def _render(self, step: _Intent, overlay: Overlay, placing: Placing) -> None:
-        rendered = self._find_rendered(overlay.folder)
+    def _render(self, world: World, placing: Placing) -> None:
+        rendered = self._find_rendered(world.folder)
         self._covered |= rendered.copied
         read = load([ManifestFile(RENDERED, substitute(rendered.data, placing.variables))])
         for problem in read.problems:
@@ -400,21 +373,22 @@ class Gathering:
         if rendered.left_out and not items:
             raise rendered.left_out[0]
         self._allow(len(items))
-        sources = find_sources(items, overlay.folder, self.sources)
+        sources = find_sources(items, world.folder, self.sources)
         put_into(placing, items)
-        self._tell_parts(overlay.path, rendered.left_out)
-        if rendered.brought and overlay.folder not in self._free:
+        self._tell_parts(world.overlay, rendered.left_out)
+        if rendered.brought and world.folder not in self._free:
             others = f" and {count(len(rendered.brought) - 1, 'other')}" if len(rendered.brought) > 1 else ""
             message = (
                 f"checked with {rendered.brought[0]}{others}, not below its folder: kustomize build needs {_OPTION}"
             )
-            self.problems.append(tell("not-rendered", message, FileRef(overlay.path), "info"))
+            self.problems.append(tell("not-rendered", message, FileRef(world.overlay), "info"))
         self.worlds.append(
-            World(
-                *(step.name, step.key, items, self._tree, overlay.folder, (), overlay.path, sources),
+            world._replace(
+                items=items,
+                sources=sources,
                 configurations=rendered.configurations,
                 ran_in=rendered.ran_in,
-                templates=find_templates(items, overlay.folder, rendered.templates),
+                templates=find_templates(items, world.folder, rendered.templates),
                 left_out=tuple(each.part for each in rendered.left_out),
             )
         )
