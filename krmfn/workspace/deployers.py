@@ -17,9 +17,11 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from krmfn.krm import Item, Unreadable
+from krmfn.krm import EditRefused, Item, Stream, Unreadable
+from krmfn.krm.paths import Path
 from krmfn.model.patterns import find_match, read_patterns
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
+from krmfn.releases import schemastore
 from krmfn.workspace.trees import LeftOut, NotRendered, Tree, is_chart
 
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
@@ -381,3 +383,37 @@ def locate(tree: Tree, path: str) -> str:
     """A path from the top of the repository, as the tree spells it."""
     top = os.path.relpath(tree.top, tree.here).replace(os.sep, "/")
     return posixpath.normpath(posixpath.join(top, path.lstrip("/")))
+
+
+def copy_file(placing: Placing, data: bytes, path: str) -> list[Item]:
+    """The objects of a file again, with a deployer's variables. Raises NotRendered."""
+    try:
+        return Stream.parse(substitute(data, placing.variables), path).items
+    except Unreadable as error:
+        raise NotRendered(f"uses {path}, which cannot be read after variables are filled in: {error}") from None
+
+
+def put_into(placing: Placing, items: Sequence[Item]) -> None:
+    """Sets the namespace of the objects of a world. Raises NotRendered where the text cannot be edited."""
+    accounts = {item.name for item in items if item.kind == "ServiceAccount"}
+    for item in items if placing.namespace else ():
+        for path in list(_list_places(placing, item, accounts)):
+            try:
+                item.set(path, placing.namespace)
+            except EditRefused as refusal:
+                raise NotRendered(f"cannot put {item.ref} into the namespace {placing.namespace}: {refusal}") from None
+
+
+def _list_places(placing: Placing, item: Item, accounts: Collection[str]) -> Iterator[Path]:
+    """The fields of an object that a namespace is written into. Where it overrides, that is kustomize's transformer: a
+    Namespace gets it as its name, and so do the subjects of bindings that are called as one of the `accounts`."""
+    if item.kind not in schemastore.load("cluster.json")["withoutNamespace"]:
+        if item.namespace != placing.namespace and (placing.overrides or not item.namespace):
+            yield ("metadata", "namespace")
+    elif placing.overrides and item.kind == "Namespace" and item.name != placing.namespace:
+        yield ("metadata", "name")
+    if placing.overrides and item.kind in ("RoleBinding", "ClusterRoleBinding"):
+        for number, subject in enumerate(map(as_mapping, as_list(item.value, "subjects"))):
+            is_default = subject.get("kind") == "ServiceAccount" and subject.get("name") == "default"
+            if (is_default or subject.get("name") in accounts) and not subject.get("namespace"):
+                yield ("subjects", number, "namespace")

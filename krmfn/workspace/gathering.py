@@ -18,7 +18,15 @@ from krmfn.krm.results import Severity
 from krmfn.model.identity import identify
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.wording import count, join
-from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Deployment, Placing, find_deployments, substitute
+from krmfn.workspace.deployers import (
+    MOST_DEPLOYMENTS,
+    Deployment,
+    Placing,
+    copy_file,
+    find_deployments,
+    put_into,
+    substitute,
+)
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.helm import Helm
 from krmfn.workspace.loose import TEMPLATES, has_copies
@@ -26,6 +34,7 @@ from krmfn.workspace.manifests import NOT_RENDERED, RENDERED, Inputs, load, read
 from krmfn.workspace.overlays import (
     USES,
     Overlay,
+    Plain,
     find_overlay,
     follow,
     index_uses,
@@ -33,9 +42,9 @@ from krmfn.workspace.overlays import (
     list_files,
     list_named,
     reach,
+    read_plain,
     with_components,
 )
-from krmfn.workspace.plain import Plain, copy_file, put_into, read_plain
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.sharding import Shard, decides, defines
 from krmfn.workspace.trees import (

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from krmfn.krm import Item
 from krmfn.model.wording import join
-from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Placing, Repository
+from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Placing, Repository, put_into
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.helm import Chart, Helm, inflate, list_charts
 from krmfn.workspace.manifests import RENDERED, load
-from krmfn.workspace.plain import put_into
 from krmfn.workspace.rendering import end_with_signals
 from krmfn.workspace.trees import CHART, SUFFIXES, ManifestFile, NotRendered, Tree
 from krmfn.workspace.world import Sources, World

@@ -2,6 +2,9 @@
 
 Reads, and renders nothing. What is decided here (whether a function is ours, what leaves the machine) decides what
 `staging` lets kustomize see.
+
+Kustomizations that only list files, and perhaps name a namespace, are read without kustomize: most of the first ones
+that somebody writes. Their objects keep their lines, and they are checked where kustomize is not installed.
 """
 
 from __future__ import annotations
@@ -10,13 +13,14 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.paths import walk_values
 from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
+from krmfn.model.patterns import Pattern, is_inside
 from krmfn.model.values import Fields, Value, as_list, as_mapping
 from krmfn.releases import schemastore
 from krmfn.workspace.disk import find_here
@@ -40,6 +44,9 @@ _HELM = ("helmCharts", "helmChartInflationGenerator")
 #: letters: any other one might mean one thing there and another here.
 _TEXTS = (*USES, *PLUGINS, "configurations", "crds", "buildMetadata")
 _TABLE = "kustomize.json"
+#: The fields that are understood here. configurations: matter when names change, for which there are other fields.
+_LISTING = {"apiVersion", "kind", "metadata", "resources", "configurations", "sortOptions"}
+_HARMLESS = {*_LISTING, "namespace", "transformers"}
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 _FETCHED = re.compile(r"([^\n=]*=)?\s*https?:", re.IGNORECASE)
 
@@ -55,6 +62,14 @@ class Overlay(NamedTuple):
     def is_component(self) -> bool:
         """Whether it is a part for others, which cannot be rendered alone."""
         return self.value.get("kind") == "Component"
+
+
+class Plain(NamedTuple):
+    """What a kustomization lists: files, the namespace that it puts them into (empty: none), and functions of ours."""
+
+    files: tuple[str, ...]
+    namespace: str
+    configurations: tuple[Fields, ...]
 
 
 class Function(NamedTuple):
@@ -130,13 +145,31 @@ def list_entries(value: Value, field: str) -> list[str]:
     return [entry for entry in as_list(value.get(field)) if isinstance(entry, str)]
 
 
+def find_below(
+    tree: Tree, folders: Iterable[str], fields: Sequence[str] = (*USES, *PLUGINS), excluded: Sequence[Pattern] = ()
+) -> dict[str, Overlay]:
+    """The kustomizations in folders, and those that they build on, wherever these are, by their folders."""
+    found: dict[str, Overlay] = {}
+    waiting = list(folders)
+    seen = {tree.resolve(folder) for folder in waiting}
+    for folder in waiting:  # it grows
+        try:
+            overlay = find_overlay(tree, folder)
+        except NotRendered:
+            continue
+        if overlay is not None:
+            found[folder] = overlay
+        for path, kind in follow_all(tree, overlay, fields) if overlay else ():
+            if kind == "folder" and tree.resolve(path) not in seen:
+                seen.add(tree.resolve(path))
+                if not is_inside(excluded, posixpath.join(path, KUSTOMIZATIONS[0])):
+                    waiting.append(path)
+    return found
+
+
 def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = (*USES, *PLUGINS)) -> Iterator[str]:
     """The folders that a kustomization builds on, without links; those that are not there are left out."""
-    for field in fields:
-        for entry in list_entries(overlay.value, field):
-            path, kind = follow(tree, overlay.folder, entry)
-            if kind == "folder":
-                yield tree.resolve(path)
+    yield from (tree.resolve(path) for path, kind in follow_all(tree, overlay, fields) if kind == "folder")
 
 
 def index_uses(
@@ -218,6 +251,12 @@ def follow(tree: Tree, folder: str, entry: str) -> tuple[str, str]:
     "folder", or nothing."""
     path = posixpath.normpath(posixpath.join(folder, entry)) if is_path(entry) else ""
     return path, tree.kind(path) if path else ""
+
+
+def follow_all(tree: Tree, overlay: Overlay, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Where the entries in lists of a kustomization lead, and what is there, as `follow` tells it."""
+    for field in fields:
+        yield from (follow(tree, overlay.folder, entry) for entry in list_entries(overlay.value, field))
 
 
 def is_remote(entry: str) -> bool:
@@ -353,3 +392,51 @@ def spell_json(value: object) -> bytes:
     """JSON that is also YAML with the same meaning: astral characters as they are, line ends of YAML escaped."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8", "replace")
+
+
+def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
+    """What a kustomization lists, None when it does more than that. Raises NotRendered for what it cannot list."""
+    configurations = _read_configurations(tree, overlay)
+    files = list_resources(tree, overlay, _HARMLESS)
+    if configurations is None or files is None or len(set(files)) < len(files):
+        return None
+    namespace = overlay.value.get("namespace", "")
+    return Plain(tuple(sorted(files)), namespace, configurations) if isinstance(namespace, str) else None
+
+
+def list_resources(
+    tree: Tree, overlay: Overlay, fields: Collection[str] = _LISTING, seen: set[str] | None = None, depth: int = 0
+) -> list[str] | None:
+    """The files in resources:, those of kustomizations below included, in their order; None where other `fields` are
+    used. kustomize is asked about what is used twice and what is not below the folder, which it may refuse, and about
+    more levels than it is given."""
+    if overlay.is_component or not overlay.value.keys() <= set(fields):
+        return None
+    files: list[str] = []
+    seen = {overlay.folder} if seen is None else seen
+    for entry in list_entries(overlay.value, "resources"):
+        path, kind = follow(tree, overlay.folder, entry)
+        if kind == "file" and not posixpath.relpath(path, overlay.folder).startswith("../"):
+            files.append(path)
+            continue
+        below = find_used(tree, path) if kind == "folder" and path not in seen and depth < DEEPEST else None
+        seen.add(path)
+        inner = list_resources(tree, below, seen=seen, depth=depth + 1) if below else None
+        if inner is None:
+            return None
+        files += inner
+    return files
+
+
+def _read_configurations(tree: Tree, overlay: Overlay) -> tuple[Fields, ...] | None:
+    """The functionConfigs of ours, None when something else is listed too."""
+    found = []
+    for entry in list_entries(overlay.value, "transformers"):
+        path, kind = follow(tree, overlay.folder, entry)
+        if kind != "file":
+            return None
+        values = read_objects(tree.find(path) or b"", path)
+        if not values or not all(is_ours(value) for value in values):
+            return None
+        found += values
+    return tuple(found)

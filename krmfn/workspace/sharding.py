@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from hashlib import sha256
 from typing import NamedTuple
 
 from krmfn.workspace.disk import is_below
-from krmfn.workspace.overlays import PLUGINS, Overlay, find_overlay, list_entries, list_files, list_uses
-from krmfn.workspace.trees import NotRendered, Tree
+from krmfn.workspace.overlays import PLUGINS, Overlay, find_below, list_entries, list_files, list_uses
+from krmfn.workspace.trees import Tree
 
 #: What a file holds somewhere that makes its world matter to others: it defines kinds for their objects.
 _DEFINES = (b"CustomResourceDefinition", b"WorkloadKind")
@@ -37,7 +37,7 @@ class Shard(NamedTuple):
 def decides(tree: Tree, overlay: Overlay, loose: Set[str], runs: bool) -> bool:
     """Whether what a kustomization is rendered to may change what is said of other worlds: it defines kinds, or uses
     one of the `loose` files (without links), which is in no world otherwise. `runs`: functions of others, too."""
-    for each in _reach(tree, overlay):
+    for each in (overlay, *find_below(tree, list_uses(tree, overlay)).values()):
         files, folder = list_files(tree, each), os.path.abspath(tree.resolve(each.folder))
         if any(list_entries(each.value, field) for field in PLUGINS):  # a function can name files
             files |= {path for path in loose if runs or is_below(os.path.abspath(path), folder)}
@@ -57,18 +57,3 @@ def digest(parts: Iterable[object]) -> str:
     for part in parts:
         found.update(part if isinstance(part, bytes) else repr(part).encode())
     return found.hexdigest()[:16]
-
-
-def _reach(tree: Tree, overlay: Overlay) -> Iterator[Overlay]:
-    """A kustomization and all that it builds on, wherever these are."""
-    waiting, seen = [overlay], {tree.resolve(overlay.folder)}
-    for each in waiting:  # it grows
-        yield each
-        for folder in list_uses(tree, each):
-            if folder not in seen:
-                seen.add(folder)
-                try:
-                    below = find_overlay(tree, folder)
-                except NotRendered:
-                    continue
-                waiting += [below] if below else []

@@ -37,6 +37,7 @@ from krmfn.workspace.overlays import (
     list_entries,
     list_generated,
     list_named,
+    list_resources,
     list_sources,
     read_function,
     read_objects,
@@ -48,7 +49,6 @@ from krmfn.workspace.overlays import (
     with_program,
     without_charts,
 )
-from krmfn.workspace.plain import list_resources
 from krmfn.workspace.processes import find_program
 from krmfn.workspace.trees import CHARTS, KUSTOMIZATIONS, MISSING, Lacking, LeftOut, NotRendered, Tree
 

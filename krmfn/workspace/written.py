@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from krmfn.model.patterns import is_inside, read_patterns
+from krmfn.model.patterns import read_patterns
 from krmfn.model.values import Value
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.loose import leave_out_fragments, split
@@ -18,8 +18,10 @@ from krmfn.workspace.overlays import (
     PLUGINS,
     USES,
     Overlay,
+    find_below,
     find_overlay,
     follow,
+    follow_all,
     index_uses,
     is_ours,
     is_path,
@@ -55,7 +57,8 @@ def find_written(
     tree = trees[0]
     found = (posixpath.split(file.path) for file in inputs.files)
     folders = [folder or "." for folder, name in found if name in KUSTOMIZATIONS]
-    overlays = _find_overlays(tree, folders, excluded)
+    patterns = [pattern for text in excluded for pattern in read_patterns(text, ".")]
+    overlays = find_below(tree, folders, USES, patterns)
     borrowed = _borrow(tree, inputs.files, [each for folder, each in overlays.items() if folder not in folders])
     named = {each for each in arguments if tree.kind(each) != "folder"}
     read = load(watch([*inputs.files, *borrowed]), inputs.left_out, named)
@@ -78,36 +81,12 @@ def find_written(
     return Worlds(tuple(worlds), (*read.problems, *told), tuple(files), borrowed=outside, affixed=affixed)
 
 
-def _find_overlays(tree: Tree, folders: Sequence[str], excluded: Sequence[str]) -> dict[str, Overlay]:
-    """The kustomizations in folders, and those that they build on, wherever these are."""
-    found: dict[str, Overlay] = {}
-    waiting = list(folders)
-    seen = {tree.resolve(folder) for folder in waiting}
-    patterns = [pattern for text in excluded for pattern in read_patterns(text, ".")]
-    for folder in waiting:  # it grows
-        try:
-            overlay = find_overlay(tree, folder)
-        except NotRendered:
-            overlay = None
-        if overlay is None:
-            continue
-        found[folder] = overlay
-        for entry in (entry for field in USES for entry in list_entries(overlay.value, field)):
-            path, kind = follow(tree, folder, entry)
-            if kind == "folder" and tree.resolve(path) not in seen:
-                seen.add(tree.resolve(path))
-                if not is_inside(patterns, posixpath.join(path, KUSTOMIZATIONS[0])):
-                    waiting.append(path)
-    return found
-
-
 def _borrow(tree: Tree, files: Iterable[ManifestFile], overlays: Iterable[Overlay]) -> list[ManifestFile]:
     """What is not among `files` of kustomizations: each itself, and the files that it lists."""
     known = {tree.resolve(file.path) for file in files if tree.kind(file.path)}
     found = []
     for overlay in overlays:
-        listed = (entry for field in (*USES, *PLUGINS) for entry in list_entries(overlay.value, field))
-        for path, kind in ((overlay.path, "file"), *(follow(tree, overlay.folder, entry) for entry in listed)):
+        for path, kind in ((overlay.path, "file"), *follow_all(tree, overlay, (*USES, *PLUGINS))):
             data = tree.find(path) if kind == "file" and tree.resolve(path) not in known else None
             if data is not None:
                 known.add(tree.resolve(path))
