@@ -19,7 +19,7 @@ from krmfn.releases.gates import complete
 from krmfn.releases.release import Release, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.manifests import read_tree
-from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree
+from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree, join_path
 from krmfn.workspace.world import World
 
 FILE = "krmfn.yaml"
@@ -118,8 +118,8 @@ class Configurations:
     def find_file(self, tree: Tree, folder: str) -> str:
         """The krmfn.yaml in a folder of a tree, or in the nearest one above; empty when there is none."""
         if (tree, folder) not in self._paths:
-            path = posixpath.normpath(posixpath.join(folder, FILE))
-            above = posixpath.normpath(posixpath.join(folder, ".."))
+            path = join_path(folder, FILE)
+            above = join_path(folder, "..")
             try:
                 if tree.kind(path) != "file":
                     path = "" if tree.resolve(above) == tree.resolve(folder) else self.find_file(tree, above)
@@ -160,7 +160,7 @@ class Configurations:
         from krmfn.survey.condensing import Cutter
         from krmfn.workspace.clusters import merge, read_clusters
 
-        places = tuple(posixpath.normpath(posixpath.join(folder, path)) for path in paths)
+        places = tuple(join_path(folder, path) for path in paths)
         if (tree, places) not in self._facts:
             self._facts[tree, places] = merge_facts(read_clusters(places, Cutter(), tree))
         own = {key: entry for key, entry in settings.cluster.items() if key != "from"}
@@ -169,14 +169,14 @@ class Configurations:
     def _use_kinds(self, settings: Settings, tree: Tree, folder: str) -> None:
         """Know the kinds of `spec.kinds`. Raises UsageError for a file that has none, ConfigError for mistakes."""
         for name in settings.kind_files:
-            path = posixpath.normpath(posixpath.join(folder, name))
+            path = join_path(folder, name)
             if not use_kinds_in(read_tree(tree, path).files):
                 raise UsageError(f"{path}: contains no object of kind WorkloadKind, but spec.kinds names it")
 
     def use_kinds_beside(self, tree: Tree, folder: str) -> None:
         """Know the kinds in the files of a folder, in which or below which somebody works."""
         names = (entry.name for entry in tree.entries(folder) if entry.kind == "file")
-        paths = [posixpath.normpath(posixpath.join(folder, name)) for name in names if name.endswith(SUFFIXES)]
+        paths = [join_path(folder, name) for name in names if name.endswith(SUFFIXES)]
         use_kinds_in(ManifestFile(path, data) for path in sorted(paths) if (data := tree.find(path)))
 
 

@@ -22,7 +22,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.patterns import find_match, read_patterns
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 from krmfn.releases import schemastore
-from krmfn.workspace.trees import LeftOut, NotRendered, Tree, is_chart
+from krmfn.workspace.trees import LeftOut, NotRendered, Tree, is_chart, join_path
 
 _ARGO, _FLUX = "argoproj.io", "kustomize.toolkit.fluxcd.io"
 _FLUX_SOURCES = "source.toolkit.fluxcd.io"
@@ -221,7 +221,7 @@ def _find_folder(tree: Tree, path: str, named_in: str) -> str:
     for _ in range(_MOST_ABOVE):
         if not (path and above) or tree.kind(folder) == "folder":
             break
-        folder = posixpath.normpath(posixpath.join(above, path.lstrip("/")))
+        folder = join_path(above, path.lstrip("/"))
         above = posixpath.dirname(above)
     return folder
 
@@ -382,7 +382,7 @@ def _read_variables(build: Value, items: Iterable[Item]) -> dict[str, str]:
 def locate(tree: Tree, path: str) -> str:
     """A path from the top of the repository, as the tree spells it."""
     top = os.path.relpath(tree.top, tree.here).replace(os.sep, "/")
-    return posixpath.normpath(posixpath.join(top, path.lstrip("/")))
+    return join_path(top, path.lstrip("/"))
 
 
 def copy_file(placing: Placing, data: bytes, path: str) -> list[Item]:

@@ -24,7 +24,7 @@ from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 from krmfn.workspace.deployers import Repository, list_applications, locate
 from krmfn.workspace.overlays import Overlay, list_entries, spell_json
 from krmfn.workspace.processes import Background, Failed, find_program, hold_signals, isolate
-from krmfn.workspace.trees import CHART, CHARTS, Lacking, LeftOut, NotRendered, Tree, is_chart
+from krmfn.workspace.trees import CHART, CHARTS, Lacking, LeftOut, NotRendered, Tree, is_chart, join_path
 from krmfn.workspace.witness import spell_program
 
 #: Of a chart with its subcharts; the largest public ones have a few hundred files and print 5 MB.
@@ -161,7 +161,7 @@ class _ChartCopy:
         for each in map(as_mapping, as_list(head, "dependencies")):
             name, where = as_text(each, "name"), as_text(each, "repository")
             if where.startswith("file://") and re.fullmatch(r"[\w-]+", name):
-                yield name, posixpath.normpath(posixpath.join(folder, where.removeprefix("file://")))
+                yield name, join_path(folder, where.removeprefix("file://"))
 
 
 def _spell(copy: _ChartCopy, chart: Chart, release: str) -> Iterator[str]:
@@ -268,7 +268,7 @@ def _read_source(tree: Tree, name: str, namespace: str, source: Value) -> Chart 
         option = "--set-string" if each.get("forceString") is True else "--set"
         settings.append(f"{option}={as_text(each, 'name')}={_escape(as_text(each, 'value'))}")
     files = [
-        (as_text(each, "name"), posixpath.normpath(posixpath.join(folder, as_text(each, "path"))))
+        (as_text(each, "name"), join_path(folder, as_text(each, "path")))
         for each in map(as_mapping, as_list(helm, "fileParameters"))
     ]
     switches = [*(() if helm.get("skipCrds") is True else ("--include-crds",)), "--skip-tests"]
@@ -376,10 +376,7 @@ def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tupl
                 yield name, NotRendered(f"uses {file}, which cannot be read: {error.message}")
                 continue
             values = [_merge(inline, read) if merge == "merge" else _merge(read, inline)]
-        others = [
-            posixpath.normpath(posixpath.join(overlay.folder, more))
-            for more in list_entries(each, "additionalValuesFiles")
-        ]
+        others = [join_path(overlay.folder, more) for more in list_entries(each, "additionalValuesFiles")]
         switches = [word for field, word in _SWITCHES.items() if each.get(field) is True]
         yield (
             name,

@@ -27,7 +27,7 @@ from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.values import as_list, as_mapping, as_text
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.manifests import LoadedFile, tell
-from krmfn.workspace.trees import Tree, find_around
+from krmfn.workspace.trees import Tree, find_around, join_path
 
 SORT: Final = "patches and parts of manifests"
 _CONFIGURATIONS: Final = "configurations of kpt functions"
@@ -140,7 +140,7 @@ def _list_configs(tree: Tree | None, folder: str) -> Iterator[str]:
     except Unreadable:
         return
     for function in (*as_list(pipeline, "mutators"), *as_list(pipeline, "validators")):
-        yield posixpath.normpath(posixpath.join(folder, as_text(function, "configPath")))
+        yield join_path(folder, as_text(function, "configPath"))
 
 
 def _list_cases(file: LoadedFile) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _list_cases(file: LoadedFile) -> Iterator[str]:
     for test in (each for suite in suites for each in as_list(suite, "tests")):
         for case in map(as_mapping, as_list(test, "cases")):
             for path in (case.get("object"), *as_list(case, "inventory")):
-                yield posixpath.normpath(posixpath.join(posixpath.dirname(file.path), as_text(path)))
+                yield join_path(posixpath.dirname(file.path), as_text(path))
 
 
 def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:

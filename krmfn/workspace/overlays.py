@@ -24,7 +24,7 @@ from krmfn.model.patterns import Pattern, is_inside
 from krmfn.model.values import Fields, Value, as_list, as_mapping
 from krmfn.releases import schemastore
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, NotRendered, Tree
+from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, NotRendered, Tree, join_path
 
 #: Lists of files and folders that become objects, and of those that become functions.
 USES = ("resources", "bases", "components")
@@ -249,7 +249,7 @@ def is_path(entry: str) -> bool:
 def follow(tree: Tree, folder: str, entry: str) -> tuple[str, str]:
     """Where an entry of the kustomization in a folder leads, empty for what is no path, and what is there: a "file", a
     "folder", or nothing."""
-    path = posixpath.normpath(posixpath.join(folder, entry)) if is_path(entry) else ""
+    path = join_path(folder, entry) if is_path(entry) else ""
     return path, tree.kind(path) if path else ""
 
 

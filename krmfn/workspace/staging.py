@@ -50,7 +50,7 @@ from krmfn.workspace.overlays import (
     without_charts,
 )
 from krmfn.workspace.processes import find_program
-from krmfn.workspace.trees import CHARTS, KUSTOMIZATIONS, MISSING, Lacking, LeftOut, NotRendered, Tree
+from krmfn.workspace.trees import CHARTS, KUSTOMIZATIONS, MISSING, Lacking, LeftOut, NotRendered, Tree, join_path
 
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
@@ -304,7 +304,7 @@ class Stage:
     def _misses(self, entry: str, folder: str, told: str) -> bool:
         """Whether nothing is where a path leads. Raises NotRendered, which names it as `told`, where it leads away."""
         try:
-            self.tree.resolve(posixpath.normpath(posixpath.join(folder, entry)))
+            self.tree.resolve(join_path(folder, entry))
         except LeftOut as left:
             raise NotRendered(f"uses {told}, which {left.reason}") from None
         except FileNotFoundError:

@@ -199,14 +199,14 @@ class Tree:
             patterns = [*patterns, *self._read_patterns(here, (name for name, _ in entries))]
             if _GO_MODULES in entries and here != folder and here.rpartition("/")[2] == "vendor":
                 reason = "lists the modules that go mod vendor copied beside it: they are another repository's"
-                self.left_out.append(LeftOut(_join(here, _GO_MODULES[0]), reason, sort="copies of Go modules"))
+                self.left_out.append(LeftOut(join_path(here, _GO_MODULES[0]), reason, sort="copies of Go modules"))
                 continue
             is_chart = {*entries} >= _MARKS_OF_CHART
             if is_chart:
                 reason = "is a Helm chart: helm template shows what it would be"
-                self.left_out.append(LeftOut(_join(here, CHART), reason, sort=CHARTS))
+                self.left_out.append(LeftOut(join_path(here, CHART), reason, sort=CHARTS))
             for name, kind in entries:
-                path = _join(here, name)
+                path = join_path(here, name)
                 is_looked_at = kind in ("folder", SUBMODULE) or name.endswith(SUFFIXES) or name in KUSTOMIZATIONS
                 if is_chart and name == "charts":
                     waiting += [(each, patterns) for each in self._list_definitions(path)]
@@ -230,17 +230,17 @@ class Tree:
     def _list_definitions(self, folder: str) -> Iterator[str]:
         """The folders `crds` of charts in a folder `charts`, which helm applies as they are."""
         for name, kind in self.entries(folder) if folder.count("/") < _DEEPEST_READ else ():
-            inside = {*self.entries(_join(folder, name))} if kind == "folder" else set()
+            inside = {*self.entries(join_path(folder, name))} if kind == "folder" else set()
             if ("crds", "folder") in inside:
-                yield _join(_join(folder, name), "crds")
+                yield join_path(join_path(folder, name), "crds")
             if ("charts", "folder") in inside:
-                yield from self._list_definitions(_join(_join(folder, name), "charts"))
+                yield from self._list_definitions(join_path(join_path(folder, name), "charts"))
 
     def find_sort(self, path: str) -> str:
         """How it is counted that nothing is at a path: empty, unless the repository has a template of it, or says that
         git ignores it."""
         folder, name = os.path.dirname(path) or ".", os.path.basename(path)
-        beside = [entry.name for each in (folder, _join(folder, "templates")) for entry in self.entries(each)]
+        beside = [entry.name for each in (folder, join_path(folder, "templates")) for entry in self.entries(each)]
         if any(_TEMPLATE.sub("", each) == name for each in beside):
             return "files that templates fill in"
         while self.kind(folder) != "folder" and folder not in (".", "/", ""):
@@ -254,7 +254,7 @@ class Tree:
         try:
             here, top = folder, self.resolve(os.path.relpath(self.top, self.here) if self.top else folder)
             while self.resolve(here) != top and len(above) < _DEEPEST:
-                here = _join(here, "..")
+                here = join_path(here, "..")
                 above.append(here)
         except (LeftOut, FileNotFoundError, ValueError):
             pass
@@ -269,7 +269,7 @@ class Tree:
         """The patterns that are in a folder with these names."""
         for name in sorted({*names}.intersection(_IGNORES)):
             try:
-                data = self.read(_join(folder, name))
+                data = self.read(join_path(folder, name))
                 yield from read_patterns(data.decode("utf-8", "replace"), os.path.normpath(folder))
             except FileNotFoundError:
                 continue
@@ -301,7 +301,7 @@ class Tree:
 
 def is_chart(tree: Tree, folder: str) -> bool:
     """Whether a Helm chart is in a folder."""
-    return tree.kind(_join(folder, CHART)) == "file"
+    return tree.kind(join_path(folder, CHART)) == "file"
 
 
 def find_around(path: str, folders: Container[str]) -> str | None:
@@ -315,5 +315,6 @@ def find_around(path: str, folders: Container[str]) -> str | None:
     return folder
 
 
-def _join(folder: str, name: str) -> str:
+def join_path(folder: str, name: str) -> str:
+    """A path from a folder, without detours, with slashes."""
     return os.path.normpath(os.path.join(folder, name)).replace(os.sep, "/")

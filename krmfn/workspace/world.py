@@ -19,7 +19,7 @@ from krmfn.model.marks import list_sources
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.values import Value
 from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
-from krmfn.workspace.trees import CHART, LeftOut, NotRendered, Tree
+from krmfn.workspace.trees import CHART, LeftOut, NotRendered, Tree, join_path
 
 _ORIGIN = "config.kubernetes.io/origin"
 #: No name is longer.
@@ -219,7 +219,7 @@ def find_sources(items: Sequence[Item], folder: str, sources: Sources) -> dict[i
     rendered = {(item.kind, item.name) for item in items}
     for item in items:
         if path := _read_origin(item):
-            source = sources.find(posixpath.normpath(posixpath.join(folder, path)), item, rendered)
+            source = sources.find(join_path(folder, path), item, rendered)
             if source is not None:
                 found[id(item)] = source
     return found
@@ -228,7 +228,7 @@ def find_sources(items: Sequence[Item], folder: str, sources: Sources) -> dict[i
 def find_templates(items: Iterable[Item], folder: str, templates: Container[str]) -> dict[ResourceRef, str]:
     """Which of the `templates` of charts, seen from `folder`, the objects were rendered from."""
     found = ((item.ref, _read_origin(item)) for item in items) if templates else ()
-    return {ref: posixpath.normpath(posixpath.join(folder, path)) for ref, path in found if path in templates}
+    return {ref: join_path(folder, path) for ref, path in found if path in templates}
 
 
 def _read_origin(item: Item) -> str:
