@@ -26,7 +26,8 @@ from krmfn.model.marks import is_local
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.pipeline import find_all, to_results
 from krmfn.workspace.definitions import Definitions
-from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+from krmfn.workspace.world import Rendering
+from krmfn.workspace.worlds import Worlds, find_worlds
 
 #: 403: what else the cluster has (classes, quotas); 409: the server has an object of this name itself.
 NOT_ABOUT_THE_OBJECT = (403, 404, 409)

@@ -25,8 +25,8 @@ from krmfn.reports import order, render
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.manifests import load
 from krmfn.workspace.trees import InputMissing, ManifestFile
-from krmfn.workspace.world import World
-from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+from krmfn.workspace.world import Rendering, World
+from krmfn.workspace.worlds import Worlds, find_worlds
 
 __all__ = [
     "ConfigError",

@@ -17,8 +17,8 @@ from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.manifests import Inputs, Manifests, load, read_paths
 from krmfn.workspace.trees import InputMissing, LeftOut, RevisionMissing
-from krmfn.workspace.world import World
-from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+from krmfn.workspace.world import Rendering, World
+from krmfn.workspace.worlds import Worlds, find_worlds
 
 if TYPE_CHECKING:
     from krmfn.model.kept import Printed

@@ -9,7 +9,7 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ from krmfn.workspace.overlays import (
     with_components,
 )
 from krmfn.workspace.rendering import Rendered, render_all
-from krmfn.workspace.sharding import Shard, decides, defines
+from krmfn.workspace.sharding import decides, defines
 from krmfn.workspace.trees import (
     CHARTS,
     KUSTOMIZATIONS,
@@ -57,7 +57,7 @@ from krmfn.workspace.trees import (
     Tree,
     find_around,
 )
-from krmfn.workspace.world import Sources, World, find_sources, find_templates
+from krmfn.workspace.world import Rendering, Sources, World, find_sources, find_templates
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
@@ -78,30 +78,19 @@ class _Intent(NamedTuple):
 
 
 class Gathering:
-    """The worlds below a folder of a tree. `programs` are those that a kustomization may run; for `done` see render_all
-    (rendering). Of the worlds of other shards, those that decide nothing here have no objects. `ranks` counts all."""
+    """The worlds below a folder of a tree. Of the worlds of other shards, those that decide nothing here have no
+    objects. `ranks` counts all."""
 
-    def __init__(
-        self,
-        tree: Tree,
-        path: str,
-        programs: Sequence[str],
-        severity: Severity,
-        done: MutableMapping[bytes, bytes] | None = None,
-        shard: Shard | None = None,
-        helm: Helm | None = None,
-    ) -> None:
-        """Finds them all. `severity` is that of a kustomization that cannot be rendered; `helm` renders charts."""
+    def __init__(self, tree: Tree, path: str, rendering: Rendering) -> None:
+        """Finds them all."""
         self.worlds: list[World] = []
         self.problems: list[Result] = []
         self.missing: set[str] = set()  # the keys of worlds that could not be rendered
         self.sources = Sources(tree)
         self._tree = tree
         self._path = path
-        self._severity = severity
-        self._programs = programs
-        self._shard = shard
-        self._helm = helm
+        self._rendering = rendering
+        self._severity: Severity = "error" if rendering.required else "warning"
         self._deployed = 0  # objects, those that are deployed to several places each time
         self._rendered: dict[str, Rendered | NotRendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
@@ -119,7 +108,8 @@ class Gathering:
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         found = {step.overlay.folder: step.overlay for step in steps if step.overlay and step.is_made}
         wanted = [folder for folder, overlay in found.items() if self._needs_kustomize(overlay)]
-        self._queue = render_all(tree, wanted, programs, self._free, severity != "error", added, done, helm)
+        programs, partly, done, helm = rendering.allowed, not rendering.required, rendering.done, rendering.helm
+        self._queue = render_all(tree, wanted, programs, self._free, partly, added, done, helm)
         try:
             for world, overlay, deployment, is_made in steps:
                 if overlay and is_made:
@@ -169,10 +159,10 @@ class Gathering:
         tree = self._tree
         self._covered.update(*(list_files(tree, each) for each in overlays.values()))
         roots = _find_roots(tree, overlays, {tree.resolve(each.folder) for each in deployments})
-        loose = {tree.resolve(file.path) for file in self.files if self._shard} - self._covered
+        loose = {tree.resolve(file.path) for file in self.files if self._rendering.shard} - self._covered
         named: list[tuple[str, str, Deployment | None]] = [(folder, folder, None) for folder in roots]
         named += [(name, each.folder, each) for name, each in self._name(deployments)]
-        shard = self._shard
+        shard = self._rendering.shard
         for rank, (name, folder, deployment) in enumerate(named):
             overlay = overlays.get(folder)
             path = overlay.path if overlay else folder
@@ -181,7 +171,9 @@ class Gathering:
             is_made = True
             if shard and not shard.owns(key):
                 world = world._replace(elsewhere=True)
-                is_made = bool(shard.number and overlay and decides(tree, overlay, loose, bool(self._programs)))
+                is_made = bool(
+                    shard.number and overlay and decides(tree, overlay, loose, bool(self._rendering.allowed))
+                )
             if deployment:
                 seen = {f"the component {each}" for each in added.get(folder, ())}
                 world = world._replace(beside=tuple(each for each in deployment.beside if each not in seen))
@@ -246,11 +238,9 @@ class Gathering:
         """Those of folders below the one that was named."""
         items = self._read_deployers(self.files)
         here = os.path.abspath(self._tree.resolve(self._path))
-        return [
-            each
-            for each in (find_deployments(self._tree, items, self._tell) if items else ())
-            if is_below(os.path.abspath(self._tree.resolve(each.folder)), here) and not (self._helm and each.is_chart)
-        ]
+        found = find_deployments(self._tree, items, self._tell) if items else ()
+        inside = (each for each in found if is_below(os.path.abspath(self._tree.resolve(each.folder)), here))
+        return [each for each in inside if not (self._rendering.helm and each.is_chart)]
 
     def _add_charts(self, helm: Helm) -> None:
         """The worlds of charts that the objects deploy, of those that are judged here."""

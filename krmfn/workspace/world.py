@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm import FileRef, Item, Unreadable
@@ -35,6 +35,9 @@ _IN_HELM = (
 _QUOTES = "kustomize drops quotes around a variable: write them in its value, as in '\"true\"'."
 if TYPE_CHECKING:
     from typing import TypeVar
+
+    from krmfn.workspace.helm import Helm
+    from krmfn.workspace.sharding import Shard
 
     _Place = TypeVar("_Place")
 _Names: TypeAlias = "tuple[dict[str, list[Item]], set[int]]"
@@ -110,6 +113,20 @@ def _sort(items: Iterable[Item]) -> dict[tuple[str, str], _Names]:
             names.setdefault(item.name, []).append(item)
             lengths.add(len(item.name))
     return found
+
+
+class Rendering(NamedTuple):
+    """What is done with kustomizations: rendered or left as they are; the programs that they may run; whether one that
+    cannot be rendered is an error."""
+
+    wanted: bool = True
+    allowed: tuple[str, ...] = ()
+    required: bool = False
+    excluded: tuple[str, ...] = ()  # patterns of files in folders that are passed over
+    done: MutableMapping[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
+    unsaved: Mapping[str, bytes] = {}  # what an editor has instead of files, by their real paths
+    shard: Shard | None = None  # the part of the worlds that is judged
+    helm: Helm | None = None  # renders charts of the repository, which are passed over without
 
 
 class World(NamedTuple):

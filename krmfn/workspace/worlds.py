@@ -8,22 +8,19 @@ together.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
-from krmfn.krm.results import Severity
 from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load, open_tree, read_paths
 from krmfn.workspace.trees import ManifestFile, Tree
-from krmfn.workspace.world import World
+from krmfn.workspace.world import Rendering, World
 
 if TYPE_CHECKING:
     from krmfn.workspace.gathering import Gathering
-    from krmfn.workspace.helm import Helm
-    from krmfn.workspace.sharding import Shard
     from krmfn.workspace.world import Sources
 
 
@@ -84,20 +81,6 @@ class Worlds(NamedTuple):
     def unreadable(self) -> bool:
         """Whether something could not be read at all."""
         return any(map(hides, self.problems))
-
-
-class Rendering(NamedTuple):
-    """What is done with kustomizations: rendered or left as they are; the programs that they may run; whether one that
-    cannot be rendered is an error."""
-
-    wanted: bool = True
-    allowed: tuple[str, ...] = ()
-    required: bool = False
-    excluded: tuple[str, ...] = ()  # patterns of files in folders that are passed over
-    done: MutableMapping[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
-    unsaved: Mapping[str, bytes] = {}  # what an editor has instead of files, by their real paths
-    shard: Shard | None = None  # the part of the worlds that is judged
-    helm: Helm | None = None  # renders charts of the repository, which are passed over without
 
 
 def find_worlds(
@@ -184,8 +167,7 @@ def _read_argument(
     if is_folder and rendering.wanted:
         from krmfn.workspace.gathering import Gathering
 
-        severity: Severity = "error" if rendering.required else "warning"
-        found = Gathering(tree, path, rendering.allowed, severity, rendering.done, rendering.shard, rendering.helm)
+        found = Gathering(tree, path, rendering)
     inputs = found.rest if found else read_paths([argument], rendering.excluded, rendering.unsaved)
     read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)

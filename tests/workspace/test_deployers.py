@@ -14,7 +14,8 @@ from krmfn.workspace.deployers import Repository
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import Tree
-from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+from krmfn.workspace.world import Rendering
+from krmfn.workspace.worlds import Worlds, find_worlds
 from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import APPLICATION, FLUX, JOB, VALUES, git
 from tests.workspace.test_worlds import GROUP, LINKED, write

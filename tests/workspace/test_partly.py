@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from krmfn import validate
-from krmfn.workspace.worlds import Rendering, find_worlds
+from krmfn.workspace.world import Rendering
+from krmfn.workspace.worlds import find_worlds
 from tests.workspace.repositories import JOB, commit
 from tests.workspace.test_worlds import GROUP, LINKED, folder, kustomize, names, run, write
 

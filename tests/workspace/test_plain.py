@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from krmfn.krm import Stream
-from krmfn.workspace.worlds import Rendering, find_worlds
+from krmfn.workspace.world import Rendering
+from krmfn.workspace.worlds import find_worlds
 from tests.workspace.test_rendering import build, folder
 from tests.workspace.test_worlds import run, write
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from krmfn.workspace.deployers import substitute
-from krmfn.workspace.worlds import Rendering, find_worlds
+from krmfn.workspace.world import Rendering
+from krmfn.workspace.worlds import find_worlds
 from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import FLUX, JOB, git
 from tests.workspace.test_worlds import write

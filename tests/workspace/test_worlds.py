@@ -10,7 +10,8 @@ import pytest
 
 import krmfn
 from krmfn.cli.entry import main
-from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
+from krmfn.workspace.world import Rendering
+from krmfn.workspace.worlds import Worlds, find_worlds
 from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import GANGS, JOB, commit, git
 

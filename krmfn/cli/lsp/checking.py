@@ -12,9 +12,8 @@ from typing import NamedTuple
 from krmfn.cli import Options
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.judged import Judged
-from krmfn.cli.options import UsageError
 from krmfn.cli.reading import use_kinds
-from krmfn.config import ConfigError, Settings
+from krmfn.config import Settings
 from krmfn.judging import tell_findings
 from krmfn.krm.results import FileRef, Result
 from krmfn.model.findings import STAGES
@@ -27,25 +26,19 @@ from krmfn.survey.gangs import survey
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.manifests import LoadedFile, load
-from krmfn.workspace.trees import InputMissing, ManifestFile
-from krmfn.workspace.world import World
-from krmfn.workspace.worlds import Rendering, Worlds, find_worlds
-
-
-class Lens(NamedTuple):
-    """What a resource becomes, and where it stands."""
-
-    place: FileRef
-    title: str
+from krmfn.workspace.trees import ManifestFile
+from krmfn.workspace.world import Rendering, World
+from krmfn.workspace.worlds import Worlds, find_worlds
 
 
 class Checked(NamedTuple):
-    """A world, its files, and what was found in it. `groups` are the places of groups by their names."""
+    """A world, its files, and what was found in it. `lenses` are the places of resources with what they become,
+    `groups` those of groups by their names."""
 
     world: World
     paths: frozenset[str]
     results: tuple[Result, ...]
-    lenses: tuple[Lens, ...]
+    lenses: tuple[tuple[FileRef, str], ...]
     groups: Mapping[str, FileRef]
 
 
@@ -145,28 +138,16 @@ class Checker:
         return Checked(world, paths | _list_paths(world), results, *_list_gangs(world, settings))
 
 
-def check_safely(checker: Checker, path: str = "") -> str:
-    """Checks around a file, or everything; what is wrong with the configuration, empty where nothing is."""
-    try:
-        if path:
-            checker.check_around(path)
-        else:
-            checker.check_all()
-    except (ConfigError, UsageError, InputMissing) as error:
-        return str(error)
-    return ""
-
-
 def _list_paths(world: World) -> frozenset[str]:
     own = {file.path for file in world.files} | {world.overlay}
     written = {item.file.path for item in (*world.items, *world.sources.values())}
     return frozenset(path for path in own | written if path and not path.startswith("("))
 
 
-def _list_gangs(world: World, settings: Settings) -> tuple[tuple[Lens, ...], dict[str, FileRef]]:
+def _list_gangs(world: World, settings: Settings) -> tuple[tuple[tuple[FileRef, str], ...], dict[str, FileRef]]:
     """What the resources of a world become, and where its groups are written."""
     lenses = [
-        Lens(world.place(item), _describe(asked.gang))
+        (world.place(item), _describe(asked.gang))
         for asked in survey(world.items, settings).asked
         for item in asked.items
     ]

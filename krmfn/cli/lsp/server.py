@@ -10,11 +10,14 @@ from urllib.parse import unquote, urlparse
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from krmfn.cli.lsp.checking import Checker, check_safely
+from krmfn.cli.lsp.checking import Checker
 from krmfn.cli.lsp.context import Context, find_context
 from krmfn.cli.lsp.words import explain, list_words
+from krmfn.cli.options import UsageError
+from krmfn.config import ConfigError
 from krmfn.krm.results import Edit, FileRef, Result
 from krmfn.releases.release import Release, find_release, newest_release
+from krmfn.workspace.trees import InputMissing
 
 #: How long nobody may have typed before the worlds of a file are judged again.
 _SECONDS = 0.02
@@ -51,9 +54,13 @@ class Server(LanguageServer):
 
     def check(self, path: str = "") -> None:
         """Judge what a file is in, or everything, and show it."""
-        trouble = check_safely(self.checker, path)
-        if trouble:
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"krmfn: {trouble}"))
+        try:
+            if path:
+                self.checker.check_around(path)
+            else:
+                self.checker.check_all()
+        except (ConfigError, UsageError, InputMissing) as error:  # something is wrong with the configuration
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"krmfn: {error}"))
             return
         found = {**({path: []} if path else {}), **self.checker.list_results()}
         for each in self.shown.keys() | found.keys():
@@ -180,11 +187,9 @@ def act(params: types.CodeActionParams) -> list[types.CodeAction]:
 def list_lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
     """What the resources of a file become."""
     path = os.path.relpath(_to_path(params.text_document.uri))
-    found = {each for checked in server.checker.checked for each in checked.lenses if each.place.path == path}
-    return [
-        types.CodeLens(_to_point(place), command=types.Command(title, ""))
-        for place, title in sorted(found, key=lambda each: each.place.line)
-    ]
+    lenses = {each for checked in server.checker.checked for each in checked.lenses if each[0].path == path}
+    ordered = sorted(lenses, key=lambda each: each[0].line)
+    return [types.CodeLens(_to_point(place), command=types.Command(title, "")) for place, title in ordered]
 
 
 @server.feature(types.TEXT_DOCUMENT_DEFINITION)
