@@ -11,13 +11,14 @@ from krmfn.workspace.disk import Disk
 from krmfn.workspace.gathering import Gathering
 from krmfn.workspace.overlays import find_overlay, list_files, list_uses
 from krmfn.workspace.sharding import Shard
+from krmfn.workspace.world import Rendering
 
 
 def weigh(folder: str) -> dict[str, int]:
     """The bytes of each world, by its key; nothing is rendered."""
     os.chdir(folder)
     tree, found = Disk("."), {}
-    for world in Gathering(tree, ".", (), "warning", None, Shard(0, 1)).worlds:
+    for world in Gathering(tree, ".", Rendering(shard=Shard(0, 1))).worlds:
         waiting, size = [world.folder], 0
         for each in waiting:  # it grows
             overlay = find_overlay(tree, each)

@@ -147,7 +147,8 @@ def validate(
     from krmfn.workspace.pairing import pair
     from krmfn.workspace.world import merge
 
-    judging = Judging(stages=stages, files=((file.path, file.data) for file in new.files))
+    judging = Judging()
+    judging.read(new.files, stages)
     kept = judging.judge([(None, problem) for problem in problems], settings.rules)
     results = [("", problem) for problem in kept if problem is not None]
     new = new.apply(pipeline.run_functions)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from krmfn.config import Settings
     from krmfn.model.findings import Finding
     from krmfn.model.patterns import Pattern
+    from krmfn.workspace.manifests import LoadedFile
     from krmfn.workspace.world import World
 
 #: Patterns that are compiled where a manifest ignores something.
@@ -49,13 +50,6 @@ _NONE: Final = Rulings()
 
 #: The object of a finding, the finding on what somebody wrote, and its result.
 Told: TypeAlias = "tuple[Item, Finding, Result]"
-
-
-class _Decision(NamedTuple):
-    """What the settings say of a result. `severity` is None where it is ignored."""
-
-    selected: bool
-    severity: Severity | None
 
 
 class Ignore(NamedTuple):
@@ -89,23 +83,24 @@ class Ignores(NamedTuple):
 class Judging:
     """Judges the findings of a command, world by world, and remembers which ignores were of use."""
 
-    def __init__(
-        self, given: Rulings = _NONE, stages: Collection[str] = STAGES, files: Iterable[tuple[str, bytes]] = ()
-    ) -> None:
-        """`given` are those of the command line, `stages` the ones that are run, `files` all whose comments count.
-        Raises ConfigError for rules that do not exist."""
+    def __init__(self, given: Rulings = _NONE) -> None:
+        """`given` are those of the command line. Raises ConfigError for rules that do not exist."""
         _check_names(given, option=True)
         self._given = given
-        self._stages = stages
+        self._stages: Collection[str] = STAGES
         self._comments: dict[tuple[str, int], list[Ignore]] = {}
-        self._known: dict[Ignore, str] = {}  # with the folder that an ignore is for, "" for what was read anyway
+        #: With the folder that an ignore is for, "" for what was read anyway.
+        self._known = {_spell(entry, option=True): "" for entry in given.ignore}
         self._used: set[Ignore] = set()
-        self._known |= {_spell(entry, option=True): "" for entry in given.ignore}
         self._checked: set[Rulings] = set()
         self._patterns: dict[tuple[str, tuple[str, ...]], list[Pattern]] = {}
-        for path, data in files:
-            if b"krmfn" in data and b"ignore" in data:
-                self._read_comments(path, data)
+
+    def read(self, files: Iterable[LoadedFile], stages: Collection[str]) -> None:
+        """Takes in the comments of all files, for findings of `stages`."""
+        self._stages = stages
+        for file in files:
+            if b"krmfn" in file.data and b"ignore" in file.data:
+                self._read_comments(file.path, file.data)
 
     def judge(
         self,
@@ -130,7 +125,7 @@ class Judging:
         annotated = self._read_annotations(items, locate or (lambda item: item.locate(_ANNOTATION)))
         if not (annotated or self._comments or any(self._given[:3]) or any(rulings[:3])):
             return _join_alike([result for _, result in results])
-        decided: dict[object, _Decision] = {}
+        decided: dict[object, tuple[bool, Severity | None]] = {}
         return _join_alike([self._judge(ref, result, rulings, annotated, folder, decided) for ref, result in results])
 
     def judge_world(
@@ -161,7 +156,7 @@ class Judging:
         rulings: Rulings,
         annotated: dict[ResourceRef, Ignore],
         folder: str,
-        decided: dict[object, _Decision],
+        decided: dict[object, tuple[bool, Severity | None]],
     ) -> Result | None:
         """`decided` is what the settings say of results of a rule and a file, for as long as they are the same."""
         place = result.file or FileRef("")
@@ -176,11 +171,12 @@ class Judging:
         self._used.update(found)
         return None if found or severity is None else result._replace(severity=severity)
 
-    def _decide(self, result: Result, rulings: Rulings, folder: str) -> _Decision:
+    def _decide(self, result: Result, rulings: Rulings, folder: str) -> tuple[bool, Severity | None]:
+        """Whether the settings select a result, and its severity, None where it is ignored."""
         selected = self._given if self._given.select else rulings
         chosen = [self._matches(entry, result, selected.folder, folder) for entry in selected.select]
         if chosen and not any(chosen) and result.tags.get("rule") not in _ALWAYS:
-            return _Decision(False, None)
+            return False, None
         found = [
             _spell(entry, each is self._given)
             for each in (self._given, rulings)
@@ -193,7 +189,7 @@ class Judging:
             for entry in each.severity:
                 if severity and entry.severity and self._matches(entry, result, each.folder, folder):
                     severity = entry.severity
-        return _Decision(True, severity)
+        return True, severity
 
     def _matches(self, entry: Ruling, result: Result, base: str, folder: str) -> bool:
         if not _is_named(result, entry.rules):

@@ -18,23 +18,18 @@ from krmfn.model.kinds import KINDS
 from krmfn.pipeline import complete, find_all
 from krmfn.survey.jobs import add_own_groups
 from krmfn.workspace.disk import is_below
-from krmfn.workspace.manifests import LoadedFile, is_path, tell
+from krmfn.workspace.manifests import is_path, tell
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import Worlds
 
 
-class Judged:
+class Judged(Judging):
     """Judges for one command. `options` are its --select, --ignore and --severity, where it has them."""
 
     def __init__(self, configurations: Configurations, options: Options) -> None:
         """Raises UsageError, and ConfigError for rules that do not exist."""
+        super().__init__(read_rulings(options))
         self._configurations = configurations
-        self._given = read_rulings(options)
-        self._judging = Judging(self._given)
-
-    def read(self, files: Iterable[LoadedFile], stages: Collection[str]) -> None:
-        """Takes in the comments of all files, for findings of `stages`."""
-        self._judging = Judging(self._given, stages, ((file.path, file.data) for file in files))
 
     def judge_files(self, found: Worlds) -> list[Result]:
         """What counts of what there is to say about files. Raises ConfigError."""
@@ -43,18 +38,14 @@ class Judged:
         for problem in found.problems:
             folder = posixpath.dirname(problem.file.path) if problem.file else ""
             rulings = self._configurations.find_rulings(tree, folder or ".")
-            kept += self._judging.judge([(None, problem)], rulings)
+            kept += self.judge([(None, problem)], rulings)
         return [result for result in kept if result is not None]
 
     def judge_results(self, world: World, settings: Settings, results: Iterable[Result]) -> list[Result]:
         """What counts of what generating a world has found. Raises ConfigError."""
         results = list(results)
         pairs = [(each.ref, world.settle(named)) for each, named in zip(results, world.rename(results), strict=True)]
-        return [result for result in self._judging.judge_world(world, settings, pairs) if result is not None]
-
-    def judge_findings(self, world: World, settings: Settings, told: Sequence[Told]) -> list[tuple[Finding, Result]]:
-        """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
-        return self._judging.judge_findings(world, settings, told)
+        return [result for result in self.judge_world(world, settings, pairs) if result is not None]
 
     def grow(self, world: World, settings: Settings, as_is: bool) -> tuple[list[Item], list[tuple[str, Result]]]:
         """The objects of a world with the groups that are generated for them, unless they are taken `as_is`, and with
@@ -73,7 +64,7 @@ class Judged:
         def covers(folder: str) -> bool:
             return not folder or any(is_below(os.path.abspath(folder), path) for path in named)
 
-        return self._judging.sum_up(covers)
+        return self.sum_up(covers)
 
 
 def tell_unused(parts: Sequence[Ignores]) -> list[Result]:
