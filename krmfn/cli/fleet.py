@@ -15,21 +15,12 @@ from krmfn.config.problems import ask_about
 from krmfn.krm import Item, Unreadable
 from krmfn.krm.sharing import prepare_start
 from krmfn.krm.terminal import line
-from krmfn.model.values import as_mapping
+from krmfn.model.values import Fields, as_mapping
 from krmfn.reports.fleet import FleetRow, render_html, render_json, render_markdown, sum_up
 from krmfn.reports.report import summarize
 from krmfn.workspace.fleet import FleetMember, Logbook, Visit, check
 
 _TABLE = "fleet.json"
-_KEYS = {
-    "name": str,
-    "folder": str,
-    "owner": str,
-    "revision": str,
-    "configuration": str,
-    "paths": list,
-    "options": list,
-}
 
 
 def run(words: Words, options: Options) -> int:
@@ -84,28 +75,20 @@ def read_fleet(path: str) -> list[FleetMember]:
 
 
 def _read_repository(value: object, place: str, path: str) -> FleetMember:
-    given = as_mapping(value)
-    for key, entry in given.items():
-        if key not in _KEYS:
-            raise UsageError(f"{place}: unknown key {key!r}. {ask_about(str(key), _KEYS)}".rstrip())
-        if not isinstance(entry, _KEYS[key]) or not all(isinstance(each, str) for each in entry):
-            raise UsageError(f"{place}.{key}: should be a {'list of strings' if _KEYS[key] is list else 'string'}")
+    given: Fields = {}
+    for key, entry in as_mapping(value).items():
+        if key not in FleetMember._fields:
+            raise UsageError(f"{place}: unknown key {key!r}. {ask_about(str(key), FleetMember._fields)}".rstrip())
+        sort, said = (list, "list of strings") if key in ("paths", "options") else (str, "string")
+        if not isinstance(entry, sort) or not all(isinstance(each, str) for each in entry):
+            raise UsageError(f"{place}.{key}: should be a {said}")
+        given[key] = entry if sort is str else tuple(entry)
     if not given.get("folder"):
         raise UsageError(f"{place}.folder: is missing")
-
-    def see(key: str) -> str:
-        return os.path.abspath(os.path.join(os.path.dirname(path), given[key])) if given.get(key) else ""
-
-    folder = see("folder")
-    return FleetMember(
-        given.get("name") or os.path.basename(folder),
-        folder,
-        given.get("owner", ""),
-        given.get("revision", ""),
-        tuple(given.get("paths", ["."])),
-        see("configuration"),
-        tuple(given.get("options", [])),
-    )
+    for key in ("folder", "configuration"):
+        if given.get(key):
+            given[key] = os.path.abspath(os.path.join(os.path.dirname(path), given[key]))
+    return FleetMember(**{**given, "name": given.get("name") or os.path.basename(given["folder"])})
 
 
 def _check_all(repositories: Sequence[FleetMember], jobs: int) -> Iterator[tuple[FleetMember, Visit, list[str]]]:

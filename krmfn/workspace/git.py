@@ -128,17 +128,17 @@ class Revision(Tree):
         if not revision:
             raise InputMissing(f"{self.argument}: no revision: write git:main, git:HEAD~1 or git:v1.2:base")
         try:
-            return self._ask("--verify", "--end-of-options", f"{revision}^{{tree}}").strip()
+            return _parse(self.repository, "--verify", "--end-of-options", f"{revision}^{{tree}}").strip()
         except Failed as failure:
-            known = self._list_names()
+            known = self._try("--symbolic", "--branches", "--tags").split()
             said = [line for line in failure.lines if line.startswith("fatal: ")] or [str(failure)]  # not its warnings
             if any("dereferences to blob type" in line for line in failure.lines):
                 raise InputMissing(f"{self.argument}: {revision} names a file, not a commit") from None
             if "Needed a single revision" not in said[0]:
                 reason = said[0].removeprefix("fatal: ") + (f": {_LACKS_MUCH}" if _PARTIAL in said[0] else "")
-            elif self._finds(f"{revision}^{{commit}}"):
+            elif self._try("--verify", "--end-of-options", f"{revision}^{{commit}}"):
                 reason = _LACKS_MUCH  # git 2.47 says no more of a tree that is missing
-            elif known or self._finds("HEAD"):
+            elif known or self._try("--verify", "--end-of-options", "HEAD"):
                 reason = "no such revision in this clone. CI jobs often clone only one commit: fetch the revision first"
             else:
                 reason = "the repository has no commits yet"
@@ -146,22 +146,12 @@ class Revision(Tree):
         except ValueError:  # a zero byte
             raise InputMissing(f"{self.argument}: no such revision") from None
 
-    def _ask(self, *words: str) -> str:
-        return _parse(self.repository, *words)
-
-    def _finds(self, name: str) -> bool:
-        """Whether something of that name is here."""
+    def _try(self, *words: str) -> str:
+        """As _parse; empty where git makes nothing of the names."""
         try:
-            return bool(self._ask("--verify", "--end-of-options", name))
+            return _parse(self.repository, *words)
         except Failed:
-            return False
-
-    def _list_names(self) -> list[str]:
-        """The branches and tags."""
-        try:
-            return self._ask("--symbolic", "--branches", "--tags").split()
-        except Failed:
-            return []
+            return ""
 
     def _list(self, folder: _Listed, place: str) -> dict[str, _Listed]:
         """What is in a folder. Raises InputMissing."""
@@ -228,8 +218,7 @@ class Revision(Tree):
 
     def _read_object(self, path: str, name: str, kind: bytes = b"blob") -> bytes:
         if self._reader is None:
-            command = _spell_command(self.repository, "cat-file", "--batch")
-            self._reader = start(command, _spell_environment(self.repository))
+            self._reader = start(*_spell_command(self.repository, "cat-file", "--batch"))
         asked, answers = self._reader.stdin, self._reader.stdout
         assert asked is not None
         assert answers is not None
@@ -276,17 +265,14 @@ def name_tree(text: str) -> str:
 
 def _parse(repository: str, *words: str) -> str:
     """What git makes of the names of revisions. Raises Failed."""
-    command, environment = _spell_command(repository, "rev-parse", *words), _spell_environment(repository)
-    return run(command, environment, seconds=_MOST_SECONDS)[0].decode("utf-8", "replace")
+    command = _spell_command(repository, "rev-parse", *words)
+    return run(*command, seconds=_MOST_SECONDS)[0].decode("utf-8", "replace")
 
 
-def _spell_command(repository: str, *words: str) -> list[str]:
+def _spell_command(repository: str, *words: str) -> tuple[list[str], dict[str, str]]:
+    """A command of git, and its environment: the caller's, without what would point it to another repository."""
     settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-    return ["git", "--no-pager", *settings, "-C", repository, *words]
-
-
-def _spell_environment(repository: str) -> dict[str, str]:
-    """The caller's, without what would point git to another repository."""
+    command = ["git", "--no-pager", *settings, "-C", repository, *words]
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     kept = {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
-    return {**own, **kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": os.path.dirname(repository)}
+    return command, {**own, **kept, **_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": os.path.dirname(repository)}

@@ -6,7 +6,6 @@ Plans files, writes none. Knows kustomizations, nothing about gangs.
 from __future__ import annotations
 
 import os
-import posixpath
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,9 +23,8 @@ from krmfn.workspace.kustomization import (
     write_names,
 )
 from krmfn.workspace.manifests import load, read_tree
-from krmfn.workspace.overlays import Overlay, find_overlay, index_uses, reach
+from krmfn.workspace.overlays import find_below, index_uses, list_folders, reach
 from krmfn.workspace.replacing import FileChange
-from krmfn.workspace.trees import KUSTOMIZATIONS, NotRendered
 
 #: The fields of a kustomization that change how many pods its resources have, or may.
 _CHANGING = ("patches", "patchesStrategicMerge", "patchesJson6902", "replicas", "replacements", "components")
@@ -43,16 +41,7 @@ def list_above(folder: str) -> list[Above]:
     """The outermost kustomizations that build on one, of the repository or of the working directory."""
     tree = Disk(folder)
     start = os.path.relpath(tree.boundary, tree.here)
-    overlays: dict[str, Overlay] = {}
-    for file in read_tree(tree, start).files:
-        if posixpath.basename(file.path) in KUSTOMIZATIONS:
-            place = posixpath.normpath(posixpath.dirname(file.path) or ".")
-            try:
-                overlay = find_overlay(tree, place)
-            except NotRendered:  # nobody builds it
-                continue
-            if overlay is not None:
-                overlays[place] = overlay
+    overlays = find_below(tree, list_folders(read_tree(tree, start).files), ())
     uses = index_uses(tree, overlays)
     home = next((each for each in overlays if tree.resolve(each) == tree.resolve(folder)), None)
     users = {each for each in overlays if each != home and home in reach([each], uses)}

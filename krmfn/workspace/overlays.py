@@ -24,7 +24,7 @@ from krmfn.model.patterns import Pattern, is_inside
 from krmfn.model.values import Fields, Value, as_list, as_mapping
 from krmfn.releases import schemastore
 from krmfn.workspace.disk import find_here
-from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, NotRendered, Tree, join_path
+from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile, NotRendered, Tree, join_path
 
 #: Lists of files and folders that become objects, and of those that become functions.
 USES = ("resources", "bases", "components")
@@ -143,6 +143,12 @@ def with_components(overlay: Overlay, components: Sequence[str]) -> Overlay:
 def list_entries(value: Value, field: str) -> list[str]:
     """The texts in a list of a kustomization."""
     return [entry for entry in as_list(value.get(field)) if isinstance(entry, str)]
+
+
+def list_folders(files: Iterable[ManifestFile]) -> list[str]:
+    """The folders of those files that are kustomizations."""
+    places = (posixpath.split(file.path) for file in files)
+    return [folder or "." for folder, name in places if name in KUSTOMIZATIONS]
 
 
 def find_below(

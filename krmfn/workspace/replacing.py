@@ -61,7 +61,7 @@ def replace(changes: Iterable[FileChange]) -> None:
     finally:
         for step in steps:
             with suppress(OSError):
-                _remove(step.beside)
+                os.remove(step.beside)
 
 
 def _rank(step: _Writing) -> int:
@@ -96,7 +96,8 @@ def _prepare(change: FileChange) -> _Writing:
 
 def _write_beside(step: _Writing, data: bytes) -> None:
     try:
-        _remove(step.beside)
+        with suppress(FileNotFoundError):
+            os.remove(step.beside)
         number = os.open(step.beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         with open(number, "wb") as stream:
             if step.change.old is not None:
@@ -132,26 +133,15 @@ def _rename(steps: Sequence[_Writing]) -> None:
                     os.replace(step.beside, step.real)
                 done.append(step.change.path)
         for folder in {os.path.dirname(step.real) for step in steps}:
-            _sync(folder)
+            number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
     except OSError as error:
         failed = steps[len(done)].change.path if len(done) < len(steps) else steps[0].change.path
         written = f"Written were {', '.join(done)}; run krmfn again" if done else "Nothing was written"
         raise WriteFailed(f"{failed} cannot be written: {error.strerror}. {written}") from None
-
-
-def _sync(folder: str) -> None:
-    number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.remove(path)
-    except FileNotFoundError:
-        return
 
 
 def _lock_folder(folder: str, say: Callable[[str], None]) -> int | None:

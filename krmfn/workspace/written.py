@@ -6,7 +6,6 @@ work.
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from krmfn.model.patterns import read_patterns
@@ -26,11 +25,12 @@ from krmfn.workspace.overlays import (
     is_ours,
     is_path,
     list_entries,
+    list_folders,
     reach,
     read_objects,
 )
 from krmfn.workspace.sharding import Shard
-from krmfn.workspace.trees import KUSTOMIZATIONS, ManifestFile, NotRendered, Tree, find_around
+from krmfn.workspace.trees import ManifestFile, NotRendered, Tree, find_around
 from krmfn.workspace.worlds import Worlds, make_world
 
 
@@ -55,8 +55,7 @@ def find_written(
         worlds = [make_world(read.files, None, ".")._replace(elsewhere=elsewhere)] if read.files else []
         return Worlds(tuple(worlds), read.problems, read.files)
     tree = trees[0]
-    found = (posixpath.split(file.path) for file in inputs.files)
-    folders = [folder or "." for folder, name in found if name in KUSTOMIZATIONS]
+    folders = list_folders(inputs.files)
     patterns = [pattern for text in excluded for pattern in read_patterns(text, ".")]
     overlays = find_below(tree, folders, USES, patterns)
     borrowed = _borrow(tree, inputs.files, [each for folder, each in overlays.items() if folder not in folders])
