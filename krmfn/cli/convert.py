@@ -36,7 +36,7 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
     results = [*manifests.problems, *to_results(done.findings)]
     report_aside(results, options)
     say_if_empty([item for item in manifests.items if item.ref.group not in TOOL_GROUPS], results, words, options)
-    status = exit_status(results, unreadable=manifests.unreadable)
+    status = exit_status(results, manifests.problems)
     if status:
         return status
     if in_files:

@@ -20,7 +20,7 @@ from krmfn.plan import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.releases.release import find_release
 from krmfn.reports import plans
-from krmfn.reports.outlook_view import MEANINGS, View, list_places
+from krmfn.reports.outlook_view import MEANINGS, Outlooks, View, list_places
 from krmfn.reports.plans import to_results
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.manifests import GIT, NOT_RENDERED, hides, name_state
@@ -59,7 +59,7 @@ def run(words: Words, options: Options) -> int:
         report_aside(reasons, options)
         return 2
     entries: list[Entry] = []
-    pictures: list[tuple[View | None, View]] = []
+    pictures: list[Outlooks] = []
     definitions = read_crds(options)
     known_definitions = Definitions(new.worlds)
     for before, after in pair(old, new):
@@ -111,7 +111,7 @@ def _foresee(state: State, options: Options) -> View:
     return View(state.world.name, predict(state.items, state.settings, options)[0])
 
 
-def _tell_cluster(plan: Plan, pictures: Iterable[tuple[View | None, View]]) -> Plan:
+def _tell_cluster(plan: Plan, pictures: Iterable[Outlooks]) -> Plan:
     """The plan with the gangs whose outlook changes, and the pods that have to make room for that."""
     pairs = [(before.outlook if before else None, after.outlook) for before, after in pictures]
     gone = (pod for old, new in pairs for pod in new.preempted if not old or pod not in old.preempted)

@@ -12,7 +12,7 @@ from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
 from krmfn.reports import order, render, summarize, summarize_skipped
 from krmfn.reports.report import Screen
 from krmfn.workspace.disk import find_here, find_top, is_below
-from krmfn.workspace.manifests import LoadedFile
+from krmfn.workspace.manifests import LoadedFile, hides
 
 
 def is_colored(options: Options, aside: bool = False) -> bool:
@@ -128,11 +128,14 @@ def _find_top() -> Callable[[FileRef | None], FileRef | None]:
     return place
 
 
-def exit_status(results: Iterable[Result], fail_on: Severity = "error", unreadable: bool = False) -> int:
-    """2 when something could not be read, 1 when a finding is at or above `fail_on`, else 0."""
+def exit_status(results: Iterable[Result], problems: Iterable[Result], fail_on: Severity = "error") -> int:
+    """2 when one of the `problems` is that something could not be read, 1 when a finding is at or above `fail_on`, else
+    0."""
+    if any(map(hides, problems)):
+        return 2
     # What was not checked is a warning whatever warnings mean: --require-render makes it an error.
     judged = [each for each in results if each.severity == "error" or each.tags.get("rule") != "not-rendered"]
-    return 2 if unreadable else int(has_errors(judged, fail_on))
+    return int(has_errors(judged, fail_on))
 
 
 def _summarize(results: list[Result], scope: str) -> str:

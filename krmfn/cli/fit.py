@@ -34,7 +34,7 @@ from krmfn.survey.control_plane import PROGRAMS, find_line, is_program
 from krmfn.workspace import clusters
 from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, read_clusters, read_live
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.manifests import Inputs, hides, read_paths
+from krmfn.workspace.manifests import Inputs, read_paths
 from krmfn.workspace.processes import SIMULATORS, SimulatorFailed, find_simulator, simulate
 from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing
 from krmfn.workspace.world import World, merge
@@ -60,7 +60,7 @@ def run(words: Words, options: Options) -> int:
     if views:
         show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
     say_if_empty(found.items, found.problems, words, options)
-    status = exit_status(told, "error", any(map(hides, problems)))
+    status = exit_status(told, problems)
     return max(status, int(any(view.outlook.is_hopeless for view in views)))
 
 

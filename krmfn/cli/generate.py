@@ -20,7 +20,7 @@ from krmfn.model.wording import join
 from krmfn.pipeline import Outcome, generate
 from krmfn.reconcile import Addition
 from krmfn.reconcile.placement import beside
-from krmfn.workspace.manifests import Manifests, hides
+from krmfn.workspace.manifests import Manifests
 from krmfn.workspace.manifests import join as join_streams
 from krmfn.workspace.witness import isdir, isfile
 from krmfn.workspace.world import World
@@ -81,7 +81,7 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
         streams.say(f"{count_files(left)} unchanged: their kustomization runs krmfn itself")
     files = [file for file in found.files if in_files or file.path not in found.borrowed]
     manifests = Manifests(tuple(files), found.problems)
-    status = exit_status(results, fail_on, any(map(hides, problems)))
+    status = exit_status(results, problems, fail_on)
     if status:
         return status
     if in_files:

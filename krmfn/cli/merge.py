@@ -26,7 +26,6 @@ from krmfn.model.wording import join as join_words
 from krmfn.reports import order
 from krmfn.reports.report import fingerprint
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.manifests import hides
 from krmfn.workspace.replacing import FileChange, replace
 from krmfn.workspace.trees import LeftOut
 from krmfn.workspace.witness import lexists
@@ -64,8 +63,7 @@ def run(words: Words, options: Options) -> int:
     strict: Severity = "warning" if any(part["failOn"] == "warning" for part in parts) else "error"
     fail_on: Severity = options["fail_on"] or strict
     report(results, options, fail_on=fail_on, scope=count(len(words), "report"))
-    lacks = any(each.tags.get("rule") in _OF_FILES and hides(each) for each in results)
-    return exit_status(results, fail_on, unreadable=lacks)
+    return exit_status(results, (each for each in results if each.tags.get("rule") in _OF_FILES), fail_on)
 
 
 def join_reports(lists: Sequence[Sequence[Result]]) -> list[Result]:

@@ -12,7 +12,6 @@ from krmfn.model.wording import count
 from krmfn.reports.trees import Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
 from krmfn.survey.gangs import list_unasked
-from krmfn.workspace.manifests import hides
 from krmfn.workspace.world import merge
 
 
@@ -50,4 +49,4 @@ def draw(words: Words, options: Options) -> tuple[int, int]:
     if found.items and not any(forest.trees or forest.loose for forest in forests) and not options["quiet"]:
         streams.say(f"nothing to show: {count(len(found.items), 'object')}, of which none is a group or creates pods")
     show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
-    return exit_status(told, fail_on, any(map(hides, problems))), len(unasked)
+    return exit_status(told, problems, fail_on), len(unasked)

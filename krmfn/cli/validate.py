@@ -32,7 +32,7 @@ from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, run_functions
 from krmfn.survey.gangs import list_unasked
 from krmfn.workspace.definitions import Definitions
-from krmfn.workspace.manifests import GIT, hides, is_path, name_state
+from krmfn.workspace.manifests import GIT, is_path, name_state
 from krmfn.workspace.trees import KUSTOMIZATIONS, RevisionMissing
 from krmfn.workspace.world import merge
 from krmfn.workspace.worlds import Worlds
@@ -135,7 +135,7 @@ def _run(words: Words, options: Options) -> int:
         scope = describe_scope(scopes)
         for line in (*definitions.tell(), *([scope] if scope else ())):
             streams.say(line)
-    return exit_status(results, fail_on, any(map(hides, problems)))
+    return exit_status(results, problems, fail_on)
 
 
 def _spell_scope(found: Worlds, objects: Iterable[Item]) -> str:

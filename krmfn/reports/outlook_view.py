@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.quantity import add, format_quantity
@@ -18,8 +19,15 @@ MEANINGS: Final[Mapping[str, str]] = {
     "depends": "starts or not, depending on the order",
     "open": "no rule excludes it",
 }
-
-
+#: How one gang, and how several are counted that have a verdict.
+_COUNTED: Final[Mapping[str, tuple[str, str]]] = {
+    "runs": ("runs", "run"),
+    "never": ("never", "never"),
+    "waits": ("waits", "wait"),
+    "grows": ("waits for nodes", "wait for nodes"),
+    "depends": ("depends on the order", "depend on the order"),
+    "open": ("open", "open"),
+}
 #: Colours that tell gangs apart, also for people who see fewer of them (after Okabe and Ito, 2008), each with an ink
 #: that can be read on it.
 LIGHT: Final = (
@@ -49,31 +57,22 @@ class View(NamedTuple):
     kueue: str = ""
 
 
+#: What would become of the gangs of a world, before and after a change.
+Outlooks: TypeAlias = tuple[View | None, View]
+
+
 def summarize(outlook: Outlook) -> str:
     """How many gangs there are of each verdict.
 
     >>> summarize(Outlook((), None, "", ()))
     'no gangs'
     """
-    counts: dict[str, int] = {}
-    for standing in outlook.standings:
-        counts[standing.verdict] = counts.get(standing.verdict, 0) + 1
+    counts: Counter[str] = Counter(standing.verdict for standing in outlook.standings)
     if not counts:
         return "no gangs"
-    words = {
-        "runs": ("runs", "run"),
-        "waits": ("waits", "wait"),
-        "grows": ("waits for nodes", "wait for nodes"),
-        "depends": ("depends", "depend"),
-    }
-    parts = []
-    for verdict in MEANINGS:
-        if verdict in counts:
-            one, many = words.get(verdict, ("", ""))
-            said = {"never": "never", "open": "open"}.get(verdict) or (one if counts[verdict] == 1 else many)
-            parts.append(f"{counts[verdict]} {said}{' on the order' if verdict == 'depends' else ''}")
-    total = len(outlook.standings)
-    return f"{count(total, 'gang')}: {', '.join(parts)}"
+    pairs = ((counts[verdict], words) for verdict, words in _COUNTED.items())
+    told = (f"{number} {words[number > 1]}" for number, words in pairs if number)
+    return f"{count(len(outlook.standings), 'gang')}: {', '.join(told)}"
 
 
 def name_authority(view: View) -> str:
@@ -108,10 +107,7 @@ def spell_pods(standing: Standing) -> str:
 
 def list_nodes(standing: Standing) -> list[tuple[str, int]]:
     """The nodes that a gang would get, with how many of its pods."""
-    found: dict[str, int] = {}
-    for place in standing.places:
-        if place.node:
-            found[place.node] = found.get(place.node, 0) + 1
+    found = Counter(place.node for place in standing.places if place.node)
     return sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
 
 

@@ -17,7 +17,7 @@ from krmfn.model.showing import HIDDEN
 from krmfn.model.values import Fields
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
-from krmfn.reports.outlook_view import View, spell_places, spell_preempted
+from krmfn.reports.outlook_view import Outlooks, spell_places, spell_preempted
 from krmfn.reports.paint import BOLD, CYAN, FAINT, GREEN, RED, YELLOW, paint
 
 FORMATS: Final = ("text", "json", "markdown")
@@ -44,9 +44,7 @@ _COLORS: Final[Mapping[Action, str]] = {
 }
 
 
-def render_plan(
-    plan: Plan, form: str = "text", *, color: bool = False, pictures: Sequence[tuple[View | None, View]] = ()
-) -> str:
+def render_plan(plan: Plan, form: str = "text", *, color: bool = False, pictures: Sequence[Outlooks] = ()) -> str:
     """Spell `plan` in one of FORMATS. `color` matters to text alone; `pictures` are what would become of the gangs of
     each world, before and after."""
     match form:
@@ -163,7 +161,7 @@ def _describe(entry: Entry, color: bool) -> Iterator[str]:
             yield line(f"  {place.ref} {format_path(place.path)}{f'  ({where})' if where else ''}")
 
 
-def _render_markdown(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> str:
+def _render_markdown(plan: Plan, pictures: Sequence[Outlooks]) -> str:
     """A heading, the verdict, a table, then details of what is refused or has to be replaced."""
     verdict = "Everything can be applied in place."
     if plan.is_refused:
@@ -188,7 +186,7 @@ def _render_markdown(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _write_cluster(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> Iterator[str]:
+def _write_cluster(plan: Plan, pictures: Sequence[Outlooks]) -> Iterator[str]:
     """What becomes of the gangs: a table, who makes room, and the nodes before and after."""
     from krmfn.reports.outlooks import draw_change
 
@@ -240,7 +238,7 @@ def _details(entry: Entry) -> Iterator[str]:
             yield f"* {channels.code(str(place.ref))} {field}{f' in {channels.code(where)}' if where else ''}"
 
 
-def _to_document(plan: Plan, pictures: Sequence[tuple[View | None, View]]) -> Fields:
+def _to_document(plan: Plan, pictures: Sequence[Outlooks]) -> Fields:
     """The plan as plain values; keys without a value are left out."""
     document: Fields = {
         "entries": [_spell_entry(entry) for entry in plan.entries],

@@ -35,8 +35,7 @@ def render_forests(forests: Sequence[Forest], form: str, *, color: bool = False)
         case "dot":
             return _render_dot(trees)
         case "svg" | "html":
-            worlds = [(forest.world if len(forests) > 1 else "", forest.trees, forest.loose) for forest in forests]
-            picture = _render_picture(worlds)
+            picture = _render_picture(forests)
             head = open_page("Trees of groups", "trees.css")
             return picture if form == "svg" else f"{head}\n{picture}</body></html>\n"
         case "json":
@@ -126,13 +125,13 @@ _LETTER: Final = 8
 _MOST_PODS: Final = 24
 
 
-def _render_picture(worlds: Sequence[tuple[str, Sequence[Branch], Sequence[str]]]) -> str:
-    """The picture. Of each world its name (empty for an only one), its trees, and what is in no group."""
+def _render_picture(forests: Sequence[Forest]) -> str:
+    """Of each world its name, unless it is the only one, its trees, and what is in no group."""
     parts: list[str] = []
     told: list[str] = []
     top = _EDGE
-    for name, trees, loose in worlds:
-        if name:
+    for name, trees, loose in forests:
+        if name and len(forests) > 1:
             parts.append(_write(_EDGE, top + 14, name, "b"))
             top += 30
         for tree in trees:

@@ -31,7 +31,9 @@ class Context(NamedTuple):
 def find_context(text: str, line: int, column: int) -> Context:
     """The place at a line and column, counted from 0, of a YAML text in block style."""
     lines = re.split(r"\r\n|\r|\n", text)
-    start, end = _find_document(lines, line)
+    marks = [number for number, each in enumerate(lines) if each.startswith("---")]
+    start = max((number + 1 for number in marks if number < line), default=0)
+    end = min((number for number in marks if number >= max(line, start)), default=len(lines))
     here = lines[line] if line < len(lines) else ""
     found = _KEY.match(here)
     key = found["key"].strip() if found else ""
@@ -66,12 +68,6 @@ def _find_depth(line: str, column: int) -> int:
     """How deep the key is that is begun on a line, or would be where the cursor is."""
     begun = re.match(r"[ ]*(?:-[ ]+)*", line)
     return len(begun[0]) if begun and line.strip() else column
-
-
-def _find_document(lines: list[str], line: int) -> tuple[int, int]:
-    marks = [number for number, each in enumerate(lines) if each.startswith("---")]
-    start = max((number + 1 for number in marks if number < line), default=0)
-    return start, min((number for number in marks if number >= line and number >= start), default=len(lines))
 
 
 def _find_head(lines: list[str], key: str) -> str:
