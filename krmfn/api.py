@@ -26,7 +26,7 @@ from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.manifests import load
 from krmfn.workspace.trees import InputMissing, ManifestFile
 from krmfn.workspace.world import Rendering, World
-from krmfn.workspace.worlds import Worlds, find_worlds
+from krmfn.workspace.worlds import Worlds, find_worlds, pair
 
 __all__ = [
     "ConfigError",
@@ -144,7 +144,6 @@ def validate(
     new, problems = _read(manifests, complete=True)
     use_objects(new.items)
     old = None if against is None else _read(against, complete=True)[0].apply(pipeline.run_functions)
-    from krmfn.workspace.pairing import pair
     from krmfn.workspace.world import merge
 
     judging = Judging()

@@ -24,9 +24,9 @@ from krmfn.reports.outlook_view import MEANINGS, Outlooks, View, list_places
 from krmfn.reports.plans import to_results
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.manifests import GIT, NOT_RENDERED, hides, name_state
-from krmfn.workspace.pairing import find_missing, pair
 from krmfn.workspace.trees import RevisionMissing
 from krmfn.workspace.world import World
+from krmfn.workspace.worlds import find_missing, pair
 
 
 class State(NamedTuple):

@@ -56,8 +56,6 @@ def run(words: Words, options: Options) -> int:
         lists += [[_move(result, name) for result in each] for each in ([join(shards)] if shards else []) + wholes]
     results = join_reports(lists)
     if options["baseline"]:
-        from krmfn.cli.merge import handle_baseline, read_baseline
-
         results = handle_baseline(results, read_baseline(options), options)
     parts = [each.shard for documents in named.values() for each in documents if each.shard]
     strict: Severity = "warning" if any(part["failOn"] == "warning" for part in parts) else "error"

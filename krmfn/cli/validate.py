@@ -35,7 +35,7 @@ from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.manifests import GIT, is_path, name_state
 from krmfn.workspace.trees import KUSTOMIZATIONS, RevisionMissing
 from krmfn.workspace.world import merge
-from krmfn.workspace.worlds import Worlds
+from krmfn.workspace.worlds import Worlds, pair
 
 if TYPE_CHECKING:
     from krmfn.cli.output import Found
@@ -86,8 +86,6 @@ def _run(words: Words, options: Options) -> int:
     definitions = Definitions(new.worlds)
     pairs = {}
     if old is not None:
-        from krmfn.workspace.pairing import pair
-
         pairs = {id(after): before for before, after in pair(old, new)}
     found: list[Found] = []
     scopes: list[tuple[Sequence[Item], Settings]] = []

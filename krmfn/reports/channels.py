@@ -7,13 +7,16 @@ commands to a CI runner, change the direction of the text, or become markup. Wha
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from krmfn.krm.terminal import COMMAND, START, STEERING, line, spell
 from krmfn.releases.schemastore import read_text
 
 __all__ = ["line"]
+
+#: Of an output, one after the other.
+Lines: TypeAlias = Iterator[str]
 
 # Patterns are compiled where they are used first: a run speaks to one channel.
 _TEXT: Final = f"[{STEERING}]".replace("\x00-\x1f", "\x00-\x08\x0b-\x1f") + f"|{COMMAND}"

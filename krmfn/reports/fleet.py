@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 from krmfn.krm.results import SEVERITIES, Result
 from krmfn.reports import channels
-from krmfn.reports.channels import markup, open_page, read_asset
+from krmfn.reports.channels import Lines, markup, open_page, read_asset
 from krmfn.reports.report import count, describe, rule_id, summarize
 
 
@@ -139,11 +139,11 @@ def _spell_number(checked: FleetRow, severity: str) -> str:
     return f"{count(checked.results)[severity]}{f' ({trend})' if trend else ''}"
 
 
-def _list_filters(key: str, values: Iterable[str]) -> Iterator[str]:
+def _list_filters(key: str, values: Iterable[str]) -> Lines:
     yield f'<label>{key} <select data-filter="{key}"><option value="">all</option>'
     yield from (f"<option>{markup(value)}</option>" for value in dict.fromkeys(sorted(filter(None, values))))
     yield "</select></label>"
 
 
-def _head(*names: str) -> Iterator[str]:
+def _head(*names: str) -> Lines:
     yield f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>"

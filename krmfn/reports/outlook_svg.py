@@ -7,12 +7,12 @@ too. Measures are pixels.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.wording import count
-from krmfn.reports.channels import markup, read_asset
+from krmfn.reports.channels import Lines, markup, read_asset
 from krmfn.reports.outlook_view import (
     LIGHT,
     View,
@@ -85,7 +85,7 @@ def render(views: Sequence[View], mark: str = "", headed: bool = True) -> str:
     )
 
 
-def describe(outlook: Outlook) -> Iterator[str]:
+def describe(outlook: Outlook) -> Lines:
     """A sentence for each gang."""
     for standing in outlook.standings:
         where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
@@ -170,7 +170,7 @@ def _draw_gang(standing: Standing, mark: _Mark, top: int) -> tuple[list[str], in
     return parts, top + 6
 
 
-def _draw_legend(others: bool, top: int) -> Iterator[str]:
+def _draw_legend(others: bool, top: int) -> Lines:
     """What is in a node without a letter of its own."""
     x = _EDGE
     if others:
@@ -183,7 +183,7 @@ def _draw_legend(others: bool, top: int) -> Iterator[str]:
     yield _text(x + 148, top + 12, "nothing left", "s")
 
 
-def _draw_bar(x: int, y: int, width: int, share: float) -> Iterator[str]:
+def _draw_bar(x: int, y: int, width: int, share: float) -> Lines:
     yield f'<rect class="track" x="{x}" y="{y}" width="{width}" height="3"/>'
     style = "bar full" if share >= 1 else "bar"
     yield f'<rect class="{style}" x="{x}" y="{y}" width="{round(min(share, 1) * width)}" height="3"/>'
@@ -219,7 +219,7 @@ def _draw_node(
     card: _Card,
     resources: Sequence[str],
     marks: Mapping[str, _Mark],
-) -> Iterator[str]:
+) -> Lines:
     load, style = card.load, "more" if card.number > 1 else "card"
     told = ", ".join([f"{gang} ×{count}" for gang, count in load.gangs.items()] + [f"{load.others} others"])
     yield f"<g><title>{markup(f'{load.name}: {told}')}</title>"
@@ -248,7 +248,7 @@ def _draw_node(
     yield "</g>"
 
 
-def _draw_pod(x: int, y: int, mark: _Mark, told: str, hollow: bool = False) -> Iterator[str]:
+def _draw_pod(x: int, y: int, mark: _Mark, told: str, hollow: bool = False) -> Lines:
     paint = f'fill="{mark.fill}"'
     edge = 1 if hollow else 0
     if hollow:

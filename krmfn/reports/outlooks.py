@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from krmfn.forecast.standing import Load, Outlook, Place, Standing
@@ -11,7 +11,7 @@ from krmfn.model.quantity import format_quantity
 from krmfn.model.values import Fields
 from krmfn.model.wording import count
 from krmfn.reports import channels, outlook_svg
-from krmfn.reports.channels import markup, open_page
+from krmfn.reports.channels import Lines, markup, open_page
 from krmfn.reports.document import write_yaml
 from krmfn.reports.outlook_view import (
     LIGHT,
@@ -68,7 +68,7 @@ def _render_text(views: Sequence[View], color: bool) -> str:
     return "\n".join([*parts, *([f"{note}\n"] if note else ())])
 
 
-def _tell_world(view: View, color: bool) -> Iterator[str]:
+def _tell_world(view: View, color: bool) -> Lines:
     outlook = view.outlook
     if outlook.standings:
         width = max(len("GANG"), *(len(standing.name) for standing in outlook.standings))
@@ -91,7 +91,7 @@ def _tell_world(view: View, color: bool) -> Iterator[str]:
     yield f"{summarize(outlook)}; {name_authority(view)}"
 
 
-def _tell_gang(standing: Standing, width: int, color: bool) -> Iterator[str]:
+def _tell_gang(standing: Standing, width: int, color: bool) -> Lines:
     verdict = paint(standing.verdict, _COLORS[standing.verdict], color)
     words = f": {spell_verdict(standing)}" if standing.verdict in ("depends", "open") else ""
     words = " for capacity that others use" if standing.verdict == "waits" else words
@@ -105,7 +105,7 @@ def _tell_gang(standing: Standing, width: int, color: bool) -> Iterator[str]:
         yield from (channels.line(indent + line) for line in lines)
 
 
-def _list_nodes(outlook: Outlook) -> Iterator[str]:
+def _list_nodes(outlook: Outlook) -> Lines:
     loads = outlook.loads or ()
     resources = list_resources(loads)
     head = ["NODE", *([outlook.key.rpartition("/")[2].upper()] if outlook.key else []), *resources, "PODS"]
@@ -141,7 +141,7 @@ def _render_markdown(views: Sequence[View]) -> str:
     return "\n".join([*parts, *([f"{channels.markdown(note)}\n"] if note else ())])
 
 
-def _write_world(view: View) -> Iterator[str]:
+def _write_world(view: View) -> Lines:
     outlook = view.outlook
     yield f"**{channels.markdown(summarize(outlook))}**, {channels.markdown(name_authority(view))}."
     yield ""
@@ -167,7 +167,7 @@ def _write_row(standing: Standing) -> str:
     return f"| {channels.code(standing.name)} | {spell_pods(standing)} | {verdict} | {channels.markdown(where)} |"
 
 
-def _write_nodes(outlook: Outlook) -> Iterator[str]:
+def _write_nodes(outlook: Outlook) -> Lines:
     loads = outlook.loads or ()
     resources = list_resources(loads)
     domain = [channels.code(outlook.key)] if outlook.key else []
@@ -189,7 +189,7 @@ def _write_nodes(outlook: Outlook) -> Iterator[str]:
     yield "</details>"
 
 
-def draw_change(before: View | None, after: View) -> Iterator[str]:
+def draw_change(before: View | None, after: View) -> Lines:
     """Lines of Markdown: the nodes whose pods of gangs change, before and after, in one chart."""
     old, new = (view.outlook.loads or () if view else () for view in (before, after))
     held = {load.name: load.gangs for load in old}
@@ -219,7 +219,7 @@ def _render_mermaid(views: Sequence[View], titles: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None = None) -> Iterator[str]:
+def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None = None) -> Lines:
     colors = colors or {each.name: f"g{number % len(LIGHT)}" for number, each in enumerate(outlook.standings)}
     grouped = group_alike(outlook.loads or ())[:_MOST_LINES]
     domains = dict.fromkeys(load.domain for load, _ in grouped)
@@ -310,7 +310,7 @@ def render_page(views: Sequence[View]) -> str:
     return "\n".join([*lines, "</body></html>", ""])
 
 
-def _table_gangs(outlook: Outlook) -> Iterator[str]:
+def _table_gangs(outlook: Outlook) -> Lines:
     yield '<table><thead><tr><th>gang</th><th class="n">pods</th><th>verdict</th></tr></thead><tbody>'
     for standing in outlook.standings:
         where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
@@ -328,7 +328,7 @@ def _table_gangs(outlook: Outlook) -> Iterator[str]:
     yield "</tbody></table>"
 
 
-def _table_nodes(outlook: Outlook) -> Iterator[str]:
+def _table_nodes(outlook: Outlook) -> Lines:
     loads = outlook.loads or ()
     if not loads:
         return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from posixpath import commonprefix
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from krmfn.model.showing import HIDDEN
 from krmfn.model.values import Fields
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
+from krmfn.reports.channels import Lines
 from krmfn.reports.outlook_view import Outlooks, spell_places, spell_preempted
 from krmfn.reports.paint import BOLD, CYAN, FAINT, GREEN, RED, YELLOW, paint
 
@@ -142,7 +143,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _SHORT else text[: _SHORT - 3] + "..."
 
 
-def _describe(entry: Entry, color: bool) -> Iterator[str]:
+def _describe(entry: Entry, color: bool) -> Lines:
     """What there is to say about an object, line by line, made harmless for a terminal."""
     line = channels.line
     for reason in entry.reasons:
@@ -186,7 +187,7 @@ def _render_markdown(plan: Plan, pictures: Sequence[Outlooks]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _write_cluster(plan: Plan, pictures: Sequence[Outlooks]) -> Iterator[str]:
+def _write_cluster(plan: Plan, pictures: Sequence[Outlooks]) -> Lines:
     """What becomes of the gangs: a table, who makes room, and the nodes before and after."""
     from krmfn.reports.outlooks import draw_change
 
@@ -219,7 +220,7 @@ def _reason(entry: Entry) -> str:
     return shown + (f" and {len(fields) - 4} more" if len(fields) > 4 else "")
 
 
-def _details(entry: Entry) -> Iterator[str]:
+def _details(entry: Entry) -> Lines:
     for reason in entry.reasons:
         path = format_path(reason.path)
         yield f"* {f'{channels.code(path)}: ' if path else ''}{channels.markdown(reason.message)} ({reason.rule})"

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from krmfn.model.values import Fields
 from krmfn.reports import channels
-from krmfn.reports.channels import markup, open_page, read_asset
+from krmfn.reports.channels import Lines, markup, open_page, read_asset
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
 from krmfn.survey.forest import Branch
 
@@ -64,7 +64,7 @@ def _render_text(forest: Forest, one_of_several: bool, color: bool) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _draw(tree: Branch, indent: str, color: bool) -> Iterator[str]:
+def _draw(tree: Branch, indent: str, color: bool) -> Lines:
     waiting = [(child, indent, child is tree.children[-1]) for child in reversed(tree.children)]
     while waiting:
         branch, indent, last = waiting.pop()
@@ -170,7 +170,7 @@ def _list_rows(tree: Branch) -> Iterator[tuple[Branch, int, int]]:
         number += 1
 
 
-def _draw_card(branch: Branch, level: int, top: int, above: int) -> Iterator[str]:
+def _draw_card(branch: Branch, level: int, top: int, above: int) -> Lines:
     """A card, with the way from its parent, so many rows above."""
     left = _EDGE + level * _STEP
     if above >= 0:

@@ -171,8 +171,7 @@ def _begin(workshop: _Workshop, folder: str, *, free: bool) -> Build | Rendered 
         if not planned:
             plan()
         build = planned[0]
-        build.start()
-        return build if build.is_running else build.end()
+        return build if build.start() else build.end()
     except NotRendered as reason:
         return reason
 
@@ -214,20 +213,21 @@ class Build:
             return None
         return self._digest, frozenset(stage.copied), [vars(each) | {"reason": str(each)} for each in stage.left_out]
 
-    def start(self) -> None:
-        """Makes the copy and starts kustomize, unless it has built the same for another state or run. Raises
+    def start(self) -> bool:
+        """Makes the copy and starts kustomize; False where it has built the same for another state or run. Raises
         NotRendered."""
+        if self._digest in self._workshop.done:
+            return False
         try:
-            if self._digest not in self._workshop.done:
-                self._write()
-                self._start()
+            for path, data in self._stage.files.items():
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "wb") as stream:
+                    stream.write(data)
+            self._stage.files.clear()
+            self._start()
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
-
-    @property
-    def is_running(self) -> bool:
-        """Whether kustomize had to be started."""
-        return self._running is not None
+        return True
 
     def _summarize(self, words: Sequence[str]) -> bytes:
         """The digest of what kustomize would be started with: the program, its words, and all files of the copy."""
@@ -237,13 +237,6 @@ class Build:
             found.update(repr((path.removeprefix(self._place), len(data))).encode())
             found.update(data)
         return found.digest()
-
-    def _write(self) -> None:
-        for path, data in self._stage.files.items():
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as stream:
-                stream.write(data)
-        self._stage.files.clear()
 
     def _start(self) -> None:
         shop, root = self._workshop, self._workshop.root
