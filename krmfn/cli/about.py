@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from krmfn import __version__
-from krmfn.cli import COMMANDS, Options, Words, streams
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import UsageError, read_release
 from krmfn.config.problems import ask_about, suggest
@@ -19,10 +19,6 @@ from krmfn.reports import channels
 from krmfn.reports.pages import read_page
 
 SHELLS: Final = ("bash", "zsh", "fish")
-
-
-def list_rules() -> Iterable[str]:
-    return RULES
 
 
 def print_rules(words: Words, options: Options) -> int:
@@ -78,19 +74,11 @@ def print_version(words: Words, options: Options) -> int:
     return 0
 
 
-def list_commands() -> Iterable[str]:
-    return COMMANDS
-
-
 def print_help(words: Words, options: Options) -> int:
     """The help of the command line, or of a command."""
     from krmfn.cli.app import main
 
     return main([*words, "--help"])
-
-
-def list_shells() -> Iterable[str]:
-    return SHELLS
 
 
 def print_completion(words: Words, options: Options) -> int:

@@ -6,7 +6,7 @@ The only module that imports click. Must not know what a command does.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
@@ -133,16 +133,19 @@ def build(name: str) -> click.Command:
     return Command(name, callback=call, params=parameters, help=text, short_help=short, epilog=said.examples)
 
 
-def _find(name: str) -> Callable[..., Any]:
-    """The function of a module of this package."""
-    module, _, function = name.partition(".")
-    found: Callable[..., Any] = getattr(importlib.import_module(f"krmfn.cli.{module}"), function)
-    return found
+def _find(name: str) -> Any:
+    """What has a name in a module of this package."""
+    module, _, inner = name.partition(".")
+    return getattr(importlib.import_module(f"krmfn.cli.{module}"), inner)
 
 
-def _offer(list_words: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """What a shell offers for the beginning of an argument."""
-    return lambda ctx, param, incomplete: [each for each in list_words() if each.startswith(incomplete)]
+def _offer(words: Any) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What a shell offers for the beginning of an argument: some of the words, or of those that a function lists."""
+
+    def offer(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return [each for each in (words() if callable(words) else words) if each.startswith(incomplete)]
+
+    return offer
 
 
 def _option(option: Option) -> click.Option:

@@ -45,7 +45,7 @@ def _write(folder: str, options: Options) -> int:
     configurations.find_rulings(None, folder)  # whose kinds have name references, too
     function = not options["no_function"]
     try:
-        above = list_above(folder) if options["move"] else []
+        above = list_above(folder) if options["move"] else {}
         if options["move"]:
             planned = plan_move(folder, above, release.name)
         else:
@@ -54,7 +54,7 @@ def _write(folder: str, options: Options) -> int:
         raise UsageError(str(reason)) from None
     changes = [change for change in planned if change.old != change.new]
     reading = {**_READING, **options}
-    places = [each.folder for each in above] if options["move"] else [folder]
+    places = [*above] if options["move"] else [folder]
     refused = []
     if options["all"] or options["annotate"]:
         offers, here = list_offers(places, reading), os.path.normpath(folder)

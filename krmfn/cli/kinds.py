@@ -36,15 +36,11 @@ def run(words: Words, options: Options) -> int:
             raise UsageError(f"there is no kind {words[0]!r}. {ask_about(name, known) or 'krmfn kinds lists them'}")
         streams.write("---\n".join(map(KINDS.read_file, found)))
         return 0
-    rows = [(_spell(row), _say(row)) for row in KINDS.values()]
-    width = max(len(name) for name, _ in rows)
-    for name, what in rows:
-        streams.write(f"{name:{width}}  {what}\n")
+    names = [f"{row.name}.{row.group}".rstrip(".") for row in KINDS.values()]
+    width = max(map(len, names))
+    for name, row in zip(names, KINDS.values(), strict=True):
+        streams.write(f"{name:{width}}  {_say(row)}\n")
     return 0
-
-
-def _spell(row: KindRow) -> str:
-    return f"{row.name}.{row.group}" if row.group else row.name
 
 
 def _say(row: KindRow) -> str:

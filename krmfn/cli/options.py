@@ -48,7 +48,7 @@ class UsageError(Exception):
 
 class CommandRow(NamedTuple):
     """What can be said to a command, without what it does: the row of schemas/commands.json. `run` is the module here,
-    and the function in it, that carries it out; `words`, if not empty, the one with the arguments that a shell offers.
+    and the function in it, that carries it out; `words`, if not empty, what has the arguments that a shell offers.
     """
 
     summary: str

@@ -176,12 +176,8 @@ def _say(field: Field) -> Iterator[str]:
         yield "required"
     if field.type.enum:
         yield f"enum {' '.join(sorted(field.type.enum))}"
-    if field.minimum is not None:
-        yield f"at least {field.minimum}"
-    if field.maximum is not None:
-        yield f"at most {field.maximum}"
-    if field.max_items is not None:
-        yield f"at most {field.max_items} items"
+    limits = {"minimum": field.minimum, "maximum": field.maximum, "maxItems": field.max_items}
+    yield from (_LIMITS[keyword].format(limit) for keyword, limit in limits.items() if limit is not None)
     if field.format:
         yield f"format {field.format}"
     if field.immutable:

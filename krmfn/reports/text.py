@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krmfn.krm.results import SEVERITIES, FileRef, Result
+from krmfn.krm.results import SEVERITIES, Result
 from krmfn.krm.terminal import line
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
 from krmfn.reports.report import Report, Screen, describe, fold, order, rule_id, summarize
@@ -37,7 +37,8 @@ def render_short(results: Iterable[Result]) -> str:
 
 
 def _render_result(result: Result, color: bool, more: int = 0, screen: Screen | None = None) -> str:
-    place, rule, hint = _place(result.file), rule_id(result), result.tags.get("hint", "")
+    place = line(result.file.spell()) if result.file and result.file.path else ""
+    rule, hint = rule_id(result), result.tags.get("hint", "")
     style = _COLORS[result.severity]
     folded = f"and {more} more like it (-v shows them)" if more else ""
     if screen is not None:
@@ -54,9 +55,3 @@ def _render_result(result: Result, color: bool, more: int = 0, screen: Screen | 
     text += f" {folded}" if folded else ""
     text += f"\n    {paint(line(hint), FAINT, color)}" if hint else ""
     return text + "\n"
-
-
-def _place(file: FileRef | None) -> str:
-    if file is None or not file.path:
-        return ""
-    return line(file.spell())

@@ -6,8 +6,7 @@ Plans files, writes none. Knows kustomizations, nothing about gangs.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from krmfn.workspace.deployers import Deployment, find_deployments
 from krmfn.workspace.disk import Disk
@@ -30,15 +29,9 @@ from krmfn.workspace.replacing import FileChange
 _CHANGING = ("patches", "patchesStrategicMerge", "patchesJson6902", "replicas", "replacements", "components")
 
 
-class Above(NamedTuple):
-    """An outermost kustomization that builds on a folder; `changes`: it, or one on the way, may change pods there."""
-
-    folder: str
-    changes: bool
-
-
-def list_above(folder: str) -> list[Above]:
-    """The outermost kustomizations that build on one, of the repository or of the working directory."""
+def list_above(folder: str) -> dict[str, bool]:
+    """The outermost kustomizations that build on one, of the repository or of the working directory: their folders,
+    each with whether it, or one on the way, may change pods there."""
     tree = Disk(folder)
     start = os.path.relpath(tree.boundary, tree.here)
     overlays = find_below(tree, list_folders(read_tree(tree, start).files), ())
@@ -46,11 +39,11 @@ def list_above(folder: str) -> list[Above]:
     home = next((each for each in overlays if tree.resolve(each) == tree.resolve(folder)), None)
     users = {each for each in overlays if each != home and home in reach([each], uses)}
     used = {below for each in users for below in uses[each]}
-    return [
-        Above(each, any(overlays[one].value.get(field) for one in reach([each], uses) & users for field in _CHANGING))
+    return {
+        each: any(overlays[one].value.get(field) for one in reach([each], uses) & users for field in _CHANGING)
         for each in sorted(users)
         if each not in used and not overlays[each].is_component
-    ]
+    }
 
 
 def find_deployer(folder: str) -> Deployment | None:
@@ -62,7 +55,7 @@ def find_deployer(folder: str) -> Deployment | None:
     return next((each for each in found if tree.resolve(each.folder) == tree.resolve(folder)), None)
 
 
-def plan_move(folder: str, above: Sequence[Above], release: str) -> list[FileChange]:
+def plan_move(folder: str, above: Iterable[str], release: str) -> list[FileChange]:
     """The files after which the outermost kustomizations above a folder run the function, and the folder's own does
     not. They get the configuration that it had. Raises NotPossible, and InputMissing for a missing folder."""
     if not above:
@@ -76,7 +69,7 @@ def plan_move(folder: str, above: Sequence[Above], release: str) -> list[FileCha
     if len(files) != len(listed) or len(files) > 1:
         raise NotPossible(f"{target}: krmfn is listed in a way that only you can move: see transformers")
     config = tree.read(files[0]) if files else None
-    changes = [change for each in above for change in plan_init(each.folder, release, config=config)]
+    changes = [change for each in above for change in plan_init(each, release, config=config)]
     old = tree.read(target)
     gone = {"transformers": listed}
     removed = [FileChange(path, config, None) for path in files if os.path.basename(path) == CONFIG_FILE]
@@ -89,9 +82,9 @@ def plan_move(folder: str, above: Sequence[Above], release: str) -> list[FileCha
     return [*changes, *removed, FileChange(target, old, remove_entries(old, target, gone))]
 
 
-def spell_advice(folder: str, above: Sequence[Above]) -> str:
+def spell_advice(folder: str, above: Mapping[str, bool]) -> str:
     """What to say of a folder that runs the function before others change what is in it; empty where none does."""
-    changing = [os.path.normpath(each.folder) for each in above if each.changes]
+    changing = [os.path.normpath(each) for each, changes in above.items() if changes]
     if not changing:
         return ""
     names = changing[0] + (f" and {len(changing) - 1} more" if len(changing) > 1 else "")

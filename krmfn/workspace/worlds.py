@@ -134,18 +134,15 @@ def find_worlds(
         key, elsewhere = f"{world.key} {label}".rstrip(), shard is not None and not shard.owns(unit)
         worlds.append(world._replace(key=key, rank=rank, elsewhere=elsewhere))
     edited = tuple(found.sources for found in gathered)
-    digest = _summarize(parts, rendering) if shard else ""
+    digest = ""
+    if shard:  # of everything that was read
+        from krmfn.workspace.sharding import digest as summarize
+
+        read = (file[1] for part in parts for file in (part.found.files if part.found else part.read.files))
+        digest = summarize([repr((*rendering[:4], rendering.helm is not None)), *read])
     return Worlds(
         tuple(worlds), tuple(problems), tuple(read_files), edited, missing=missing, start=start, digest=digest
     )
-
-
-def _summarize(parts: Iterable[_Named], rendering: Rendering) -> str:
-    """The digest of all that was read."""
-    from krmfn.workspace.sharding import digest
-
-    read = (part.found.files if part.found else part.read.files for part in parts)
-    return digest([repr((*rendering[:4], rendering.helm is not None)), *(file[1] for files in read for file in files)])
 
 
 class _Named(NamedTuple):
