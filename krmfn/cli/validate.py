@@ -84,9 +84,7 @@ def _run(words: Words, options: Options) -> int:
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
     fail_on: Severity = options["fail_on"] or "error"
     definitions = Definitions(new.worlds)
-    pairs = {}
-    if old is not None:
-        pairs = {id(after): before for before, after in pair(old, new)}
+    pairs = {id(after): before for before, after in pair(old, new)} if old else {}
     found: list[Found] = []
     scopes: list[tuple[Sequence[Item], Settings]] = []
     unasked: set[int] = set()
@@ -118,20 +116,13 @@ def _run(words: Words, options: Options) -> int:
         results = [*problems, *_merge(found), *tell_unused([ignores])]
     if options["baseline"]:
         results = handle_baseline(results, baseline, options)
-    report(
-        results,
-        options,
-        ((item.ref, world.place(item)) for world in new.own for item in world.items),
-        fail_on,
-        _spell_scope(new, [item for items, _ in scopes for item in items]),
-        new.files,
-        part,
-    )
+    checked = ((item.ref, world.place(item)) for world in new.own for item in world.items)
+    scope = _spell_scope(new, [item for items, _ in scopes for item in items])
+    report(results, options, checked, fail_on, scope, new.files, part)
     say_if_empty(new.items, new.problems, words, options)
     say_if_unasked(len(unasked), options)
     if "server" in stages and options["output"] == "text" and not options["quiet"]:
-        scope = describe_scope(scopes)
-        for line in (*definitions.tell(), *([scope] if scope else ())):
+        for line in filter(None, (*definitions.tell(), describe_scope(scopes))):
             streams.say(line)
     return exit_status(results, problems, fail_on)
 
