@@ -91,12 +91,6 @@ class Revision(Tree):
         self._listed = 0
         self._list(self._top, "")  # a clone without it is told at once
 
-    def close(self) -> None:
-        """Ends the process that reads objects."""
-        if self._reader is not None:
-            self._reader.communicate()
-            self._reader = None
-
     def kind(self, path: str) -> str:
         try:
             found = self._follow(self._locate(path))[1].kind
@@ -125,8 +119,6 @@ class Revision(Tree):
         return self._read_object(path, found.name)
 
     def _find_tree(self, revision: str) -> str:
-        if not revision:
-            raise InputMissing(f"{self.argument}: no revision: write git:main, git:HEAD~1 or git:v1.2:base")
         try:
             return _parse(self.repository, "--verify", "--end-of-options", f"{revision}^{{tree}}").strip()
         except Failed as failure:

@@ -201,7 +201,7 @@ class Build:
             self._built = stage.add(folder, top=True, components=workshop.added.get(folder, ()))
             stage.finish()
             self._words = [workshop.kustomize, "build", *(_PLUGINS if stage.runs else ()), self._built]
-            self._digest = b"" if stage.runs else self._summarize(self._words)
+            self._digest = b"" if stage.runs else self._summarize()
         except OSError as error:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
 
@@ -229,9 +229,9 @@ class Build:
             raise NotRendered(f"cannot be copied: {error.strerror}") from None
         return True
 
-    def _summarize(self, words: Sequence[str]) -> bytes:
+    def _summarize(self) -> bytes:
         """The digest of what kustomize would be started with: the program, its words, and all files of the copy."""
-        named = self._workshop.spelled, [word.removeprefix(self._place) for word in words]
+        named = self._workshop.spelled, [word.removeprefix(self._place) for word in self._words]
         found = hashlib.sha256(repr(named).encode())
         for path, data in sorted(self._stage.files.items()):
             found.update(repr((path.removeprefix(self._place), len(data))).encode())
