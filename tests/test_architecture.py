@@ -237,7 +237,7 @@ def test_a_start_with_nothing_to_do_loads_nothing_heavy(text: str) -> None:
 
 #: What every build pays for: of `krm` nothing but reading, and the names of annotations.
 START = """__main__ function krm krm.dialect krm.errors krm.fast_reading krm.frames krm.item krm.listing krm.lookup
-krm.nodes krm.paths krm.places krm.reading krm.resource_list krm.results krm.running krm.sharing
+krm.nodes krm.paths krm.places krm.reading krm.results krm.running krm.sharing
 krm.source krm.splitting krm.style model model.marks"""
 
 

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
     from krmfn.krm.item import Item
     from krmfn.krm.paths import Path, format_path
-    from krmfn.krm.resource_list import ResourceList
     from krmfn.krm.results import ABSENT, FileRef, ResourceRef, Result, has_errors
-    from krmfn.krm.running import guard, run, spell_result
+    from krmfn.krm.running import ResourceList, guard, run, spell_result
     from krmfn.krm.stream import Skipped, Stream
     from krmfn.krm.values import Problem
 
@@ -43,9 +42,8 @@ _HOMES = {
     "errors": ("EditRefused", "Misconfigured", "Unreadable"),
     "item": ("Item",),
     "paths": ("Path", "format_path"),
-    "resource_list": ("ResourceList",),
     "results": ("ABSENT", "FileRef", "ResourceRef", "Result", "has_errors"),
-    "running": ("guard", "run", "spell_result"),
+    "running": ("ResourceList", "guard", "run", "spell_result"),
     "values": ("Problem",),
     "stream": ("Skipped", "Stream"),
 }

@@ -15,16 +15,7 @@ from krmfn.krm.frames import Anchors, Frame
 from krmfn.krm.item import Item
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk
-from krmfn.krm.places import (
-    begins_line,
-    column,
-    dash_of,
-    entry_start,
-    find_colon,
-    line_start,
-    lines_end,
-    visible_end,
-)
+from krmfn.krm.places import begins_line, column, dash_of, entry_start, find_colon, line_start, lines_end, visible_end
 from krmfn.krm.sharing import share
 from krmfn.krm.source import Source
 from krmfn.krm.style import Style, detect_style, is_multiline
@@ -44,24 +35,6 @@ class Listing:
     start, end and key of what else is in the document; `entries_apart`: whether each is on lines of its own, so that it
     can be read by itself; `frame`: what it is read with.
     """
-
-    __slots__ = (
-        "after_key",
-        "entries",
-        "entries_apart",
-        "foot",
-        "form",
-        "frame",
-        "indent",
-        "items",
-        "results",
-        "root_flow",
-        "root_indent",
-        "source",
-        "starts",
-        "style",
-        "value",
-    )
 
     def __init__(self, source: Source, frame: Frame) -> None:
         """An empty listing, filled by the reader."""
@@ -85,8 +58,7 @@ class Listing:
     def copy(self) -> Listing:
         """The same list before any edit."""
         other = Listing(self.source, self.frame)
-        for name in self.__slots__:
-            setattr(other, name, getattr(self, name))
+        vars(other).update(vars(self))
         other.items = [Item(item.frame, item.start, item.end) for item in self.items]
         return other
 
@@ -373,14 +345,7 @@ def _find_foot(listing: Listing, text: str, root: Mapping, at: Offsets) -> None:
     listing.foot = at(end if begins_line(text, end) else line_start(text, start))
 
 
-def _find_items(
-    listing: Listing,
-    text: str,
-    key: Node,
-    node: Node,
-    at: Offsets,
-    frame: Frame,
-) -> None:
+def _find_items(listing: Listing, text: str, key: Node, node: Node, at: Offsets, frame: Frame) -> None:
     source = listing.source
     listing.after_key = at(find_colon(text, key.end, len(text)) + 1)
     sequence = follow(node)

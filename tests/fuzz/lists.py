@@ -14,8 +14,8 @@ from krmfn.krm.composing import compose
 from krmfn.krm.editing import same
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.item import Item
-from krmfn.krm.resource_list import ResourceList
 from krmfn.krm.results import Result
+from krmfn.krm.running import ResourceList
 from krmfn.krm.source import Source
 from krmfn.krm.stream import Stream, read_resource_list
 from krmfn.krm.values import to_value
