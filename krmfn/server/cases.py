@@ -176,21 +176,18 @@ class Case:
         value: Any = holder
         for step in self.place:
             value = value.get(step) if isinstance(value, dict) else None
-        before = len(out)
+        value = self.unset if value is None else value
         if value is None and not self.says:
-            value = self.unset
-            if value is None:
-                return
-        at = path[: self.kept] + self.named
+            return
+        at, before = path[: self.kept] + self.named, len(out)
         for say, detail in self.says:
-            found = ("" if self.unset is None else self.unset) if value is None else value
+            found = "" if value is None else value
             shown = write_json(found) if self.shown == "json" else self.shown or spell_any(found)
             out.append(say(at, detail, shown))
-        value = self.unset if value is None else value
         for check in self.checks if value is not None else ():
             if causes := check(kind, value, at):
                 out.extend(causes)
-        if self.rule and len(out) > before:
+        if self.rule:
             note_rule(out, before, self.rule)
 
 
@@ -262,9 +259,10 @@ def _make_enum(values: list[str]) -> Check:
     known = tuple(values)
 
     def check(kind: Any, value: Any, path: Path) -> Iterable[Cause]:
-        if isinstance(value, list):
-            return [cause for each in value for cause in check_choice(each, path, known)]
-        return () if value in known else check_choice(value, path, known)
+        if value in known:
+            return ()
+        values = value if isinstance(value, list) else [value]
+        return [cause for each in values for cause in check_choice(each, path, known)]
 
     return check
 
