@@ -127,7 +127,7 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
     gate = settings.release.features.get("job-scheduling")
     if settings.feature_gates.get(gate) is False if gate else not settings.has("job-groups"):
         return []
-    found: list[LinkedGang] = []
+    found = []
     word = b"scheduling" if settings.release.has("job-scheduling") else b"Indexed"  # what such Jobs have somewhere
     for item in (item for kind in _KINDS for item in list_holding(census.kind(*kind), word)):
         for template in census.templates_of(item):

@@ -65,7 +65,7 @@ def from_item(item: Item, read: Iterable[Member] = ()) -> list[Member]:
         asking = [path for path in _find_linked(item.value, (), apart) if path not in known]
     else:
         asking = []
-    counted: dict[Path, Member] = {member.path: member for member in read}
+    counted = {member.path: member for member in read}
     pods = 0 if counted else None
     found = [counted.pop(path, Member(item, path, pods, path)) for path in asking]
     for template in kind.templates:

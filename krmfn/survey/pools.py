@@ -88,7 +88,7 @@ def _read_karpenter(pool: Value, facts: Facts) -> NodePool:
 
 def _list_sorts(kind: Value, labels: Value, requirements: Sequence[Any]) -> tuple[list[Fields], bool]:
     """The labels of the nodes of an instance type that the requirements allow, and whether that is all of it."""
-    offered: dict[str, list[Any]] = {INSTANCE_TYPE: [as_text(kind, "name")]}
+    offered = {INSTANCE_TYPE: [as_text(kind, "name")]}
     for key, value in (*as_mapping(kind, "labels").items(), *labels.items()):
         offered[key] = list(value) if isinstance(value, list) else [value]
     told = True

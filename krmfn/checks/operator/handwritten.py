@@ -215,7 +215,7 @@ def find_task_groups(census: Census) -> Matches:
             mine = [each for each in templates if _annotation(each, _NAME) == name]
             exist, sources = count_pods(mine), f" ({sum_up(mine)})" if mine else ""
             if first and exist is not None and wanted > exist:
-                about: Fields = {"name": name, "wanted": wanted, "exist": exist, "sources": sources}
+                about = {"name": name, "wanted": wanted, "exist": exist, "sources": sources}
                 yield tell_mark(first, "annotations", _GROUPS, case="members", **about)
 
 
@@ -231,7 +231,7 @@ def find_placeholder_too_small(census: Census) -> Matches:
             more = [key for key, amount in wanted.items() if amount > room.get(key, 0)]
             if more and template.is_whole:
                 key = more[0]
-                about: Fields = {"amount": wanted[key], "key": key, "most": room.get(key, 0), "more": more}
+                about = {"amount": wanted[key], "key": key, "most": room.get(key, 0), "more": more}
                 yield tell_mark(template, "annotations", _NAME, name, **about)
 
 

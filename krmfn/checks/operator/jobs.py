@@ -47,8 +47,7 @@ def find_scheduling_ignored(census: Census, settings: Settings) -> Matches:
             jobs = find_jobs(template)
             path = (*jobs.path, "scheduling") if jobs else ()
             if path and dig(item.value, *path) is not None and read_delegation(census, settings, template) is None:
-                runs = ", with concurrencyPolicy: Forbid" if item.kind == "CronJob" else ""
-                yield tell(item, path, runs=runs)
+                yield tell(item, path, runs=", with concurrencyPolicy: Forbid" if item.kind == "CronJob" else "")
 
 
 @rule("job-gang-lost")

@@ -178,8 +178,7 @@ def find_min_count_above_pods(census: Census, settings: Settings) -> Matches:
         group, pods = gang.group, gang.pods
         if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
             severity: Severity | None = None if pods else "warning"
-            case = "" if pods else "none"
-            yield tell_quorum(group, pods or ABSENT, severity=severity, case=case, gang=gang)
+            yield tell_quorum(group, pods or ABSENT, severity=severity, case="" if pods else "none", gang=gang)
 
 
 @rule("min-count-below-pods")
@@ -204,8 +203,7 @@ def find_min_count_one(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
         if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
-            field = name_min_count(group, gang.templates[0].item)
-            yield tell_quorum(group, group=group, pods=pods, field=field)
+            yield tell_quorum(group, group=group, pods=pods, field=name_min_count(group, gang.templates[0].item))
 
 
 @rule("gang-without-head")

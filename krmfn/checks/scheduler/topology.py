@@ -30,8 +30,7 @@ def find_one_node_ports(census: Census, settings: Settings) -> Matches:
     yield from find_obstacles(census, settings).get("topology-host-ports", ())
     for gang, kind, needed in _list_needed(census):
         if HOSTNAME in _list_keys(census, gang) and kind.ports and needed > 1:
-            port = kind.ports[0][2]
-            yield tell(kind.template, ("containers",), port, needed=needed, gang=gang)
+            yield tell(kind.template, ("containers",), kind.ports[0][2], needed=needed, gang=gang)
 
 
 @rule("topology-anti-affinity")
@@ -59,8 +58,7 @@ def find_one_pod_per_node(census: Census, settings: Settings) -> Matches:
         keys = _list_keys(census, gang)
         if needed < 2 or not (apart or kind.ports) or HOSTNAME in keys:
             continue
-        where = f"one domain of {keys[0]}" if keys else "the cluster"
-        yield tell(kind.template, (), needed, where=where)
+        yield tell(kind.template, (), needed, where=f"one domain of {keys[0]}" if keys else "the cluster")
 
 
 @rule("topology-spread")
@@ -90,8 +88,7 @@ def find_selectors_apart(census: Census) -> Matches:
                 pinned[id(gang.group.item), key].setdefault(value, kind)
     for (_item, key), values in pinned.items():
         if len(values) > 1:
-            template = list(values.values())[1].template
-            yield tell(template, ("nodeSelector",), key=key, names=sorted(values))
+            yield tell(list(values.values())[1].template, ("nodeSelector",), key=key, names=sorted(values))
 
 
 @rule("topology-child-key")
