@@ -17,7 +17,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Fields
 from krmfn.server.formats import check_path_segment
-from krmfn.server.schema import Gates
+from krmfn.server.schema import Gates, Stored
 from krmfn.server.spell import read_written
 from krmfn.server.verdict import Cause
 
@@ -56,7 +56,7 @@ class Write(NamedTuple):
     gates: Gates
     facts: AdmissionFacts
     new: Fields
-    old: Fields | None
+    old: Stored
 
 
 def deny(rule: str, detail: str, path: Path = ("spec",)) -> Cause:

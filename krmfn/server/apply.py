@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from krmfn.krm.item import HEAD
 from krmfn.krm.json_reading import load_json
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import BadTime, read_time
 from krmfn.model.values import Fields, Value
 from krmfn.server.admission import AdmissionFacts
@@ -37,7 +37,7 @@ def apply(kind: Kind, new: Any, old: Any, stored: Fields, facts: AdmissionFacts)
 def apply_server_side(kind: Kind, new: Any, old: Any, stored: Fields, facts: AdmissionFacts) -> Verdict:
     """Server-side apply of `new` by the forced field manager that had applied `old`."""
     where = Address(address_of(kind, new).version, *_place(stored))
-    if _manages_fields(kind, new):
+    if _manages_fields(new):
         text = "metadata.managedFields must be nil"
         return Verdict(400, text, (Cause("Decode", ("metadata", "managedFields"), text, "metadata-managed-fields"),))
     try:
@@ -64,26 +64,20 @@ def find_applied(old: Any) -> Any:
     return noted if isinstance(noted, dict) else {}
 
 
-def _manages_fields(kind: Kind, new: Any) -> bool:
-    """Whether the manifest brings readable managedFields; unreadable ones are refused when it is typed."""
-    meta = new.get("metadata") if isinstance(new, dict) else None
-    entries = meta.get("managedFields") if isinstance(meta, dict) else None
-    if not isinstance(entries, list):
-        return False
-    return all(isinstance(entry, dict) and _is_readable(entry) for entry in entries)
+def _manages_fields(new: Any) -> bool:
+    """Whether the manifest brings managedFields that can be converted; others are refused when it is typed."""
+    entries = dig(new, "metadata", "managedFields")
+    return isinstance(entries, list) and all(isinstance(entry, dict) and _is_readable(entry) for entry in entries)
 
 
-def _is_readable(entry: Fields) -> bool:
+def _is_readable(entry: Value) -> bool:
     """Whether an entry of managedFields can be converted: an unreadable one counts as none."""
     texts = ("manager", "operation", "apiVersion", "fieldsType", "subresource")
-    return _is_time(entry.get("time")) and all(isinstance(entry.get(name, ""), str | None) for name in texts)
-
-
-def _is_time(value: Any) -> bool:
-    if value is None:
-        return True
+    time = entry.get("time")
     try:
-        return bool(read_time(value)) if isinstance(value, str) else False
+        return all(isinstance(entry.get(name, ""), str | None) for name in texts) and (
+            time is None or (isinstance(time, str) and bool(read_time(time)))
+        )
     except BadTime:
         return False
 

@@ -20,7 +20,7 @@ from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.formats import Form, count_bytes, find_format
 from krmfn.server.plain.values import check_choice, check_kept, check_least, spell_any
-from krmfn.server.schema import Kind, Type, find_function
+from krmfn.server.schema import Kind, Stored, Type, find_function
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import copy_value
 from krmfn.server.verdict import (
@@ -44,6 +44,7 @@ _CHANGES = ("changed", "rewritten")
 #: What compares a field with another one; an absent number is 0.
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "as": lambda one, other: one == other,
+    "unlike": lambda one, other: one != other,
     "over": lambda one, other: one is not None and one > (other or 0),
     "within": lambda one, other: one is not None and one <= (other or 0),
 }
@@ -199,7 +200,7 @@ class Cases:
         # Objects have few sets of fields, and each of them leaves few cases: saves a few percent of stage server.
         self._select = lru_cache(256)(self._choose)
 
-    def check(self, kind: Any, holder: Value, path: Path, out: Out, old: Value | None = None) -> None:
+    def check(self, kind: Any, holder: Value, path: Path, out: Out, old: Stored = None) -> None:
         """What they say, where their `when` holds. `old` is the stored struct in an update."""
         for case in self._select(tuple(holder) if isinstance(holder, dict) else ()):
             if case.when is None or case.when(kind, holder, old):
@@ -210,7 +211,7 @@ class Cases:
         return [case for case in self._cases if case.needs <= there and not case.bars & there]
 
 
-def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Value | None = None) -> Out:
+def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Stored = None) -> Out:
     """What the rows of a part say of one at a path. `kind`: what knows the gates, which may be a pod's setting. A
     cause that is of no rule of its own is of `rule`, where that is given. `old` is the stored part in an update."""
     out: Out = []
@@ -345,14 +346,14 @@ _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
 _UNSET: Value = {"struct": {}, "string": "", "int32": 0, "int64": 0}
 
 
-def check_fields(kind: Kind, new: Value, old: Value | None) -> Out:
+def check_fields(kind: Kind, new: Value, old: Stored) -> Out:
     """What the rows of all types of a kind refuse in an object."""
     out: Out = []
     _check_struct(kind, kind.root, new, old or {}, (), bool(old), out)
     return out
 
 
-def check_change(kind: Kind, new: Value, old: Value | None, argument: str) -> Out:
+def check_change(kind: Kind, new: Value, old: Stored, argument: str) -> Out:
     """What an update refuses when all else is looked at: the rows of a part."""
     return check_part(kind, argument, new, (), old=old)
 

@@ -199,7 +199,7 @@ class _Parser:
             return self.macro(target, name)
         arguments = self.arguments(")")
         if name == "size" and not arguments:
-            return lambda scope: _size(target(scope))
+            return lambda scope: len(_need(target(scope), str, list, dict))
         if name not in _METHODS:
             raise Unsupported(name)
         argument = self.only(arguments)
@@ -210,7 +210,7 @@ class _Parser:
         self.need(",")
         body = self.only(self.arguments(")"))
         run = _RUNS[name]
-        return lambda scope: run(_entries(target(scope)), lambda item: body({**scope, variable: item}))
+        return lambda scope: run(list(_need(target(scope), list, dict)), lambda item: body({**scope, variable: item}))
 
     def only(self, arguments: list[Evaluate]) -> Evaluate:
         if len(arguments) != 1:
@@ -256,8 +256,7 @@ def _decide(decisive: bool, left: Evaluate, right: Evaluate) -> Evaluate:
 
 def _field(value: Any, name: str) -> tuple[bool, Any]:
     """Whether an object has a field, and its value."""
-    if not isinstance(value, dict):
-        raise Unsupported(name)
+    _need(value, dict)
     plain = re.sub(r"__(\w+?)__", lambda match: _ESCAPED.get(match[1], match[1]), name)
     for spelled in (name, plain):
         if value.get(spelled) is not None:
@@ -287,16 +286,19 @@ def _index(value: Any, key: Any) -> Any:
     raise Unsupported("[")
 
 
+def _need(value: Any, *types: type) -> Any:
+    """The value, which is of one of these types; a bool is no number."""
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise Unsupported(f"not {types[0].__name__}")
+    return value
+
+
 def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise Unsupported("a condition that is not a bool")
-    return value
+    return bool(_need(value, bool))
 
 
-def _number(value: Any) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Unsupported("a number")
-    return value
+def _number(value: Any) -> Any:
+    return _need(value, int, float)
 
 
 def _add(left: Any, right: Any) -> Any:
@@ -329,9 +331,7 @@ def _sort(value: Any) -> Any:
 
 
 def _in(item: Any, items: Any) -> bool:
-    if isinstance(items, (list, dict)):
-        return any(_equal(item, each) for each in items)
-    raise Unsupported("in")
+    return any(_equal(item, each) for each in _need(items, list, dict))
 
 
 def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -345,31 +345,14 @@ def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     return found
 
 
-def _size(value: Any) -> int:
-    if not isinstance(value, (str, list, dict)):
-        raise Unsupported("size")
-    return len(value)
-
-
-def _to_text(value: Any) -> str:
-    if isinstance(value, (bool, float)) or not isinstance(value, (str, int)):
-        raise Unsupported("string")
-    return str(value)
-
-
 def _to_int(value: Any) -> int:
     if isinstance(value, str) and not re.fullmatch(r"[+-]?\d+", value):
         raise Unsupported("int")
-    return int(value if isinstance(value, str) else _number(value))
+    return int(_need(value, str, int, float))
 
 
 def _text_method(method: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
-    def found(value: Any, argument: Any) -> bool:
-        if not isinstance(value, str) or not isinstance(argument, str):
-            raise Unsupported("a text")
-        return method(value, argument)
-
-    return found
+    return lambda value, argument: method(_need(value, str), _need(argument, str))
 
 
 def _matches(value: str, pattern: str) -> bool:
@@ -379,12 +362,6 @@ def _matches(value: str, pattern: str) -> bool:
     if compiled is None:
         raise Unsupported(pattern)
     return compiled.search(value) is not None
-
-
-def _entries(value: Any) -> list[Any]:
-    if not isinstance(value, (list, dict)):
-        raise Unsupported("entries")
-    return list(value)
 
 
 def _any(items: Iterable[Any], test: Callable[[Any], Any], decisive: bool) -> bool:
@@ -421,7 +398,11 @@ _LEVELS: Final[tuple[Mapping[str, Callable[[Evaluate, Evaluate], Evaluate]], ...
     {sign: partial(_apply, operate) for sign, operate in _RELATIONS.items()},
     {sign: partial(_apply, operate) for sign, operate in _SUMS.items()},
 )
-_FUNCTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {"size": _size, "string": _to_text, "int": _to_int}
+_FUNCTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "size": lambda value: len(_need(value, str, list, dict)),
+    "string": lambda value: str(_need(value, str, int)),
+    "int": _to_int,
+}
 _METHODS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "startsWith": _text_method(str.startswith),
     "endsWith": _text_method(str.endswith),

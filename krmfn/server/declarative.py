@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path
-from krmfn.model.values import Fields
+from krmfn.model.values import Fields, Value
 from krmfn.server.formats import FORMATS
 from krmfn.server.schema import Field, Type
 from krmfn.server.spell import to_api, write_json
@@ -30,7 +30,7 @@ def check_create(of: Type, new: Fields, path: Path, out: Out) -> None:
     _walker(of, False)(new, None, path, out)
 
 
-def check_update(of: Type, new: Fields, old: Fields, out: Out) -> None:
+def check_update(of: Type, new: Value, old: Value, out: Out) -> None:
     """Append what the declarative rules refuse in a change from `old` to `new`."""
     _walker(of, True)(new, old, (), out)
 

@@ -15,7 +15,7 @@ all).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from krmfn.krm.paths import Path, format_path
 from krmfn.model.gotext import BadTime, quote, read_microtime, read_time
@@ -30,6 +30,8 @@ _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 
 
+#: Makes a value of a type normal.
+Read: TypeAlias = "Callable[[Any], Any]"
 _MAX_STRICT = 100
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
@@ -73,14 +75,14 @@ def decode(root: Type, value: Any) -> Fields:
         raise Unclean from None
 
 
-def _decoder(of: Type) -> Callable[[Any], Any]:
-    made: Callable[[Any], Any] | None = of.cache.get("decode")
+def _decoder(of: Type) -> Read:
+    made: Read | None = of.cache.get("decode")
     if made is None:
         made = of.cache["decode"] = _make(of)
     return made
 
 
-def _make(of: Type) -> Callable[[Any], Any]:
+def _make(of: Type) -> Read:
     if of.kind == "struct":
         return _make_struct(of)
     if of.kind in ("list", "map"):
@@ -90,8 +92,8 @@ def _make(of: Type) -> Callable[[Any], Any]:
     return _PLAIN.get(of.kind, _GIVES_UP)
 
 
-def _make_struct(of: Type) -> Callable[[Any], Any]:
-    table: dict[str, tuple[type | None, Callable[[Any], Any], bool]] = {}
+def _make_struct(of: Type) -> Read:
+    table: dict[str, tuple[type | None, Read, bool]] = {}
 
     def decode_struct(value: Any) -> Any:
         if type(value) is not dict:
@@ -111,7 +113,7 @@ def _make_struct(of: Type) -> Callable[[Any], Any]:
     return decode_struct
 
 
-def _make_items(of: Type) -> Callable[[Any], Any]:
+def _make_items(of: Type) -> Read:
     """The decoder of a list or a map."""
     assert of.item is not None
     as_it_is, read, zero = _AS_IT_IS.get(of.item.kind), _decoder(of.item), zero_of(of.item)
@@ -139,7 +141,7 @@ def zero_of(of: Type) -> Callable[[], Any]:
     return {"struct": dict, "map": dict, "list": list, "string": str, "bytes": str, "bool": bool}.get(of.kind, int)
 
 
-def _make_plain(fits: Callable[[Any], bool]) -> Callable[[Any], Any]:
+def _make_plain(fits: Callable[[Any], bool]) -> Read:
     def decode_plain(value: Any) -> Any:
         if fits(value):
             return value
@@ -154,7 +156,7 @@ def _fits_bytes(value: Any) -> bool:
     return type(value) is str and find_corrupt_base64(value) is None
 
 
-def _make_time(read: Callable[[str], str]) -> Callable[[Any], Any]:
+def _make_time(read: Callable[[str], str]) -> Read:
     def decode_time(value: Any) -> Any:
         if type(value) is not str:
             raise Unclean
@@ -166,7 +168,7 @@ def _make_time(read: Callable[[str], str]) -> Callable[[Any], Any]:
     return decode_time
 
 
-def _make_quantity(exponents: bool) -> Callable[[Any], Any]:
+def _make_quantity(exponents: bool) -> Read:
     def decode_quantity(value: Any) -> Any:
         try:
             return read_amount(value, exponents)

@@ -17,8 +17,10 @@ from krmfn.model.kept import check_once
 from krmfn.model.values import Value, without_nulls
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
+from krmfn.server.formats import Faults
 from krmfn.server.plain.config import check_versions
 from krmfn.server.plain.values import check_kept
+from krmfn.server.schema import Stored
 from krmfn.server.spell import Key, spell
 from krmfn.server.structure import Endless, Schema, Structure
 from krmfn.server.verdict import (
@@ -43,7 +45,7 @@ _NOT_AT_ROOT = (
 )  # fmt: skip
 
 
-def check_definition(value: Value, old: Value | None, integers: bool, update: str) -> tuple[Cause, ...]:
+def check_definition(value: Value, old: Stored, integers: bool, update: str) -> tuple[Cause, ...]:
     """The refusals of a definition whose fields and types are right. What was wrong before may stay."""
     if old is None:
         return (*_check_name(value), *_check(value, integers))
@@ -193,20 +195,17 @@ def _check_schema(schema: Schema, at: Path, level: str) -> Causes:
         yield from _check_nested(inner, schema if level == "rootSchema" else _ANY, path, at, skip)
 
 
-def check_pattern(kind: None, pattern: str, path: Path) -> Causes:
-    if wrong := _find_fault(pattern):
-        yield invalid(path, pattern, f"must be a valid regular expression, but isn't: {wrong}")
-
-
-def _find_fault(pattern: str) -> str:
+def list_pattern_faults(pattern: str) -> Faults:
     """Why Go does not read a pattern; empty also where that is not known."""
+    wrong = ""
     if _NOT_OF_GO.search(pattern):
-        return "Go has no lookaround and no backreferences"
+        wrong = "Go has no lookaround and no backreferences"
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        return str(error) if str(error).startswith(("missing )", "unbalanced", "unterminated")) else ""
-    return ""
+        if str(error).startswith(("missing )", "unbalanced", "unterminated")):
+            wrong = wrong or str(error)
+    return (f"must be a valid regular expression, but isn't: {wrong}",) if wrong else ()
 
 
 def check_metadata(kind: None, field: Schema, path: Path) -> Causes:

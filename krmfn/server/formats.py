@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from typing import TypeAlias
 
 from krmfn.releases import schemastore
+from krmfn.server.schema import find_function
 
 #: What is wrong with a text, nothing where it is right; and what finds it.
 Faults: TypeAlias = "tuple[str, ...]"
@@ -205,8 +206,7 @@ def find_format(name: str) -> Form:
     """What finds the faults of a text of a form: the patterns of `schemas/kubernetes/formats.json`, or a function."""
     rows = schemastore.load("kubernetes/formats.json").get(name)
     if rows is None:
-        found: Form = globals()[f"check_{name}"]
-        return found
+        return find_function(name if "." in name else f"formats.check_{name}")
     import re
 
     checks = [

@@ -14,7 +14,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Value
 from krmfn.releases.spelling import TEMPLATES, find_word
-from krmfn.server.schema import Kind
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import read_written, to_internal, write_json
 from krmfn.server.verdict import Causes, duplicate, invalid, invalid_text, required
 
@@ -22,7 +22,7 @@ _COMPOSITES = "compositePodGroupTemplates"
 _LEAVES = "podGroupTemplates"
 
 
-def check_unique_names(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_unique_names(kind: Kind, new: Value, old: Stored) -> Causes:
     """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
     spec = new.get("spec", {})
     field, composites = _find(spec, _COMPOSITES)
@@ -47,7 +47,7 @@ def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Causes:
         yield from _names_below(below, (*path, index, field), seen)
 
 
-def check_depth(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
+def check_depth(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
     """C21: at most `argument` levels, a flat list being one."""
     field, composites = _find(new.get("spec", {}), _COMPOSITES)
     for index, composite in enumerate(composites):
@@ -62,7 +62,7 @@ def _is_deeper(composite: Value, levels: int) -> bool:
     return levels == 0 or any(_is_deeper(child, levels - 1) for child in _find(composite, _COMPOSITES)[1])
 
 
-def check_single_priority(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
+def check_single_priority(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
     """C22: all templates have the same class and the same priority; an absent one differs from 0. `argument` (1.38):
     further fields that are the same in all."""
     spec = new.get("spec", {})
@@ -99,7 +99,7 @@ def _read_all(composite: Value, fields: tuple[str, ...]) -> set[tuple[Any, ...]]
     return found.union(*(_read_all(each, fields) for each in _find(composite, _COMPOSITES)[1]))
 
 
-def check_children(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
+def check_children(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
     """C12: a composite has a child in one of its lists. `argument` (1.38): also which modes go together in a tree, and
     if it is true, as in a create, that only a gang is disrupted as a whole."""
     spec = new.get("spec", {})
@@ -137,7 +137,7 @@ def _check_child(composite: Value, child: Value, path: Path) -> Causes:
             yield invalid_text((*path, find_word(child, field)), detail, "", "mixed-modes")
 
 
-def check_disruption(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_disruption(kind: Kind, new: Value, old: Stored) -> Causes:
     """1.38: only a gang is disrupted as a whole."""
     yield from _check_whole(new.get("spec", {}), ("spec",))
 
@@ -152,7 +152,7 @@ def _has_mode(group: Value, field: str, mode: str) -> bool:
     return mode in (_find(group, field)[1] or {})
 
 
-def check_parent_needs_workload(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_parent_needs_workload(kind: Kind, new: Value, old: Stored) -> Causes:
     """C17: a group below a composite one names its Workload; what an update leaves as it was is not looked at."""
     spec = new.get("spec", {})
     field = find_word(spec, "parentCompositePodGroupName")
@@ -165,14 +165,7 @@ def check_parent_needs_workload(kind: Kind, new: Value, old: Value | None) -> Ca
         yield required(("spec", reference), detail, "parent-needs-workload-ref")
 
 
-def check_v1alpha1_workload(kind: Kind, new: Value, old: Value | None) -> Causes:
-    """A2-A12: the whole spec of the Workload of 1.35."""
-    from krmfn.server.cases import check_part  # one release has it
-
-    yield from check_part(kind, "firstWorkload", new.get("spec", {}), ("spec",))
-
-
-def check_v1alpha1_change(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_v1alpha1_change(kind: Kind, new: Value, old: Stored) -> Causes:
     """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
     for name, field in kind.root.fields["spec"].type.fields.items():

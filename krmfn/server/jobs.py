@@ -11,16 +11,15 @@ from krmfn.model.gotext import quote, read_digits
 from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import Fields, Value
-from krmfn.server.cases import check_part, fill_part
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_short_name, count_bytes
 from krmfn.server.plain.values import check_kept, check_least
 from krmfn.server.pods.changes import check_kept_template
-from krmfn.server.pods.defaults import fill_template
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.replicated import is_wrong_selector, spell_labels
-from krmfn.server.schema import Kind
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json
-from krmfn.server.strategy import STORED_UID
+from krmfn.server.strategy import STORED_UID, with_fields
 from krmfn.server.verdict import (
     Causes,
     duplicate,
@@ -39,12 +38,9 @@ _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 _DELEGATION = ("scheduling.k8s.io/workload-name", "scheduling.k8s.io/group-template-name")
 
 
-def fill_job(kind: Kind, new: Fields) -> None:
-    """The defaults that depend on other fields. Static ones are in the schema."""
-    spec = new.setdefault("spec", {})
-    fill_part(kind, "job", new)
-    fill_template(spec.setdefault("template", {}))
-    labels = spec.get("template", {}).get("metadata", {}).get("labels")
+def share_labels(kind: Kind, new: Fields) -> None:
+    """The labels of the template are those of a Job without any."""
+    labels = new["spec"]["template"].get("metadata", {}).get("labels")
     meta = new.setdefault("metadata", {})
     if labels and not meta.get("labels"):
         meta["labels"] = labels  # the server shares the map, so the generated labels show up here as well
@@ -64,7 +60,7 @@ def select_own_pods(kind: Kind, new: Fields) -> None:
     selector.setdefault(_UID_LABELS[1], STORED_UID)
 
 
-def check_new_job(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_new_job(kind: Kind, new: Value, old: Stored) -> Causes:
     """A create: also the generated selector and labels."""
     spec = new.get("spec", {})
     if not spec.get("manualSelector") and "selector" in spec:
@@ -72,7 +68,7 @@ def check_new_job(kind: Kind, new: Value, old: Value | None) -> Causes:
     yield from check_job(kind, new, old)
 
 
-def check_job(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_job(kind: Kind, new: Value, old: Stored) -> Causes:
     """What holds on every write of a Job."""
     spec = new.get("spec", {})
     path: Path = ("spec",)
@@ -93,7 +89,7 @@ def check_job(kind: Kind, new: Value, old: Value | None) -> Causes:
     yield from _check_hostname(new, spec)
 
 
-def check_job_spec(kind: Kind, new: Value, spec: Value, before: Value | None, path: Path) -> Causes:
+def check_job_spec(kind: Kind, new: Value, spec: Value, before: Stored, path: Path) -> Causes:
     """The spec of a Job at `path` of a new object, also the one in a CronJob."""
     yield from check_part(kind, "job", spec, path)
     yield from of_rule("job-failure-policy", check_failure_policy(kind, new, spec, path))
@@ -119,7 +115,7 @@ def _check_scheduling(spec: Value, path: Path) -> Causes:
         yield invalid(where, count, f"must not be greater than parallelism ({parallelism})", "gang-within-parallelism")
 
 
-def _check_one_way(spec: Value, before: Value | None, path: Path) -> Causes:
+def _check_one_way(spec: Value, before: Stored, path: Path) -> Causes:
     """1.38: a Job has its group by `scheduling` or by the link of its pods, unless it had both before."""
     held = [each for each in (spec, before or {}) if "scheduling" in each and _is_linked(each)]
     if held and held[0] is spec and len(held) == 1:
@@ -128,7 +124,7 @@ def _check_one_way(spec: Value, before: Value | None, path: Path) -> Causes:
         )
 
 
-def check_delegation(new: Value, old: Value | None, path: Path) -> Causes:
+def check_delegation(new: Value, old: Stored, path: Path) -> Causes:
     """1.38: the annotations of a Job, or of the template of one at `path`, that name a template of a Workload: both or
     none, and not beside `scheduling`. What an update leaves as it was may stay."""
     notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old or {}))
@@ -179,25 +175,14 @@ def _check_generated(new: Value) -> Causes:
         yield invalid_text(("spec", "selector"), write_json(selector), "`selector` not auto-generated", "job-selector")
 
 
-def check_job_change(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_job_change(kind: Kind, new: Value, old: Stored) -> Causes:
     """What cannot change. A suspended Job may change a little more of its template."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
-    yield from _check_completions(spec, before)
+    yield from check_part(kind, "changedCompletions", spec, ("spec",), old=before)
     kept = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
     yield from check_kept(kind.root.fields["spec"].type, spec, before, ("spec",), *kept, rule="job-immutable")
     yield from _check_template_change(kind, spec, old or {})
     yield from check_part(kind, "changedJob", spec, ("spec",), old=before)
-
-
-def _check_completions(spec: Value, before: Value) -> Causes:
-    completions, was = spec.get("completions"), before.get("completions")
-    if completions == was:
-        return
-    if spec.get("completionMode") != "Indexed":
-        yield invalid(("spec", "completions"), completions, "field is immutable", "job-immutable")
-    elif completions is not None and completions != spec.get("parallelism"):
-        detail = "can only be modified in tandem with spec.parallelism"
-        yield invalid(("spec", "completions"), completions, detail, "job-immutable")
 
 
 def _check_template_change(kind: Kind, spec: Value, old: Value) -> Causes:
@@ -209,12 +194,15 @@ def _check_template_change(kind: Kind, spec: Value, old: Value) -> Causes:
         return
     status = old.get("status", {})
     idle = before.get("suspend", False) and "startTime" not in status
-    held = before.get("suspend", False) and (idle or _is_suspended(status)) and not status.get("active")
+    is_suspended = any(
+        condition.get("type") == "Suspended" and condition.get("status") == "True"
+        for condition in status.get("conditions", ())
+    )
+    held = before.get("suspend", False) and (idle or is_suspended) and not status.get("active")
     meta, pods = template.get("metadata", {}), template.get("spec", {})
     meta_was, pods_were = was.get("metadata", {}), was.get("spec", {})
     if held if kind.is_on("MutableSchedulingDirectivesForSuspendedJobs") else idle:
-        meta_was = {**meta_was, "labels": meta.get("labels", {}), "annotations": meta.get("annotations", {})}
-        meta_was = {key: value for key, value in meta_was.items() if value}
+        meta_was = with_fields(meta_was, meta, "labels", "annotations")
         pods_were = _with_directives(pods, pods_were)
     if before.get("suspend", False) and held and kind.is_on("MutablePodResourcesForSuspendedJobs"):
         if pods != _with_resources(pods, pods_were):
@@ -223,49 +211,22 @@ def _check_template_change(kind: Kind, spec: Value, old: Value) -> Causes:
         yield invalid_text(("spec", "template"), "{…}", "field is immutable", "job-immutable")
 
 
-def _is_suspended(status: Value) -> bool:
-    return any(
-        condition.get("type") == "Suspended" and condition.get("status") == "True"
-        for condition in status.get("conditions", ())
-    )
-
-
 def _with_directives(new: Value, old: Value) -> Fields:
     """The old spec with the scheduling directives of the new one, which a suspended Job may change."""
-    out = dict(old)
-    for name in ("nodeSelector", "tolerations", "schedulingGates"):
-        if name in new:
-            out[name] = new[name]
-        else:
-            out.pop(name, None)
-    affinity = {key: value for key, value in old.get("affinity", {}).items() if key != "nodeAffinity"}
-    if "affinity" in new:
-        if "nodeAffinity" in new["affinity"]:
-            affinity["nodeAffinity"] = new["affinity"]["nodeAffinity"]
-        out["affinity"] = affinity
-    elif "affinity" in old:
-        out["affinity"] = affinity
-        if not affinity:
-            del out["affinity"]
-    return out
+    out = with_fields(old, new, "nodeSelector", "tolerations", "schedulingGates")
+    affinity = with_fields(old.get("affinity", {}), new.get("affinity", {}), "nodeAffinity")
+    return with_fields(out, {"affinity": affinity} if affinity or "affinity" in new else {}, "affinity")
 
 
 def _with_resources(new: Value, old: Value) -> Fields:
     out = dict(old)
     for name in ("containers", "initContainers"):
-        mine, theirs = new.get(name, ()), old.get(name, ())
-        if len(mine) == len(theirs):
-            out[name] = [_take_resources(theirs[index], container) for index, container in enumerate(mine)] or theirs
-            if not out[name]:
-                del out[name]
+        pairs = list(zip(old.get(name, ()), new.get(name, ()), strict=False))
+        if pairs and len(pairs) == len(old[name]) == len(new[name]):
+            out[name] = [
+                with_fields(was, now, "resources") if was.get("name") == now.get("name") else was for was, now in pairs
+            ]
     return out
-
-
-def _take_resources(old: Value, new: Value) -> Value:
-    if old.get("name") != new.get("name"):
-        return old
-    out = {key: value for key, value in old.items() if key != "resources"}
-    return {**out, "resources": new["resources"]} if "resources" in new else out
 
 
 def check_failure_policy(kind: Kind, new: Value, spec: Value, path: Path) -> Causes:
@@ -366,12 +327,7 @@ def _read_interval(text: str, completions: int) -> tuple[int, int, str]:
     return found[0], found[-1], ""
 
 
-def fill_cron_job(kind: Kind, new: Fields) -> None:
-    """Defaults that depend on others: those of the pods."""
-    fill_template(new["spec"].setdefault("jobTemplate", {}).setdefault("spec", {}).setdefault("template", {}))
-
-
-def check_cron_job(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_cron_job(kind: Kind, new: Value, old: Stored) -> Causes:
     """The name, the schedule with its time zone, and the job template."""
     spec = new.get("spec", {})
     before = None if old is None else old.get("spec", {})
@@ -391,7 +347,7 @@ def check_cron_job(kind: Kind, new: Value, old: Value | None) -> Causes:
         yield from check_delegation(spec.get("jobTemplate", {}), (before or {}).get("jobTemplate"), path[:-1])
 
 
-def _check_schedule(spec: Value, old: Value | None) -> Causes:
+def _check_schedule(spec: Value, old: Stored) -> Causes:
     """A schedule may name a time zone only where the stored one already does."""
     path, schedule = ("spec", "schedule"), spec["schedule"]
     try:
@@ -414,7 +370,8 @@ def _check_zone(zone: str) -> Causes:
         yield invalid(path, zone, "timeZone must be nil or non-empty string", "cronjob-schedule")
         return
     for part in zone.split("/"):
-        if part in (".", "..") or part.startswith("-") or not _is_zone_part(part):
+        known = part.isascii() and all(letter.isalnum() or letter in ".-_+" for letter in part)
+        if part in (".", "..") or part.startswith("-") or not known or not 0 < len(part) < 15:
             yield invalid(path, zone, f"unknown time zone {zone}", "cronjob-schedule")
             return
     if zone.lower() == "local":
@@ -422,7 +379,3 @@ def _check_zone(zone: str) -> Causes:
         yield invalid(path, zone, detail, "cronjob-schedule")
     if problem := check_zone(zone):
         yield invalid(path, zone, problem, "cronjob-schedule")
-
-
-def _is_zone_part(part: str) -> bool:
-    return 0 < len(part) < 15 and part.isascii() and all(letter.isalnum() or letter in ".-_+" for letter in part)

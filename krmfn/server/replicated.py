@@ -11,13 +11,13 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import Fields, Value
-from krmfn.server.cases import check_part, fill_part
+from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
 from krmfn.server.plain.values import check_kept, count_share
 from krmfn.server.pods.changes import check_kept_template
-from krmfn.server.pods.defaults import fill_template
+from krmfn.server.pods.defaults import fill_pods
 from krmfn.server.pods.placement import check_label_selector
-from krmfn.server.schema import Kind
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import read_written, spell, write_json
 from krmfn.server.verdict import Cause, Causes, forbidden, invalid_text, of_rule, refuse_text, required
 
@@ -26,35 +26,11 @@ _SELECTOR = "pod-selector"
 _SPEC: Path = ("spec",)
 
 
-def fill_deployment(kind: Kind, new: Fields) -> None:
-    """Defaults that depend on others, of a Deployment."""
-    fill_replica_set(kind, new)
-    fill_part(kind, "deployment", new)
-
-
-def fill_daemon_set(kind: Kind, new: Fields) -> None:
-    fill_replica_set(kind, new)
-    fill_part(kind, "daemonSet", new)
-
-
-def fill_stateful_set(kind: Kind, new: Fields) -> None:
-    fill_replica_set(kind, new)
-    fill_part(kind, "statefulSet", new)
-
-
-def fill_replica_set(kind: Kind, new: Fields) -> None:
-    fill_template(new["spec"].setdefault("template", {}))
-
-
-def fill_pod_template(kind: Kind, new: Fields) -> None:
-    fill_template(new.setdefault("template", {}))
-
-
 def fill_replication_controller(kind: Kind, new: Fields) -> None:
     spec = new["spec"]
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     if "template" in spec:
-        fill_template(spec["template"])
+        fill_pods(kind, new)
     if labels:
         if not spec.get("selector"):
             spec["selector"] = dict(labels)
@@ -62,27 +38,21 @@ def fill_replication_controller(kind: Kind, new: Fields) -> None:
             new["metadata"]["labels"] = dict(labels)
 
 
-def check_deployment(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_replica_set(kind: Kind, new: Value, old: Stored) -> Causes:
+    """Also a Deployment, which is one with a strategy."""
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from check_part(kind, "deployment", spec, _SPEC)
+    yield from check_part(kind, "replicas", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
     yield from _check_template(kind, new, before)
-    yield from check_part(kind, "deploymentStrategy", spec.get("strategy", {}), (*_SPEC, "strategy"), _STRATEGY)
+    if "strategy" in spec:
+        yield from check_part(kind, "deploymentStrategy", spec["strategy"], (*_SPEC, "strategy"), _STRATEGY)
     yield from check_part(kind, "deploymentDeadline", spec, _SPEC)
     yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
 
 
-def check_replica_set(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_daemon_set(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from check_part(kind, "replicaSet", spec, _SPEC)
-    yield from _check_selector(kind, spec, "deployment")
-    yield from _check_template(kind, new, before)
-    yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
-
-
-def check_daemon_set(kind: Kind, new: Value, old: Value | None) -> Causes:
-    spec, before = new["spec"], (old or {}).get("spec")
-    yield from check_part(kind, "daemonSet", spec, _SPEC)
+    yield from check_part(kind, "replicas", spec, _SPEC)
     selector = spec.get("selector")
     yield from of_rule(_SELECTOR, check_label_selector(kind, selector, (*_SPEC, "selector")))
     if not is_wrong_selector(selector) and not match_labels(selector, _labels(spec)):
@@ -96,7 +66,7 @@ def check_daemon_set(kind: Kind, new: Value, old: Value | None) -> Causes:
     yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
 
 
-def check_stateful_set(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
+def check_stateful_set(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
     """`argument` is the server's text for a change of anything that cannot change, empty where each field has its
     own."""
     spec, before = new["spec"], (old or {}).get("spec")
@@ -120,7 +90,7 @@ _CHANGING = (
 )  # fmt: skip
 
 
-def _check_stateful_spec(kind: Kind, new: Value, before: Value | None) -> Causes:
+def _check_stateful_spec(kind: Kind, new: Value, before: Stored) -> Causes:
     spec = new["spec"]
     yield from check_part(kind, "statefulSet", spec, _SPEC)
     skip_template = False
@@ -142,7 +112,7 @@ def _check_stateful_spec(kind: Kind, new: Value, before: Value | None) -> Causes
     yield from _check_running(kind, spec, "StatefulSet")
 
 
-def _check_stateful_template(kind: Kind, spec: Value, before: Value | None) -> Causes:
+def _check_stateful_template(kind: Kind, spec: Value, before: Stored) -> Causes:
     """The template with the volumes that its claims bring, and without the names that each pod gets."""
     template = spec["template"]
     pods = {key: value for key, value in template.get("spec", {}).items() if key not in ("hostname", "subdomain")}
@@ -158,9 +128,9 @@ def _check_stateful_template(kind: Kind, spec: Value, before: Value | None) -> C
     yield from check_kept_template(kind, {**template, "spec": pods}, old, (*_SPEC, "template"))
 
 
-def check_replication_controller(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_replication_controller(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
-    yield from check_part(kind, "replicaSet", spec, _SPEC)
+    yield from check_part(kind, "replicas", spec, _SPEC)
     selector = spec.get("selector", {})
     if not selector:
         yield required((*_SPEC, "selector"), rule=_SELECTOR)
@@ -227,7 +197,7 @@ def _check_selector(kind: Kind, spec: Value, noun: str, wrong: str = "invalid la
         yield invalid_text(path, "{…}", wrong, _SELECTOR)
 
 
-def _check_template(kind: Kind, new: Value, before: Value | None) -> Causes:
+def _check_template(kind: Kind, new: Value, before: Stored) -> Causes:
     """A template that the selector has to fit; where the selector is no use, it is not looked at."""
     spec = new["spec"]
     selector = spec.get("selector")

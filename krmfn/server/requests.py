@@ -19,7 +19,7 @@ from krmfn.server.declarative import check_create, check_update
 from krmfn.server.decode import Normal, name_json_type, read
 from krmfn.server.formats import check_path_segment, check_short_name
 from krmfn.server.metadata import check_changed_metadata, check_new_metadata
-from krmfn.server.schema import Kind, find_kind
+from krmfn.server.schema import Kind, Stored, find_kind
 from krmfn.server.strategy import (
     STORED_UID,
     copy_value,
@@ -30,7 +30,7 @@ from krmfn.server.strategy import (
     generate_name,
     wipe_system_fields,
 )
-from krmfn.server.verdict import Cause, Out, Verdict, invalid, refuse
+from krmfn.server.verdict import Cause, Verdict, invalid, refuse
 
 STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
@@ -54,32 +54,48 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates:
     denial = _admit(kind, "mutating", facts, new, None, meta.get("name") or meta.get("generateName") or "Unknown")
     if denial:
         return denial._replace(warnings=warnings)
-    if kind.status_subresource:
-        new.pop("status", None)
     generated = generate_name(meta)
-    for prepare in kind.prepare:
-        prepare(kind, new)
-    dropped = _drop(kind, new, None)
-    causes = [cause for check in kind.first for cause in check(kind, new, None)]
+    verdict = _validate(kind, new, None, facts, generated)
+    if verdict.accepted:
+        warnings += _warn_of_hostname(kind, meta["name"])
+        if verdict.dropped:
+            fill_defaults(kind.root, new)  # what was dropped is defaulted again when it is read back
+    return verdict._replace(warnings=warnings) if warnings else verdict
+
+
+def _validate(kind: Kind, new: Fields, stored: Stored, facts: AdmissionFacts, generated: str = "") -> Verdict:
+    """What the strategy of the kind makes of an object that was admitted, and what it and the last plugins refuse.
+    `generated` is a name that was made."""
+    if kind.status_subresource:
+        _put(new, "status", None if stored is None else stored.get("status"))
+    if stored is None:
+        for prepare in kind.prepare:
+            prepare(kind, new)
+    else:
+        for prepare in kind.prepare_update:
+            prepare(kind, new, stored)
+    meta = new["metadata"]
+    dropped = tuple(drop_gated(kind, new, stored))
+    causes = [cause for check in kind.first for cause in check(kind, new, stored)]
+    name = meta.get("name", "")
     if causes:
-        return refuse(kind.name, kind.group, meta.get("name", ""), causes, generated)
-    if not kind.late_metadata:
+        return refuse(kind.name, kind.group, name, causes, generated)
+    if stored is not None:
+        causes.extend(check_changed_metadata(kind.meta, meta, stored["metadata"], kind))
+    elif not kind.late_metadata:
         causes.extend(check_new_metadata(kind.meta, meta, kind.check_name, kind))
-    _check_by_hand(kind, "create", new, None, causes)
-    if kind.late_metadata and not causes:
+    for check, argument in kind.handwritten.get("create" if stored is None else "update", ()):
+        causes.extend(check(kind, new, stored) if argument is None else check(kind, new, stored, argument))
+    if stored is None and kind.late_metadata and not causes:
         causes.extend(check_new_metadata(kind.meta, meta, check_path_segment, kind))
-    if kind.declarative:
+    if kind.declarative and stored is None:
         check_create(kind.root, new, (), causes)
+    elif kind.declarative and stored is not None:
+        check_update(kind.root, new, stored, causes)
     if causes:
-        refusal = refuse(kind.name, kind.group, meta.get("name", ""), causes, generated)
-        return refusal._replace(dropped=dropped, warnings=warnings)
-    denial = _admit(kind, "validating", facts, new, None, meta["name"])
-    if denial:
-        return denial._replace(warnings=warnings)
-    warnings += tuple(_warn_of_hostname(kind, meta["name"]))
-    if dropped:
-        fill_defaults(kind.root, new)  # what was dropped is defaulted again when it is read back
-    return Verdict(201, dropped=dropped, warnings=warnings, stored=new)
+        return refuse(kind.name, kind.group, name, causes, generated)._replace(dropped=dropped)
+    denial = _admit(kind, "validating" if stored is None else "validating-update", facts, new, stored, name)
+    return denial or Verdict(201 if stored is None else 200, dropped=dropped, stored=new)
 
 
 def update(
@@ -114,24 +130,7 @@ def update(
     if denial:
         return denial._replace(warnings=warnings)
     _take_over(meta, before)
-    if kind.status_subresource:
-        _put(new, "status", stored.get("status"))
-    for prepare in kind.prepare_update:
-        prepare(kind, new, stored)
-    dropped = _drop(kind, new, stored)
-    causes = [cause for check in kind.first for cause in check(kind, new, stored)]
-    if causes:
-        return refuse(kind.name, kind.group, where.name, causes)
-    causes.extend(check_changed_metadata(kind.meta, meta, before, kind))
-    _check_by_hand(kind, "update", new, stored, causes)
-    if kind.declarative:
-        check_update(kind.root, new, stored, causes)
-    if causes:
-        return refuse(kind.name, kind.group, where.name, causes)._replace(dropped=dropped, warnings=warnings)
-    denial = _admit(kind, "validating-update", facts, new, stored, where.name)
-    if denial:
-        return denial._replace(warnings=warnings)
-    return Verdict(200, dropped=dropped, warnings=warnings, stored=new)
+    return _validate(kind, new, stored, facts)._replace(warnings=warnings)
 
 
 def is_live(value: Any) -> bool:
@@ -201,11 +200,11 @@ def _fill(kind: Kind, new: Fields) -> None:
         fill(kind, new)
 
 
-def _warn_of_hostname(kind: Kind, name: str) -> list[str]:
+def _warn_of_hostname(kind: Kind, name: str) -> tuple[str, ...]:
     """The warning for names of pods that are no DNS label, since they become host names."""
     text = kind.root.keywords.get("x-kubernetes-hostname-warning")
     wrong = check_short_name(name) if text else ()
-    return [f"{text}[{' '.join(wrong)}]"] if wrong else []
+    return (f"{text}[{' '.join(wrong)}]",) if wrong else ()
 
 
 def _put(target: Fields, name: str, value: Any) -> None:
@@ -215,25 +214,7 @@ def _put(target: Fields, name: str, value: Any) -> None:
         target[name] = value
 
 
-def _drop(kind: Kind, new: Fields, stored: Fields | None) -> tuple[tuple[Path, str], ...]:
-    dropped: list[tuple[Path, str]] = []
-    drop_gated(kind.root, new, stored, (), dropped)
-    if kind.pod_spec:
-        from krmfn.server.pods.defaults import drop_gated_fields  # what groups do not need
-
-        spec, before = new, stored or {}
-        for name in kind.pod_spec:
-            spec, before = spec.get(name, {}), before.get(name, {})
-        dropped.extend(drop_gated_fields(kind.pod_type, spec, before, tuple(kind.pod_spec)))
-    return tuple(dropped)
-
-
-def _check_by_hand(kind: Kind, operation: str, new: Fields, old: Fields | None, causes: Out) -> None:
-    for check, argument in kind.handwritten.get(operation, ()):
-        causes.extend(check(kind, new, old) if argument is None else check(kind, new, old, argument))
-
-
-def _admit(kind: Kind, phase: str, facts: AdmissionFacts, new: Fields, old: Fields | None, name: str) -> Verdict | None:
+def _admit(kind: Kind, phase: str, facts: AdmissionFacts, new: Fields, old: Stored, name: str) -> Verdict | None:
     plugins = kind.admission.get(phase)
     if not plugins:
         return None

@@ -20,6 +20,8 @@ DEFINITION = "CustomResourceDefinition"
 
 #: Feature gates that are on or off; what is not in it is off.
 Gates: TypeAlias = "Mapping[str, bool]"
+#: What an update changes, an object or a part of it; None in a create, and where the part was not there.
+Stored: TypeAlias = "Value | None"
 Functions: TypeAlias = "tuple[Callable[..., Any], ...]"
 Calls: TypeAlias = "Mapping[str, tuple[tuple[Callable[..., Any], Any], ...]]"
 

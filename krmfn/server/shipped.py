@@ -108,7 +108,12 @@ def judge_all(
         unknown = [path for path in unknown if path in missing]
         others = judge(structure, schemas, value, old, duplicates, missing, update).causes
         said = {(cause.rule, cause.path) for cause in others}
-        kept = (each for each in answer.causes if (each.rule, each.path) in said or _is_below(each.path, missing))
+        # A version without a field does not take what is in it either.
+        kept = (
+            each
+            for each in answer.causes
+            if (each.rule, each.path) in said or any(each.path[: len(field)] == field for field in missing)
+        )
         answer = answer._replace(causes=tuple(kept))
     told = tuple(map(tell_unknown, unknown))
     if shipped.said:
@@ -116,21 +121,16 @@ def judge_all(
     return _forgive(shipped, answer), told
 
 
-def _is_below(path: Path, fields: Iterable[Path]) -> bool:
-    """Whether a place is in one of these fields. A version without the field does not take its value either."""
-    return any(path[: len(field)] == field for field in fields)
-
-
 def _forgive(shipped: Shipped, answer: Judgement) -> Judgement:
     """The answer without what the project's webhook fills in before the server looks."""
     if not shipped.filled or not answer.causes:
         return answer
-    kept = [cause for cause in answer.causes if cause.rule != "required" or not _is_filled(shipped, cause.path)]
+    kept = []
+    for cause in answer.causes:
+        place = ".".join("*" if isinstance(part, int) else part for part in cause.path)
+        if cause.rule != "required" or place not in shipped.filled:
+            kept.append(cause)
     return answer._replace(causes=tuple(kept))
-
-
-def _is_filled(shipped: Shipped, path: Path) -> bool:
-    return ".".join("*" if isinstance(part, int) else part for part in path) in shipped.filled
 
 
 def tell_versions(shipped: Shipped, path: Path) -> str:

@@ -8,12 +8,12 @@ Source: the defaults and strategies of k8s.io/kubernetes (pkg/registry/…/strat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from krmfn.krm.paths import Path
-from krmfn.model.values import Fields
-from krmfn.server.schema import Field, Kind, Type
+from krmfn.krm.paths import Path, dig
+from krmfn.model.values import Fields, Value
+from krmfn.server.schema import Field, Kind, Stored, Type
 
 _Plan: TypeAlias = "tuple[tuple[Field, ...], tuple[Field, ...]]"
 
@@ -48,40 +48,52 @@ def fill_defaults(of: Type, value: Fields) -> None:
             fill_defaults(inner, held)
 
 
-def drop_gated(of: Type, new: Fields, old: Fields | None, path: Path, out: list[tuple[Path, str]]) -> None:
-    """Remove the fields whose gate is off, unless the stored object uses them. Appends (path, gate) of what was
-    there."""
-    own, below = list_gated(of)
+def drop_gated(kind: Kind, new: Fields, old: Stored) -> Iterator[tuple[Path, str]]:
+    """Remove the fields whose gate is off, unless the stored object uses them; in a pod's spec, unless the stored one
+    uses what the gate brings. Yields (path, gate) of what was there."""
+    found = list(_find_gated(kind.root, new, old, ())) if any(_list_gated(kind.root, False)) else []
+    at = tuple(kind.pod_spec)
+    spec: Any = new
+    before: Any = old or {}
+    for name in at:
+        spec, before = spec.get(name, {}), before.get(name, {})
+    if at and any(_list_gated(kind.pod_type, True)):
+        used = {field.gate for _, field, _, _ in _find_gated(kind.pod_type, before, None, (), True)} if before else ()
+        found += [each for each in _find_gated(kind.pod_type, spec, None, at, True) if each[1].gate not in used]
+    for holder, field, path, was in found:
+        if field.name in holder and not (was and field.name in was):
+            del holder[field.name]
+            yield path, field.gate
+            if field.gate == "ContainerStopSignals" and holder == {}:
+                del dig(new, *path[:-2])[path[-2]]
+
+
+def _find_gated(
+    of: Type, value: Fields, old: Stored, path: Path, through: bool = False
+) -> Iterator[tuple[Fields, Field, Path, Value | None]]:
+    """The holder, the field and its path of what is there, and the holder in the stored object: items of lists are
+    matched by index or by name, as the strategy does for that list. `through`: see _plan."""
+    own, below = _list_gated(of, through)
     for field in own:
-        if field.name in new and not (old and field.name in old):
-            del new[field.name]
-            out.append(((*path, field.name), field.gate))
+        if field.name in value:
+            yield value, field, (*path, field.name), old
     for field in below:
-        value = new.get(field.name)
-        if not value:
-            continue
-        before = (old or {}).get(field.name)
+        inner, before = value.get(field.name), (old or {}).get(field.name)
+        if not inner or (field.gate and not through and not (old and field.name in old)):
+            continue  # there is nothing, or it goes as a whole
         where = (*path, field.name)
         if field.type.kind == "struct":
-            drop_gated(field.type, value, before, where, out)
-        else:
-            _drop_in_list(field, value, before or [], where, out)
+            yield from _find_gated(field.type, inner, before, where, through)
+        elif item := field.type.item:
+            by_name = field.drop_by == "name"
+            known = {each.get("name", "") if by_name else index: each for index, each in enumerate(before or ())}
+            for index, each in enumerate(inner):
+                was = known.get(each.get("name", "") if by_name else index) if known else None
+                yield from _find_gated(item, each, was, (*where, index), through)
 
 
-def _drop_in_list(field: Field, value: list[Any], old: list[Any], path: Path, out: list[tuple[Path, str]]) -> None:
-    """Items are matched with stored ones by index or by name, as the strategy does for that list."""
-    assert field.type.item is not None
-    if field.drop_by == "name":
-        named = {item.get("name", ""): item for item in old}
-        matched = [named.get(item.get("name", "")) for item in value]
-    else:
-        matched = [*old[: len(value)], *[None] * (len(value) - len(old))]
-    for index, item in enumerate(value):
-        drop_gated(field.type.item, item, matched[index], (*path, index), out)
-
-
-def list_gated(of: Type, through: bool = False) -> _Plan:
-    """The fields of a struct whose gate is off, and those below which there are some; `through` opaque ones, too."""
+def _list_gated(of: Type, through: bool) -> _Plan:
+    """The fields of a struct whose gate is off, and those below which there are some."""
     key = "all gated" if through else "gated"
     plan: _Plan | None = of.cache.get(key)
     if plan is None:
@@ -90,7 +102,7 @@ def list_gated(of: Type, through: bool = False) -> _Plan:
 
 
 def _plan(of: Type, test: Callable[[Field], bool], through: bool) -> _Plan:
-    """The fields of this struct that pass the test, and those below which some do."""
+    """The fields of this struct that pass the test, and those below which some do; `through` opaque ones, too."""
     fields = of.fields.values()
     passed = (field for field in fields if through or not field.opaque)
     below = tuple(field for field in passed if _reaches(field.type, test, through))
@@ -123,6 +135,12 @@ def copy_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: copy_value(item) for key, item in value.items()}
     return [copy_value(item) for item in value] if isinstance(value, list) else value
+
+
+def with_fields(value: Value, other: Value, *names: str) -> Fields:
+    """A copy of an object, with these fields as another one has them, or has them not."""
+    out = {name: field for name, field in value.items() if name not in names}
+    return out | {name: other[name] for name in names if name in other}
 
 
 def wipe_system_fields(meta: Fields) -> None:

@@ -13,6 +13,7 @@ from krmfn.releases import schemastore
 from krmfn.server import answer
 from krmfn.server.formats import find_format
 from krmfn.server.schema import Kind, find_function, find_kind
+from krmfn.server.spell import spell_path
 
 ROOT = Path(__file__).parents[2]
 RELEASES = sorted(read_releases())
@@ -56,6 +57,7 @@ def test_a_part_has_known_keywords_and_is_looked_at_somewhere() -> None:
     code = "".join(path.read_text() for path in (ROOT / "krmfn/server").rglob("*.py"))
     tables = "".join((ROOT / f"schemas/kubernetes/{name}.json").read_text() for name in ("parts", "fields", "plain"))
     code += "".join(re.findall(r'"(?:part|each|changes)": ("[^"]+")', tables))
+    code += (ROOT / "conformance/schemas/handwritten.json").read_text()
     assert [name for name in PARTS if f'"{name}"' not in code] == []
     for row in (row for rows in PARTS.values() for row in rows):
         assert row.keys() <= KNOWN
@@ -91,3 +93,38 @@ def test_a_field_whose_gate_is_off_is_dropped_and_told() -> None:
         verdict = answer(claim, "1.35", gates)
         assert verdict is not None
         assert (verdict.accepted, verdict.dropped) == (True, dropped)
+
+
+def ask_of_pod(container: dict[str, Any], **spec: Any) -> list[tuple[str, str, str]]:
+    """What 1.37 with all gates says of a pod: type, place and the beginning of the text."""
+    whole = {"containers": [{"name": "c", "image": "i", **container}], **spec}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "b"}, "spec": whole}
+    gates = dict.fromkeys(("ContainerStopSignals", "UserNamespacesSupport"), True)
+    verdict = answer(pod, "1.37", gates)
+    assert verdict is not None
+    return [(cause.type, spell_path(cause.path), cause.message[:70]) for cause in verdict.causes]
+
+
+def test_a_signal_is_one_of_the_system_of_the_pod() -> None:
+    """validateStopSignal of pkg/apis/core/validation: no signal without `os`, two for Windows, 65 for Linux."""
+    container = {"lifecycle": {"stopSignal": "SIGFOO"}}
+    place = "spec.containers[0].lifecycle.stopSignal"
+    [none] = ask_of_pod(container)
+    assert none == ("Forbidden", place, "Forbidden: may not be set for containers with empty `spec.os.name`")
+    [linux] = ask_of_pod(container, os={"name": "linux"})
+    assert linux == ("NotSupported", place, 'Unsupported value: "SIGFOO": supported values: "SIGABRT", "SIGALRM", "')
+    [windows] = ask_of_pod(container, os={"name": "windows"})
+    assert windows[2] == 'Unsupported value: "SIGFOO": supported values: "SIGKILL", "SIGTERM"'
+    for name, signal in (("linux", "SIGRTMIN+15"), ("linux", "SIGRTMAX-14"), ("windows", "SIGTERM")):
+        assert ask_of_pod({"lifecycle": {"stopSignal": signal}}, os={"name": name}) == []
+    rows = next(row["enum"] for row in PARTS["running"] if "@linux" in row.get("when", {}))
+    assert (len(rows), rows) == (65, sorted(rows))
+
+
+def test_a_pod_with_users_of_its_own_has_no_devices_of_the_host() -> None:
+    """validateHostUsers: `volumeDevices` of every container is forbidden when `hostUsers` is false."""
+    claim = {"name": "v", "persistentVolumeClaim": {"claimName": "d"}}
+    devices = {"volumeDevices": [{"name": "v", "devicePath": "/dev/a"}]}
+    forbidden = ("Forbidden", "spec.containers[0].volumeDevices", "Forbidden: when `hostUsers` is false")
+    assert ask_of_pod(devices, hostUsers=False, volumes=[claim]) == [forbidden]
+    assert ask_of_pod(devices, volumes=[claim]) == []

@@ -31,8 +31,8 @@ from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.server.admission import AdmissionFacts
-from krmfn.server.door import as_sent, change, misreads_numbers
-from krmfn.server.requests import create, hold
+from krmfn.server.door import as_sent, change_held, misreads_numbers
+from krmfn.server.requests import create
 from krmfn.server.schema import DEFINITION, Kind, Type, compile_schemas, find_kind
 from krmfn.server.verdict import Cause, Out, Verdict, guard, join_reasons, refused_by
 from krmfn.survey.facts import read_facts
@@ -383,13 +383,9 @@ class Judge:
 
     def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
         repeated = _find_repeated(item)
-        facts = self.facts
         if before is not None and not repeated:
-            old = as_sent(before.value)
-            stored = hold(kind, old, facts)
-            if stored is not None:
-                return change(kind, value, old, stored, self.update, facts)
-        return create(kind, value, facts, duplicates=repeated)
+            return change_held(kind, value, before.value, self.update, self.facts)
+        return create(kind, value, self.facts, duplicates=repeated)
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Findings:
         """Without facts, say that the class could not be looked up; once is enough."""

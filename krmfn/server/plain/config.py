@@ -30,12 +30,12 @@ from krmfn.server.formats import (
     count_bytes,
     find_format,
 )
-from krmfn.server.plain.values import check_choice, check_share, check_whole, read_network
+from krmfn.server.plain.values import check_choice, read_network
 from krmfn.server.pods.containers import check_overhead
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.spec import Setting
 from krmfn.server.replicated import is_wrong_selector
-from krmfn.server.schema import Kind
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key
 from krmfn.server.verdict import (
     Causes,
@@ -58,7 +58,7 @@ _NEEDS_ONE: Mapping[str, tuple[str, ...]] = {"kubernetes.io/basic-auth": ("usern
 _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 
 
-def check_config_map(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_config_map(kind: Kind, new: Value, old: Stored) -> Causes:
     texts, binary = new.get("data", {}), new.get("binaryData", {})
     for key in texts:
         if key in binary:
@@ -85,7 +85,7 @@ def fill_secret(kind: Kind, new: Fields) -> None:
             data[key] = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
-def check_secret(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_secret(kind: Kind, new: Value, old: Stored) -> Causes:
     data, name = new.get("data", {}), new.get("type", "")
     if sum(len(read_bytes(value)) for value in data.values()) > _MOST:
         yield too_long(("data",), _MOST)
@@ -139,7 +139,7 @@ def prepare_namespace_change(kind: Kind, new: Fields, old: Value) -> None:
     new["spec"] = dict(old.get("spec", {}))
 
 
-def check_namespace(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_namespace(kind: Kind, new: Value, old: Stored) -> Causes:
     if old:
         return
     path = ("spec", "finalizers")
@@ -156,7 +156,7 @@ def check_role_selector(kind: Kind, selector: Value, path: Path) -> Causes:
         yield invalid_text(path, "null", "invalid label selector.")
 
 
-def check_api_service(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_api_service(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new["spec"]
     group, version, name = spec.get("group", ""), spec.get("version", ""), new["metadata"].get("name", "")
     whole = f"{version}.{group}"
@@ -178,7 +178,7 @@ def fill_node(kind: Kind, new: Fields) -> None:
         spec["podCIDR"] = several[0]
 
 
-def check_node(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_node(kind: Kind, new: Value, old: Stored) -> Causes:
     networks = map(read_network, new["spec"].get("podCIDRs", ()))
     families = [network.version for network in networks if network]
     if find_repeated(families):
@@ -189,18 +189,13 @@ _SPEC = ("spec",)
 _HIGHEST = 1_000_000_000
 
 
-def check_budget(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_budget(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new.get("spec", {})
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
     yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
 
 
-def check_budget_share(kind: Kind, value: int | str, path: Path) -> Causes:
-    yield from check_share(kind, value, path)
-    yield from check_whole(kind, value, path)
-
-
-def check_priority_class(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_priority_class(kind: Kind, new: Value, old: Stored) -> Causes:
     value, name = new.get("value", 0), new["metadata"].get("name", "")
     if old:
         return
@@ -219,7 +214,7 @@ def check_priority_class(kind: Kind, new: Value, old: Value | None) -> Causes:
         yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_HIGHEST}", "maximum")
 
 
-def check_runtime_class(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_runtime_class(kind: Kind, new: Value, old: Stored) -> Causes:
     amounts = new.get("overhead", {}).get("podFixed", {})
     yield from of_rule("pod-resources", check_overhead(Setting({}, kind.gates), amounts, ("overhead",)))
 
@@ -251,7 +246,7 @@ SELECTORS = ("namespaceSelector", "objectSelector")
 _FORM = "; desired format: https://host[/path]"
 
 
-def check_webhooks(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_webhooks(kind: Kind, new: Value, old: Stored) -> Causes:
     hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
     names = [hook.get("name", "") for hook in hooks]
     again = find_repeated(names)
@@ -385,7 +380,7 @@ def _check_url(text: str, path: Path) -> Causes:
 _MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
 
 
-def check_policy(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_policy(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, before = new["spec"], old["spec"] if old else {}
     at: Path = ("spec",)
     if not old or any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
@@ -427,13 +422,3 @@ def _check_validations(new: Value, spec: Value, at: Path) -> Causes:
             yield required((*place, "valueExpression"), detail)
         if index in again:
             yield duplicate((*place, "key"), quote(key))
-
-
-def check_policy_binding(kind: Kind, new: Value, old: Value | None) -> Causes:
-    spec = new["spec"]
-    if {"Deny", "Warn"} <= set(spec.get("validationActions", ())):
-        detail = (
-            "must not contain both Deny and Warn (repeating the same validation failure information in the API response"
-            " and headers serves no purpose)"
-        )
-        yield invalid_text(("spec", "validationActions"), "{…}", detail)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Fields, Value
-from krmfn.server.cases import check_each, check_part, fill_part
+from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import Faults, check_dns_1035, check_ip, check_long_name, check_short_name, count_bytes
 from krmfn.server.plain.values import (
     check_address,
@@ -31,7 +31,7 @@ from krmfn.server.plain.values import (
 from krmfn.server.pods.placement import check_label_selector
 from krmfn.server.pods.spec import Setting
 from krmfn.server.replicated import is_wrong_selector
-from krmfn.server.schema import Kind
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import Causes, Out, duplicate, forbidden, invalid, invalid_text, refuse_text, required
 
@@ -41,7 +41,7 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _WILDCARD = rf"\*\.{_LABEL}(\.{_LABEL})*"
 
 
-def check_ingress(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_ingress(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new.get("spec", {})
     before = old.get("spec", {}) if old else {}
     if not spec.get("rules") and "defaultBackend" not in spec:
@@ -67,11 +67,8 @@ def check_ingress(kind: Kind, new: Value, old: Value | None) -> Causes:
             yield invalid(("annotations", _CLASS), noted, detail)
 
 
-def check_host(kind: Kind, host: str, path: Path) -> Causes:
-    yield from refuse_text(path, host, _list_faults(host))
-
-
-def _list_faults(host: str) -> Faults:
+def list_host_faults(host: str) -> Faults:
+    """What is wrong with a name of a host, which may begin with a wildcard."""
     if "*" not in host:
         return check_long_name(host)
     wrong = ("must be no more than 253 characters",) if count_bytes(host) > 253 else ()
@@ -90,7 +87,7 @@ def _check_rule(setting: Setting, rule: Value, path: Path, any_rule: bool) -> Ca
     if host:
         if read_address(host) is not None:
             yield invalid((*path, "host"), host, "must be a DNS name, not an IP address")
-        yield from refuse_text((*path, "host"), host, _list_faults(host))
+        yield from refuse_text((*path, "host"), host, list_host_faults(host))
     if "*" not in host or not any_rule:
         yield from check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), (*path, "http", "paths"))
 
@@ -109,7 +106,7 @@ def _has_relaxed_name(spec: Value) -> bool:
     return any(not check_short_name(name) and check_dns_1035(name) for name in names)
 
 
-def check_network_policy(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_network_policy(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new.get("spec", {})
     before = old.get("spec", {}) if old else {}
     any_value = is_wrong_selector(before.get("podSelector"))
@@ -178,7 +175,7 @@ def _check_block(kind: Kind, block: Value, path: Path, known: set[str]) -> Cause
             yield invalid(at, part, "must be a strict subset of `cidr`")
 
 
-def check_slice(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_slice(kind: Kind, new: Value, old: Stored) -> Causes:
     endpoints = new.get("endpoints", ())
     if len(endpoints) <= 1000 and not (old and new.get("endpoints") == old.get("endpoints")):
         for index, endpoint in enumerate(endpoints):
@@ -249,13 +246,12 @@ def fill_service(kind: Kind, new: Fields) -> None:
     spec = new.setdefault("spec", {})
     if spec["sessionAffinity"] == "None":
         spec.pop("sessionAffinityConfig", None)
-    fill_part(kind, "service", new)
     for port in spec.get("ports", ()):
         if port.get("targetPort", 0) in (0, ""):
             port["targetPort"] = port.get("port", 0)
 
 
-def _pair_addresses(spec: Fields, before: Value | None) -> None:
+def _pair_addresses(spec: Fields, before: Stored) -> None:
     """One address and the list of addresses say the same, where one of the two was written."""
     one, several = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
     if before is None:
@@ -317,7 +313,7 @@ def _forget(spec: Fields, before: Value, *names: str) -> None:
             spec.pop(name, None)
 
 
-def check_first(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_first(kind: Kind, new: Value, old: Stored) -> Causes:
     """What is refused before the rest is looked at, because addresses are chosen then."""
     spec = new["spec"]
     if spec["type"] == "ExternalName":
@@ -336,11 +332,13 @@ def check_first(kind: Kind, new: Value, old: Value | None) -> Causes:
             yield invalid((*_SPEC, "ipFamilyPolicy"), policy, detail)
 
 
-def check_service(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_service(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, notes = new["spec"], new["metadata"].get("annotations", {})
     before = old["spec"] if old else {}
     if old:
-        yield from _check_changed(spec, before)
+        now, were = (each.get("clusterIPs", []) for each in (spec, before))
+        if "ExternalName" not in (spec["type"], before["type"]) and not now == were == ["None"]:
+            yield from _check_kept(were, now, spec)
     if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
         detail = f"must match annotations[{_HINTS}] when both are specified"
         yield invalid(("metadata", "annotations", Key(_MODE)), notes[_MODE], detail)
@@ -419,11 +417,6 @@ def _check_balancing(kind: Kind, spec: Value, notes: Value, before: Value, noted
     elif notes.get(_RANGES, "").strip() and noted.get(_RANGES) != notes[_RANGES]:
         for text in notes[_RANGES].split(","):
             yield from check_network(kind, text.strip(), path)
-
-
-def _check_changed(spec: Value, before: Value) -> Causes:
-    if "ExternalName" not in (spec["type"], before["type"]) and not (_is_headless(spec) and _is_headless(before)):
-        yield from _check_kept(before.get("clusterIPs", []), spec.get("clusterIPs", []), spec)
 
 
 def _check_kept(were: list[str], now: list[str], spec: Value) -> Causes:

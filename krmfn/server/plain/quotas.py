@@ -11,11 +11,11 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields, Value
-from krmfn.server.cases import check_each, fill_part
-from krmfn.server.formats import check_label_key
+from krmfn.server.cases import check_each
+from krmfn.server.formats import Faults, check_label_key
 from krmfn.server.plain.values import check_least
 from krmfn.server.pods.containers import is_whole, list_container_misnomers, list_misnomers, may_overcommit
-from krmfn.server.schema import Kind
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import BILLION, Key, is_integer, read_written
 from krmfn.server.strategy import STORED_UID, first_generation
 from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, refuse_text
@@ -51,16 +51,17 @@ def prepare_limit_range(kind: Kind, new: Fields) -> None:
     new["metadata"].setdefault("name", STORED_UID)
 
 
-def check_limit_range(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_limit_range(kind: Kind, new: Value, old: Stored) -> Causes:
     for index, limit in enumerate(new.get("spec", {}).get("limits", ())):
         yield from _check_limit(limit, limit.get("type", ""), (*_SPEC, "limits", index))
 
 
-def check_limit_type(kind: Kind, name: str, path: Path) -> Causes:
+def list_limit_faults(name: str) -> Faults:
+    """Why nothing of the name can be limited."""
     wrong = check_label_key(name)
     if not wrong and "/" not in name and name not in _TYPES:
-        wrong = ("must be a standard limit type or fully qualified",)
-    yield from refuse_text(path, name, wrong)
+        return ("must be a standard limit type or fully qualified",)
+    return wrong
 
 
 def _check_limit(limit: Value, kind: str, at: Path) -> Causes:
@@ -109,7 +110,7 @@ def _check_ratio(ratio: Any, most: Any, least: Any, path: Path) -> Causes:
         yield invalid(path, ratio, detail)
 
 
-def check_quota(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_quota(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new.get("spec", {})
     hard, scopes = spec.get("hard", {}), spec.get("scopes", [])
     for name, amount in hard.items():
@@ -161,7 +162,6 @@ def _check_scope_selector(spec: Value, hard: Value) -> Causes:
 
 
 def fill_autoscaler(kind: Kind, new: Fields) -> None:
-    fill_part(kind, "autoscaler", new)
     for way in ("scaleUp", "scaleDown"):
         if read_written(new, "spec", "behavior", way, "policies") == []:
             new["spec"]["behavior"][way]["policies"] = []  # an empty list is not filled in
@@ -172,7 +172,7 @@ def prepare_autoscaler(kind: Kind, new: Fields) -> None:
         first_generation(kind, new)
 
 
-def check_older_autoscaler(kind: Kind, new: Value, old: Value | None, argument: Any = None) -> Causes:
+def check_older_autoscaler(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
     yield from check_autoscaler(kind, _read_older(new), old and _read_older(old))
     share = new["spec"].get("targetCPUUtilizationPercentage")
     if share is not None and share < 1:
@@ -192,7 +192,7 @@ def _read_older(value: Value) -> Value:
     return {**value, "spec": spec}
 
 
-def check_autoscaler(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_autoscaler(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new["spec"]
     before = old["spec"] if old else {}
     least = spec["minReplicas"]
@@ -230,7 +230,3 @@ def _misread(version: str, core: bool) -> str:
         return f"unexpected GroupVersion string: {version}"
     group = version.partition("/")[0] if "/" in version else ""
     return "" if core or group else "apiVersion must specify API group"
-
-
-def check_container_resource(kind: Kind, name: str, path: Path) -> Causes:
-    yield from refuse_text(path, name, list_container_misnomers(name))

@@ -26,7 +26,7 @@ from krmfn.server.formats import (
 from krmfn.server.plain.values import spell_empty
 from krmfn.server.pods.spec import Setting
 from krmfn.server.pods.volumes import check_kind, check_metadata_of_claims
-from krmfn.server.schema import Kind
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.verdict import (
     Causes,
@@ -83,7 +83,7 @@ def prepare_claim_change(kind: Kind, new: Fields, old: Value) -> None:
     _pair_sources(new["spec"], old["spec"])
 
 
-def check_claim(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_claim(kind: Kind, new: Value, old: Stored) -> Causes:
     yield from check_part(kind, "claimSpec", new["spec"], _SPEC, "volume-claims")
     if old:
         yield from _check_changed_claim(new, old)
@@ -118,7 +118,7 @@ def _check_changed_claim(new: Value, old: Value) -> Causes:
         yield forbidden(path, "field can not be less than status.capacity", "immutable")
 
 
-def check_volume(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_volume(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, pod = new["spec"], Setting({}, kind.gates)
     yield from _check_capacity(new, spec.get("capacity", {}))
     name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
@@ -209,17 +209,17 @@ _MOST, _LONGEST = 32, 10 * 1024
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 
-def check_device_claim(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_device_claim(kind: Kind, new: Value, old: Stored) -> Causes:
     if not old:
         yield from _check_devices(kind, new, ("spec",))
 
 
-def check_claim_template(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_claim_template(kind: Kind, new: Value, old: Stored) -> Causes:
     yield from check_metadata_of_claims(kind, dig(new, "spec", "metadata", default={}), ("spec", "metadata"))
     yield from _check_devices(kind, new, ("spec", "spec"))
 
 
-def check_device_class(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_device_class(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new.get("spec", {})
     for index, config in enumerate(_list_few(spec.get("config", ()))):
         yield from _check_config(new, config, ("spec", "config", index))

@@ -21,7 +21,7 @@ from krmfn.server.formats import (
     is_percent,
     trim_address,
 )
-from krmfn.server.schema import Kind, Type
+from krmfn.server.schema import Kind, Stored, Type
 from krmfn.server.spell import read_written, spell, to_api, write_json
 from krmfn.server.verdict import Causes, invalid, invalid_text, not_supported, refuse_text, required
 
@@ -144,9 +144,7 @@ def check_network(kind: Kind, text: str, path: Path) -> Causes:
             yield invalid(path, text, "must not have bits set beyond the prefix length")
 
 
-def check_kept(
-    of: Type | None, new: Value, old: Value | None, path: Path, *names: str, rule: str = "immutable"
-) -> Causes:
+def check_kept(of: Type | None, new: Value, old: Stored, path: Path, *names: str, rule: str = "immutable") -> Causes:
     """Fields of the object of a type at a path that an update does not change."""
     for name in names if old is not None else ():
         value = new.get(name)

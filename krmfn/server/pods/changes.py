@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from krmfn.krm.paths import Path
-from krmfn.model.values import Fields, Value
+from krmfn.krm.paths import Path, dig
+from krmfn.model.values import Value
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.pods.spec import ARMOR, MIRROR, Setting, check_pod, check_template, is_cost, visit_containers
-from krmfn.server.schema import Gates, Kind
+from krmfn.server.schema import Gates, Kind, Stored
 from krmfn.server.spell import Key, spell_path, write_json
+from krmfn.server.strategy import with_fields
 from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, of_rule
 
 _RULE = "pod-immutable"
@@ -30,7 +31,7 @@ _OF_GATED = (
     "`spec.nodeSelector` (only additions, and only while the pod has scheduling gates),"
     "`spec.affinity.nodeAffinity` (only while the pod has scheduling gates)"
 )
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_NEEDED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
 
 def list_allowed(meta: Value, spec: Value, gates: Gates) -> frozenset[str]:
@@ -51,7 +52,7 @@ def list_allowed(meta: Value, spec: Value, gates: Gates) -> frozenset[str]:
     return frozenset(found)
 
 
-def check_pod_change(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_pod_change(kind: Kind, new: Value, old: Stored) -> Causes:
     """P6: what a live pod may change. The server's text goes on with a diff, which is left out here."""
     assert old is not None
     spec, before = new["spec"], old["spec"]
@@ -91,26 +92,18 @@ def _check_spec_change(pod: Setting, spec: Value, before: Value) -> Causes:
     for name in ("containers", "initContainers"):
         if name in spec:
             theirs = before.get(name, ())
-            rest[name] = [_with_image(one, theirs[index].get("image")) for index, one in enumerate(spec[name])]
-    for name in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
-        _take(rest, before, name)
+            rest[name] = [with_fields(one, theirs[index], "image") for index, one in enumerate(spec[name])]
+    rest = with_fields(rest, before, "activeDeadlineSeconds", "tolerations", "schedulingGates")
     if before.get("terminationGracePeriodSeconds", 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
-        _take(rest, before, "terminationGracePeriodSeconds")
+        rest = with_fields(rest, before, "terminationGracePeriodSeconds")
     if before.get("schedulingGates"):
         yield from _check_gated_placement(rest, before)
+        rest = with_fields(rest, before, "nodeSelector")
+        if dig(rest, "affinity", "nodeAffinity") != dig(before, "affinity", "nodeAffinity"):
+            affinity = with_fields(rest.get("affinity", {}), before.get("affinity", {}), "nodeAffinity")
+            rest = with_fields(rest, {"affinity": affinity} if affinity or "affinity" in before else {}, "affinity")
     if rest != before:
         yield forbidden(("spec",), _UPDATABLE + (_OF_GATED if pod.is_on("newest-texts") else ""))
-
-
-def _with_image(container: Value, image: str | None) -> Value:
-    rest = {key: value for key, value in container.items() if key != "image"}
-    return {**rest, "image": image} if image else rest
-
-
-def _take(rest: Fields, before: Value, name: str) -> None:
-    rest.pop(name, None)
-    if name in before:
-        rest[name] = before[name]
 
 
 def _check_deadline(deadline: int | None, was: int | None) -> Causes:
@@ -143,33 +136,15 @@ def _check_gates(new: Any, old: Any) -> Causes:
             yield forbidden(("spec", "schedulingGates", index, "name"), detail)
 
 
-def _check_gated_placement(rest: Fields, before: Value) -> Causes:
+def _check_gated_placement(spec: Value, before: Value) -> Causes:
     """A pod that waits at a gate may narrow down its nodes."""
-    mine, theirs = rest.get("nodeSelector", {}), before.get("nodeSelector", {})
+    mine, theirs = spec.get("nodeSelector", {}), before.get("nodeSelector", {})
     if any(mine.get(key) != value for key, value in theirs.items()):
         detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         text = write_json(dict(sorted(mine.items())) or None)
         yield invalid_text(("spec", "nodeSelector"), text, detail)
-    _take(rest, before, "nodeSelector")
-    affinity, was = rest.get("affinity"), before.get("affinity")
-    nodes = (affinity or {}).get("nodeAffinity")
-    nodes_were = (was or {}).get("nodeAffinity")
-    if nodes == nodes_were:
-        return
-    yield from _check_node_affinity(nodes, nodes_were)
-    others = {key: value for key, value in (affinity or {}).items() if key != "nodeAffinity"}
-    if nodes_were is not None:
-        rest["affinity"] = {**others, "nodeAffinity": nodes_were}
-    elif affinity is not None and was is None and not others:
-        del rest["affinity"]
-    elif affinity is not None:
-        rest["affinity"] = others
-
-
-def _check_node_affinity(new: Value | None, old: Value | None) -> Causes:
-    terms_were = ((old or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms", [])
-    terms = ((new or {}).get(_REQUIRED) or {}).get("nodeSelectorTerms", [])
-    path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
+    terms, terms_were = (dig(each, *_NEEDED, default=[]) for each in (spec, before))
+    path = ("spec", *_NEEDED)
     if terms_were and len(terms) != len(terms_were):
         detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
         yield invalid_text(path, "{…}", detail)
@@ -187,12 +162,12 @@ def _only_adds(new: Value, old: Value) -> bool:
     return all(new.get(name, [])[: len(old[name])] == old[name] for name in names if old.get(name))
 
 
-def check_pod_template(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_pod_template(kind: Kind, new: Value, old: Stored) -> Causes:
     """A PodTemplate, on every write."""
     yield from check_kept_template(kind, new.get("template", {}), (old or {}).get("template"), ("template",))
 
 
-def check_kept_template(kind: Kind, template: Value, old: Value | None, path: Path) -> Causes:
+def check_kept_template(kind: Kind, template: Value, old: Stored, path: Path) -> Causes:
     """What is wrong in the template of a kind that makes pods. `old` is the stored template on an update."""
     allowed: frozenset[str] = frozenset()
     if old is not None:

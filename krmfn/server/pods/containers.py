@@ -19,7 +19,6 @@ from krmfn.model.quantity import parse_quantity
 from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Faults, check_label_key, check_short_name
-from krmfn.server.plain.values import check_choice
 from krmfn.server.pods.spec import Setting
 from krmfn.server.spell import BILLION, Amount, Key, add, is_integer, write_json
 from krmfn.server.verdict import (
@@ -162,10 +161,6 @@ def check_devices(pod: Setting, container: Value, at: Path) -> Causes:
 
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
-_SIGNAL_NAMES = (
-    "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP"
-    " TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"
-)
 
 
 def check_handler(pod: Setting, handler: Value, at: Path) -> Causes:
@@ -184,22 +179,6 @@ def check_sleep(pod: Setting, action: Value, at: Path) -> Causes:
     if pod.grace is not None and not 0 <= seconds <= pod.grace:
         detail = f"must be non-negative and less than terminationGracePeriodSeconds ({pod.grace})"
         yield invalid(at, seconds, detail)
-
-
-def _list_signals() -> tuple[str, ...]:
-    """Those of Linux, as the server sorts them."""
-    names = [f"SIG{name}" for name in _SIGNAL_NAMES.split()]
-    names += [f"SIGRTMIN+{number}" for number in range(1, 16)]
-    return tuple(sorted([*names, *(f"SIGRTMAX-{number}" for number in range(1, 15))]))
-
-
-def check_stop_signal(pod: Setting, signal: str, path: Path) -> Causes:
-    if pod.os is None:
-        yield forbidden(path, "may not be set for containers with empty `spec.os.name`")
-        return
-    known = {"windows": ("SIGKILL", "SIGTERM"), "linux": _list_signals()}.get(pod.os)
-    if known:
-        yield from check_choice(signal, path, known)
 
 
 _FIELDS = (

@@ -6,25 +6,24 @@ pkg/api/pod/util.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from krmfn.krm.paths import Path
 from krmfn.model.values import Fields
 from krmfn.server.pods.containers import add_up
 from krmfn.server.pods.spec import ARMOR, LISTS
-from krmfn.server.schema import Field, Gates, Kind, Type
+from krmfn.server.schema import Gates, Kind
 from krmfn.server.spell import Amount, round_up
-from krmfn.server.strategy import list_gated
 
 _POD_RESOURCES = ("cpu", "memory")
 
 
-def fill_template(template: Fields) -> None:
-    """A template whose static defaults are there already."""
-    spec = template.get("spec")
-    if spec is not None:
-        _fill_spec(spec)
+def fill_pods(kind: Kind, new: Fields) -> None:
+    """A kind that makes pods, whose static defaults are there already."""
+    holder = new
+    for name in kind.pod_spec[:-1]:
+        holder = holder.setdefault(name, {})
+    if "spec" in holder:
+        _fill_spec(holder["spec"])
 
 
 def fill_pod(kind: Kind, new: Fields) -> None:
@@ -182,42 +181,3 @@ def find_pull_policy(image: str) -> str:
     if not path or not _PATH.issuperset(path) or path[0] in "._-/" or path[-1] in "._-/" or (colon and not tag):
         return "IfNotPresent"
     return "Always" if tag in ("", "latest") else "IfNotPresent"
-
-
-def drop_gated_fields(of: Type, new: Fields, old: Fields | None, path: Path) -> Iterator[tuple[Path, str]]:
-    """Remove the fields of a pod's spec whose gate is off, unless the stored spec uses what the gate brings. Yields
-    (path, gate) of what was there."""
-    if not any(list_gated(of, through=True)):
-        return
-    used = {field.gate for _, field, _ in _find_gated(of, old, (), [])} if old else ()
-    for holder, field, at in _find_gated(of, new, path, []):
-        if field.gate not in used:
-            del holder[field.name]
-            yield at, field.gate
-            if field.gate == "ContainerStopSignals":
-                for name in LISTS:
-                    for container in new.get(name, ()):
-                        if container.get("lifecycle") == {}:
-                            del container["lifecycle"]
-
-
-def _find_gated(
-    of: Type, value: Any, path: Path, found: list[tuple[Fields, Field, Path]]
-) -> list[tuple[Fields, Field, Path]]:
-    """Appends the holder, the field and its path of what is there."""
-    own, below = list_gated(of, through=True)
-    for field in own:
-        if field.name in value:
-            found.append((value, field, (*path, field.name)))
-    for field in below:
-        inner = value.get(field.name)
-        if not inner:
-            continue
-        where = (*path, field.name)
-        if field.type.kind == "struct":
-            _find_gated(field.type, inner, where, found)
-        else:
-            assert field.type.item is not None
-            for index, item in enumerate(inner):
-                _find_gated(field.type.item, item, (*where, index), found)
-    return found

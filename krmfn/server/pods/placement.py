@@ -63,12 +63,9 @@ def check_pod_selector(pod: Setting, selector: Value, path: Path) -> Causes:
 
 
 def check_label_keys(pod: Setting, term: Value, at: Path) -> Causes:
-    matched, unmatched = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
-    yield from _check_label_keys(matched, unmatched, term.get("labelSelector"), at)
-
-
-def _check_label_keys(matched: Any, unmatched: Any, selector: Value | None, at: Path) -> Causes:
     """Keys whose values come from the pod, and are added to the selector when it is stored."""
+    matched, unmatched = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
+    selector = term.get("labelSelector")
     for name, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", unmatched)):
         if keys and selector is None:
             yield forbidden((*at, name), _NO_SELECTOR)
@@ -114,15 +111,16 @@ def check_spread(pod: Setting, constraints: list[Any], path: Path) -> Causes:
             yield invalid((*at, "minDomains"), one["minDomains"], detail)
         selector = one.get("labelSelector")
         if "matchLabelKeys" in one:
-            yield from _check_spread_keys(pod, one["matchLabelKeys"], selector, at)
+            yield from _check_spread_keys(pod, one, at)
         if "spread-selector" not in pod.allowed:
             yield from check_label_selector(pod, selector, (*at, "labelSelector"))
 
 
-def _check_spread_keys(pod: Setting, keys: list[str], selector: Value | None, at: Path) -> Causes:
+def _check_spread_keys(pod: Setting, one: Value, at: Path) -> Causes:
+    keys, selector = one["matchLabelKeys"], one.get("labelSelector")
     merged = pod.is_on("MatchLabelKeysInPodTopologySpread")
     if merged and pod.is_on("MatchLabelKeysInPodTopologySpreadSelectorMerge") != ("spread-keys" in pod.allowed):
-        yield from _check_label_keys(keys, (), selector, at)
+        yield from check_label_keys(pod, one, at)
         return
     path = (*at, "matchLabelKeys")
     if selector is None:

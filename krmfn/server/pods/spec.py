@@ -16,10 +16,9 @@ from krmfn.model.gotext import parse_int, quote
 from krmfn.model.values import Value
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.server.cases import check_each, check_part
-from krmfn.server.formats import check_long_name, count_bytes, find_format
+from krmfn.server.formats import Faults, check_long_name, count_bytes, find_format
 from krmfn.server.metadata import check_template_metadata
-from krmfn.server.plain.values import check_choice
-from krmfn.server.schema import Gates, Kind
+from krmfn.server.schema import Gates, Kind, Stored
 from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import (
     Causes,
@@ -57,7 +56,7 @@ def check_pod(pod: Setting, spec: Value) -> Causes:
     yield from check_part(pod, "pod", spec, ("spec",))
 
 
-def check_created_pod(kind: Kind, new: Value, old: Value | None) -> Causes:
+def check_created_pod(kind: Kind, new: Value, old: Stored) -> Causes:
     """A pod when it is made."""
     spec, pod = new["spec"], Setting(new["spec"], kind.gates, new["metadata"])
     yield from check_pod(pod, spec)
@@ -86,13 +85,6 @@ def check_searches(pod: Setting, searches: list[str], path: Path) -> Causes:
         name = search.removesuffix(".")
         if search != ".":
             yield from refuse_text((*path, index), name, find_format("relaxed_long_name")(name))
-
-
-def check_devices_of_users(pod: Setting, spec: Value, path: Path) -> Causes:
-    """A pod with users of its own cannot share devices."""
-    for container, at in visit_containers(spec, path):
-        if "volumeDevices" in container:
-            yield forbidden((*at, "volumeDevices"), "when `hostUsers` is false")
 
 
 def check_claims(pod: Setting, claims: list[Any], path: Path) -> Causes:
@@ -303,38 +295,36 @@ def find_host_field(name: str, spec: Value) -> str:
     return "hostIPC" if shared and spec.get("hostIPC") else ""
 
 
-def check_user_name(pod: Setting, text: str, path: Path) -> Causes:
-    """`user` or `domain\\user` of Windows."""
-    yield from refuse_text(path, text, [f"runAsUserName{detail}" for detail in _list_user_faults(text)])
+_USER = "runAsUserName"
 
 
-def _list_user_faults(text: str) -> Iterator[str]:
+def list_user_faults(text: str) -> Faults:
+    """What is wrong with `user` or `domain\\user` of Windows."""
     import re  # rare
 
     domain, found, user = text.rpartition("\\")
     if not text:
-        yield " cannot be an empty string"
-        return
+        return (_USER + " cannot be an empty string",)
     if re.search("[\x00-\x1f\x7f]", text):
-        yield " cannot contain control characters"
-        return
+        return (_USER + " cannot contain control characters",)
     if "\\" in domain:
-        yield " cannot contain more than one backslash"
-        return
+        return (_USER + " cannot contain more than one backslash",)
+    wrong = []
     if count_bytes(domain) >= 256:
-        yield "'s Domain length must be under 256 characters"
+        wrong.append("'s Domain length must be under 256 characters")
     label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
     pattern = rf"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{{0,14}}|{label}(?:\.{label})*"
     if found and not re.fullmatch(pattern, domain):
-        yield "'s Domain doesn't match the NetBios nor the DNS format"
+        wrong.append("'s Domain doesn't match the NetBios nor the DNS format")
     if not user:
-        yield "'s User cannot be empty"
+        wrong.append("'s User cannot be empty")
     elif count_bytes(user) > 104:
-        yield "'s User length must not be longer than 104 characters"
+        wrong.append("'s User length must not be longer than 104 characters")
     if user and not user.strip(". "):
-        yield "'s User cannot contain only periods or spaces"
+        wrong.append("'s User cannot contain only periods or spaces")
     if set(user) & set('"/\\:;|=,+*?<>@[]'):
-        yield "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
+        wrong.append("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
+    return tuple(_USER + fault for fault in wrong)
 
 
 def check_host_processes(pod: Setting, spec: Value, path: Path) -> Causes:
@@ -357,23 +347,6 @@ def check_host_processes(pod: Setting, spec: Value, path: Path) -> Causes:
     if not spec.get("hostNetwork"):
         detail = "hostNetwork must be true if pod contains any hostProcess containers"
         yield invalid((*path, "hostNetwork"), False, detail)
-
-
-#: What a pod and its containers cannot have, as parts.
-_OF_SYSTEM = {"linux": ("linuxPod", "linuxContainer"), "windows": ("windowsPod", "windowsContainer")}
-
-
-def check_operating_system(pod: Setting, spec: Value, path: Path) -> Causes:
-    """`os`, and the fields that its choice rules out."""
-    if not pod.os:
-        yield required((*path, "os", "name"))
-    else:
-        yield from check_choice(pod.os, (*path, "os"), ("linux", "windows"))
-    if pod.os in _OF_SYSTEM:
-        of_pod, of_container = _OF_SYSTEM[pod.os]
-        yield from check_part(pod, of_pod, spec, path)
-        for container, at in visit_containers(spec, path):
-            yield from check_part(pod, of_container, container, at)
 
 
 #: The lists of containers in a pod's spec, in the order in which the server visits them.
@@ -404,6 +377,9 @@ class Setting:
         self.facts = {
             "users-of-host": spec.get("hostUsers") is not False,
             "restarts-never": spec.get("restartPolicy") == "Never",
+            "no-os": self.os is None,
+            "linux": self.os == "linux",
+            "windows": self.os == "windows",
         }
 
     def is_on(self, gate: str) -> bool:

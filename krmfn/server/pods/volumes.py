@@ -27,7 +27,6 @@ from krmfn.server.verdict import (
     forbidden,
     invalid,
     invalid_text,
-    not_supported,
     refuse_text,
     required,
     too_long,
@@ -133,21 +132,6 @@ def check_flex(pod: Setting, source: Value, at: Path) -> Causes:
     for key in source.get("options", {}):
         if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
             yield invalid((*at, "options", Key(key)), key, "kubernetes.io and k8s.io namespaces are reserved")
-
-
-_DISKS = {
-    True: ("/subscriptions/", "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/"
-           "{disk-id}"),
-    False: ("https://", "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"),
-}  # fmt: skip
-
-
-def check_azure_disk(pod: Setting, source: Value, at: Path) -> Causes:
-    if "kind" in source:
-        address = source.get("diskURI", "")
-        start, pattern = _DISKS[source["kind"] == "Managed"]
-        if not address.startswith(start):
-            yield not_supported((*at, "diskURI"), quote(address), (pattern,))
 
 
 def check_image(pod: Setting, source: Value, at: Path) -> Causes:
