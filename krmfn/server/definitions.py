@@ -15,6 +15,7 @@ from krmfn.krm.item import HEAD
 from krmfn.krm.paths import Path, dig
 from krmfn.model.kept import check_once
 from krmfn.model.values import Value, without_nulls
+from krmfn.releases import schemastore
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
 from krmfn.server.formats import Faults
@@ -38,11 +39,6 @@ from krmfn.server.verdict import (
 
 _SPEC: Path = ("spec",)
 _APPROVED = "api-approved.kubernetes.io"
-#: What the root of a schema may not have where the status is written on its own.
-_NOT_AT_ROOT = (
-    "default", "enum", "nullable", "allOf", "anyOf", "oneOf", "not", "additionalProperties",
-    "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-type", "x-kubernetes-map-type",
-)  # fmt: skip
 
 
 def check_definition(value: Value, old: Stored, integers: bool, update: str) -> tuple[Cause, ...]:
@@ -96,8 +92,9 @@ def _check_version(version: Value, at: Path, integers: bool) -> Causes:
         yield required(path)
     if isinstance(schema, dict) and not unread:
         yield from check_once("structural", check_structural, schema, path, integers)
-        if dig(version, "subresources", "status") is not None and any(schema.get(key) for key in _NOT_AT_ROOT):
-            detail = f"{', '.join(_NOT_AT_ROOT)} are not allowed at the root if the status subresource is enabled"
+        banned = schemastore.load("kubernetes/named.json")["notAtRoot"]
+        if dig(version, "subresources", "status") is not None and any(schema.get(key) for key in banned):
+            detail = f"{', '.join(banned)} are not allowed at the root if the status subresource is enabled"
             yield invalid_text(path, "{…}", detail)
     columns = [column or {} for column in version.get("additionalPrinterColumns") or ()]
     yield from check_each(None, "printerColumn", columns, (*at, "additionalPrinterColumns"))

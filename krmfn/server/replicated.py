@@ -11,6 +11,7 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import Fields, Value
+from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
 from krmfn.server.plain.values import check_kept, count_share
@@ -74,20 +75,15 @@ def check_stateful_set(kind: Kind, new: Value, old: Stored, argument: Any = None
     if before is None:
         return
     if argument:
+        changing = schemastore.load("kubernetes/named.json")["changingInStatefulSets"]
         rest, rest_before = (
-            {key: value for key, value in one.items() if key not in _CHANGING} for one in (spec, before)
+            {key: value for key, value in one.items() if key not in changing} for one in (spec, before)
         )
         if rest != rest_before:
             yield forbidden(_SPEC, argument, "immutable")
     else:
         fields = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
         yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, *fields)
-
-
-_CHANGING = (
-    "replicas", "template", "updateStrategy", "minReadySeconds", "ordinals", "persistentVolumeClaimRetentionPolicy",
-    "revisionHistoryLimit",
-)  # fmt: skip
 
 
 def _check_stateful_spec(kind: Kind, new: Value, before: Stored) -> Causes:

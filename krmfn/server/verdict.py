@@ -67,7 +67,7 @@ def invalid_text(path: Path, text: str, detail: str, rule: str = RULE) -> Cause:
     return Cause("Invalid", path, _limit(f"Invalid value: {text}" + (f": {detail}" if detail else "")), rule)
 
 
-def not_supported(path: Path, text: str, values: tuple[str, ...], rule: str = "enum") -> Cause:
+def not_supported(path: Path, text: str, values: Collection[str], rule: str = "enum") -> Cause:
     left, listed = _MOST_CHARACTERS, []
     for value in values:
         listed.append(spell(value))

@@ -7,10 +7,12 @@ pkg/apis/autoscaling/validation and pkg/apis/autoscaling/v2/defaults.go.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields, Value
+from krmfn.releases import schemastore
 from krmfn.server.cases import check_each
 from krmfn.server.formats import Faults, check_label_key
 from krmfn.server.plain.values import check_least
@@ -21,18 +23,11 @@ from krmfn.server.strategy import STORED_UID, first_generation
 from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, refuse_text
 
 _SPEC: Path = ("spec",)
+_NAMES = schemastore.load("kubernetes/named.json")
+#: What each of the scopes counts.
+_SCOPES: Mapping[str, list[str]] = _NAMES["scopes"]
 _LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
-_OF_PODS = ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity")
-_SCOPES = (*_OF_PODS, "BestEffort", "VolumeAttributesClass")
-_COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
-_CLAIMS = ("persistentvolumeclaims", "requests.storage")
-_COUNTED = (
-    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
-    "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas",
-    "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps", "services.nodeports",
-    "services.loadbalancers",
-)  # fmt: skip
 
 
 def fill_limit_range(kind: Kind, new: Fields) -> None:
@@ -126,7 +121,7 @@ def check_quota(kind: Kind, new: Value, old: Stored) -> Causes:
     for scope in scopes:
         if scope not in _SCOPES:
             yield invalid_text(path, "{…}", "unsupported scope")
-        if any(_is_counted(name) and not _fits(scope, name) for name in hard):
+        if any(_is_counted(name) and name not in _SCOPES.get(scope, hard) for name in hard):
             yield invalid_text(path, "{…}", "unsupported scope applied to resource")
     if _conflict(scopes):
         yield invalid_text(path, "{…}", "conflicting scopes")
@@ -137,13 +132,7 @@ def check_quota(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def _is_counted(name: str) -> bool:
-    return name in _COUNTED or name.startswith(("hugepages-", "requests.hugepages-"))
-
-
-def _fits(scope: str, name: str) -> bool:
-    if scope in _OF_PODS:
-        return name == "pods" or name in _COMPUTE
-    return {"BestEffort": name == "pods", "VolumeAttributesClass": name in _CLAIMS}.get(scope, True)
+    return name in _NAMES["resourcesOfQuotas"] or name.startswith(("hugepages-", "requests.hugepages-"))
 
 
 def _conflict(scopes: list[str]) -> bool:
@@ -155,7 +144,7 @@ def _check_scope_selector(spec: Value, hard: Value) -> Causes:
     needs = spec["scopeSelector"].get("matchExpressions", [])
     yield from check_each(None, "scopeNeed", needs, path)
     for scope in (need.get("scopeName", "") for need in needs):
-        if any(_is_counted(name) and not _fits(scope, name) for name in hard):
+        if any(_is_counted(name) and name not in _SCOPES.get(scope, hard) for name in hard):
             yield invalid_text(path, "{…}", "unsupported scope applied to resource")
     if _conflict([need.get("scopeName", "") for need in needs]):
         yield invalid_text(path, "{…}" if spec.get("scopes") else "null", "conflicting scopes")

@@ -14,6 +14,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.values import Fields, Value
+from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.formats import (
     NO_CASELESS_SUBDOMAIN,
@@ -43,17 +44,12 @@ from krmfn.server.verdict import (
 )
 
 _SPEC: Path = ("spec",)
+_NAMES = schemastore.load("kubernetes/named.json")
 #: The server says of a term how often it was there before; of many alike that would be millions of findings.
 _MOST_ALIKE = 10
 _BETA = "volume.beta.kubernetes.io/storage-class"
 _OLD_SOURCES = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
 _FIXED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-#: The members in the order in which the server looks at them.
-_SOURCES = (
-    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
-    "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
-    "azureDisk", "scaleIO", "local", "storageos", "csi",
-)  # fmt: skip
 #: Those that pods do not have, or not so.
 _OWN = {"csi": "csi of volume", "local": "local of volume"}
 
@@ -149,10 +145,10 @@ def _check_capacity(new: Value, capacity: Value) -> Causes:
 
 def _check_changed_volume(spec: Value, before: Value) -> Causes:
     secret = "controllerExpandSecretRef"
-    mine = {name: spec.get(name) for name in _SOURCES}
+    mine = {name: spec.get(name) for name in _NAMES["sourcesOfVolumes"]}
     if "csi" in spec and "csi" in before and secret not in before["csi"]:
         mine["csi"] = {key: value for key, value in spec["csi"].items() if key != secret}
-    if mine != {name: before.get(name) for name in _SOURCES}:
+    if mine != {name: before.get(name) for name in _NAMES["sourcesOfVolumes"]}:
         yield forbidden(
             (*_SPEC, "persistentvolumesource"), "spec.persistentvolumesource is immutable after creation", "immutable"
         )
@@ -190,7 +186,7 @@ def check_parameters(kind: Kind, parameters: Value, path: Path) -> Causes:
 
 
 def _check_sources(spec: Value, name: str, path: Path, pod: Setting) -> Causes:
-    found = [source for source in _SOURCES if source in spec]
+    found = [source for source in _NAMES["sourcesOfVolumes"] if source in spec]
     if not found:
         yield required(path, "must specify a volume type")
     for index, source in enumerate(found):

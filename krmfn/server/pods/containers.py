@@ -17,6 +17,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.values import Value
+from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Faults, check_label_key, check_short_name
 from krmfn.server.pods.spec import Setting
@@ -181,47 +182,19 @@ def check_sleep(pod: Setting, action: Value, at: Path) -> Causes:
         yield invalid(at, seconds, detail)
 
 
-_FIELDS = (
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-)
-_VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
-#: What the field path of an object reference is turned into, besides those that stay.
-_KNOWN = frozenset(
-    (
-        "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
-        "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName",
-        "status.phase", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs", "spec.host",
-    )
-)  # fmt: skip
-_RESOURCES = (
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-)
+_NAMES = schemastore.load("kubernetes/named.json")
 _HUGE_FIELDS = ("limits.hugepages-", "requests.hugepages-")
-_SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
 
 def check_variable_field(pod: Setting, selector: Value, path: Path) -> Causes:
-    yield from _check_field(selector, _FIELDS, path)
+    yield from _check_field(selector, _NAMES["fieldsOfVariables"], path)
 
 
 def check_volume_field(pod: Setting, selector: Value, path: Path) -> Causes:
-    yield from _check_field(selector, _VOLUME_FIELDS, path)
+    yield from _check_field(selector, _NAMES["fieldsOfVolumes"], path)
 
 
-def _check_field(selector: Value, known: tuple[str, ...], path: Path) -> Causes:
+def _check_field(selector: Value, known: list[str], path: Path) -> Causes:
     """A reference to a field of the pod; `known` are those without a subscript."""
     version, text, at = selector.get("apiVersion", ""), selector.get("fieldPath", ""), (*path, "fieldPath")
     if not text:
@@ -237,7 +210,7 @@ def _check_field(selector: Value, known: tuple[str, ...], path: Path) -> Causes:
             yield from refuse_text(path, key, check_label_key(key))
             return
         wrong = f"field label does not support subscript: {text}"
-    elif text not in _KNOWN:
+    elif text not in _NAMES["fieldsOfPods"]:
         wrong = f"field label not supported: {text}"
     if wrong:
         yield invalid(at, text, f"error converting fieldPath: {wrong}")
@@ -252,17 +225,17 @@ def check_resource(pod: Setting, selector: Value, path: Path) -> Causes:
     name = selector.get("resource", "")
     if not name:
         yield required((*path, "resource"))
-    elif name not in _RESOURCES and not name.startswith(_HUGE_FIELDS):
-        yield not_supported((*path, "resource"), quote(name), _RESOURCES)
+    elif name not in _NAMES["resourcesOfContainers"] and not name.startswith(_HUGE_FIELDS):
+        yield not_supported((*path, "resource"), quote(name), _NAMES["resourcesOfContainers"])
     yield from check_divisor(pod, selector, path)
 
 
 def check_divisor(pod: Setting, selector: Value, path: Path) -> Causes:
     name, divisor = selector.get("resource", ""), selector.get("divisor")
     kinds = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemeral storage"}
-    word = kinds.get(name.partition(".")[2]) if name in _RESOURCES else None
+    word = kinds.get(name.partition(".")[2]) if name in _NAMES["resourcesOfContainers"] else None
     word = "hugepages" if name.startswith(_HUGE_FIELDS) else word
-    sizes = ("1m", "1") if word == "cpu" else _SIZES
+    sizes = ("1m", "1") if word == "cpu" else _NAMES["divisors"]
     if divisor and word and str(divisor) not in sizes:
         listed = " and ".join(sizes) if word == "cpu" else ", ".join(sizes)
         detail = f"only divisor's values {listed} are supported with the {word} resource"
@@ -272,21 +245,6 @@ def check_divisor(pod: Setting, selector: Value, path: Path) -> Causes:
 _HUGE = "hugepages-"
 #: What a container can name without a domain in front.
 _OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
-_STANDARD = frozenset(
-    (
-        "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
-        "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas", "services",
-        "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims", "storage", "requests.storage",
-        "services.nodeports", "services.loadbalancers",
-    )
-)  # fmt: skip
-#: Resources that count whole things.
-_WHOLE = frozenset(
-    (
-        "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
-        "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
-    )
-)  # fmt: skip
 
 
 def check_resources(pod: Setting, resources: Value, path: Path, of_pod: bool = False) -> Causes:
@@ -331,7 +289,7 @@ def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: b
 def list_misnomers(name: str) -> Faults:
     """Why a name is not one of a resource."""
     wrong = check_label_key(name)
-    if wrong or "/" in name or name in _STANDARD or name.startswith((_HUGE, "requests." + _HUGE)):
+    if wrong or "/" in name or name in _NAMES["resources"] or name.startswith((_HUGE, "requests." + _HUGE)):
         return wrong
     return ("must be a standard resource type or fully qualified",)
 
@@ -350,7 +308,7 @@ def list_container_misnomers(name: str) -> Faults:
 
 def is_whole(name: str) -> bool:
     """Whether there is no half of a resource."""
-    return name in _WHOLE or not _is_native(name)
+    return name in _NAMES["wholeResources"] or not _is_native(name)
 
 
 def _is_divisible(name: str, amount: Amount) -> bool:
