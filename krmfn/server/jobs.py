@@ -15,7 +15,7 @@ from krmfn.server.cases import check_part
 from krmfn.server.formats import check_short_name, count_bytes
 from krmfn.server.plain.values import check_kept, check_least
 from krmfn.server.pods.changes import check_kept_template
-from krmfn.server.pods.placement import check_label_selector
+from krmfn.server.pods.spec import check_label_selector
 from krmfn.server.replicated import is_wrong_selector, spell_labels
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json

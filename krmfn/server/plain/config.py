@@ -32,8 +32,7 @@ from krmfn.server.formats import (
 )
 from krmfn.server.plain.values import check_choice, read_network
 from krmfn.server.pods.containers import check_overhead
-from krmfn.server.pods.placement import check_label_selector
-from krmfn.server.pods.spec import Setting
+from krmfn.server.pods.spec import Setting, check_label_selector
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key
