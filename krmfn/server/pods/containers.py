@@ -20,7 +20,7 @@ from krmfn.model.values import Value
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Faults, check_label_key, check_short_name
-from krmfn.server.pods.spec import Setting
+from krmfn.server.pods.spec import Setting, visit_containers
 from krmfn.server.spell import BILLION, Amount, Key, add, is_integer, write_json
 from krmfn.server.verdict import (
     Causes,
@@ -218,6 +218,23 @@ def _check_field(selector: Value, known: list[str], path: Path) -> Causes:
     text = "spec.nodeName" if text == "spec.host" else text
     if text not in known:
         yield not_supported(at, quote(text), known)
+
+
+def check_file_keys(pod: Setting, spec: Value, path: Path) -> Causes:
+    """Variables from files: the volume is an empty directory of this pod."""
+    for container, at in visit_containers(spec, path):
+        for index, variable in enumerate(container.get("env", ())):
+            selector = variable.get("valueFrom", {}).get("fileKeyRef")
+            if selector is None:
+                continue
+            name = selector.get("volumeName", "")
+            where = (*at, "env", index, "valueFrom", "fileKeyRef", "volumeName")
+            # Of several volumes with one name the last counts.
+            found = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
+            if not found:
+                yield not_found(where, quote(name))
+            elif "emptyDir" not in found[-1]:
+                yield invalid(where, name, "referenced volume must be of type emptyDir")
 
 
 def check_resource(pod: Setting, selector: Value, path: Path) -> Causes:

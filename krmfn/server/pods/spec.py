@@ -28,7 +28,6 @@ from krmfn.server.verdict import (
     forbidden,
     invalid,
     invalid_text,
-    not_found,
     of_rule,
     refuse_text,
     required,
@@ -129,23 +128,6 @@ def check_group(pod: Setting, spec: Value, path: Path) -> Causes:
             yield from refuse_text(where, name, check_long_name(name))
         if spec.get("evictionResponders"):
             yield forbidden((*path, link[0]), "may not be set when evictionResponders is set")
-
-
-def check_file_keys(pod: Setting, spec: Value, path: Path) -> Causes:
-    """Variables from files: the volume is an empty directory of this pod."""
-    for container, at in visit_containers(spec, path):
-        for index, variable in enumerate(container.get("env", ())):
-            selector = variable.get("valueFrom", {}).get("fileKeyRef")
-            if selector is None:
-                continue
-            name = selector.get("volumeName", "")
-            where = (*at, "env", index, "valueFrom", "fileKeyRef", "volumeName")
-            # Of several volumes with one name the last counts.
-            found = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
-            if not found:
-                yield not_found(where, quote(name))
-            elif "emptyDir" not in found[-1]:
-                yield invalid(where, name, "referenced volume must be of type emptyDir")
 
 
 MIRROR = "kubernetes.io/config.mirror"
