@@ -23,8 +23,7 @@ from conformance.accept import widest_profile
 from conformance.client import NoAnswer
 from conformance.scheduler.plane import Plane, attach, open_store
 from conformance.versions import HERE
-from krmfn.releases.release import find_release
-from krmfn.releases.stored import list_steps
+from krmfn.releases.release import find_release, list_steps
 
 DATA = HERE / "data" / "upgrade"
 GATE = "AllowUnsafeMalformedObjectDeletion"

@@ -20,7 +20,7 @@ from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.model.kinds import KINDS
 from krmfn.model.values import Fields, Value
-from krmfn.releases.gates import complete
+from krmfn.releases.release import complete
 from krmfn.reports import order, render
 from krmfn.workspace.definitions import Definitions
 from krmfn.workspace.manifests import load

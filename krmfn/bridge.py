@@ -14,11 +14,11 @@ Every expression can be evaluated for every pod: an error in one would refuse po
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.podnumber import SLICE
+from krmfn.model.values import Fields, Names, Value
 
 #: The name of all four objects.
 NAME: Final = "gang-link.krmfn.dev"
@@ -32,7 +32,7 @@ class LinkRule(NamedTuple):
 
     expression: str
     text: str
-    values: tuple[str, ...] = ()
+    values: Names = ()
 
 
 NAMED: Final = LinkRule(
@@ -80,7 +80,7 @@ _VARIABLES: Final = {
 _PATCH: Final = "variables.base == '' || !variables.told ? [] : [JSONPatch{op: 'add', path: '/spec/%s', value: %s}]"
 
 
-def write_policies(namespaces: Mapping[str, Any], link: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+def write_policies(namespaces: Value, link: Names) -> tuple[Fields, ...]:
     """The two policies, each with its binding. `namespaces` is a LabelSelector of the namespaces that they act in,
     `link` the path from the spec of a pod to the name of its group."""
     scope = {"matchResources": {"namespaceSelector": dict(namespaces)}} if namespaces else {}
@@ -106,7 +106,7 @@ def write_policies(namespaces: Mapping[str, Any], link: tuple[str, ...]) -> tupl
     )
 
 
-def _head() -> dict[str, Any]:
+def _head() -> Fields:
     """What both policies look at: pods that are created and ask."""
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
     return {
@@ -116,7 +116,7 @@ def _head() -> dict[str, Any]:
     }
 
 
-def _nest(link: tuple[str, ...], above: str = "Object.spec") -> str:
+def _nest(link: Names, above: str = "Object.spec") -> str:
     """The CEL value of the first field of `link`: objects down to the name of the group."""
     if len(link) == 1:
         return "variables.group"
@@ -133,5 +133,5 @@ def _concatenate(text: str, *expressions: str) -> str:
     return " + ".join(part for part in parts if part != "''")
 
 
-def _object(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+def _object(kind: str, spec: Fields) -> Fields:
     return {"apiVersion": _VERSION, "kind": kind, "metadata": {"name": NAME}, "spec": spec}

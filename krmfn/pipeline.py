@@ -22,7 +22,7 @@ from krmfn.model.marks import GENERATED_FROM, leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import leaves
-from krmfn.model.values import Value
+from krmfn.model.values import Names, Value
 
 if TYPE_CHECKING:
     from krmfn.forecast import Ask, Outlook
@@ -45,7 +45,8 @@ def generate(items: Sequence[Item], settings: Settings) -> Outcome:
     from krmfn.survey.gangs import list_present, survey
 
     found = survey(items, settings)
-    again = _has_generated(items)
+    # What an earlier run left may be stale, and has to go then.
+    again = any(item.ref.group in GENERATED_GROUPS for item in list_holding(items, b"scheduling."))
     if not found.asked and not again:
         return Outcome((), (), to_results(found.findings))
     from krmfn.reconcile import reconcile
@@ -66,7 +67,7 @@ class Candidate(NamedTuple):
 
     item: Item
     pods: int | None
-    notes: tuple[str, ...]
+    notes: Names
 
 
 def list_candidates(items: Sequence[Item], settings: Settings) -> list[Candidate]:
@@ -84,7 +85,7 @@ def list_candidates(items: Sequence[Item], settings: Settings) -> list[Candidate
     kept = [item for item in items if id(item) not in gone]
     judged = validate([*kept, *added], asked, stages=("operator", "scheduler"))
 
-    def list_notes(item: Item) -> tuple[str, ...]:
+    def list_notes(item: Item) -> Names:
         found = judged if id(item) in pods else outcome.results
         told = [each for each in found if each.ref == item.ref and (found is not judged or each.severity != "info")]
         hinted = ((each, "" if found is judged else each.tags.get("hint", "")) for each in told)
@@ -371,10 +372,9 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     if not found.asked:
         return [], findings
     from krmfn.checks.generated import check_generated
-    from krmfn.model.gates import note_gates
     from krmfn.reconcile import Wanted
     from krmfn.targets import emit
-    from krmfn.targets.emission import Emission
+    from krmfn.targets.emission import Emission, note_gates
 
     wanted: list[Wanted] = []
     objects: list[Value] = []
@@ -398,11 +398,6 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     if note:
         findings.append(note.on(found.asked[0].items[0]))
     return wanted, findings
-
-
-def _has_generated(items: Iterable[Item]) -> bool:
-    """Whether an earlier run left something: then a stale object may have to go."""
-    return any(item.ref.group in GENERATED_GROUPS for item in list_holding(items, b"scheduling."))
 
 
 #: Rules that speak about values that are filled in later; no other rule can know what they will be.

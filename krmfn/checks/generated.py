@@ -16,7 +16,7 @@ from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
 from krmfn.model.values import Value
 from krmfn.reconcile import Wanted
-from krmfn.releases.gates import list_needed
+from krmfn.releases.release import list_needed
 from krmfn.releases.spelling import NAMED
 from krmfn.server import answer
 

@@ -19,8 +19,7 @@ from krmfn.model.quantity import format_quantity
 from krmfn.model.rules import RULES
 from krmfn.model.values import Key, Value
 from krmfn.model.wording import count, join
-from krmfn.releases.gates import has
-from krmfn.releases.release import GROUP
+from krmfn.releases.release import GROUP, has
 from krmfn.releases.spelling import as_written
 from krmfn.survey.census import Census, Template, take_census
 from krmfn.survey.facts import Amounts

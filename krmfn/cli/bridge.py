@@ -13,7 +13,6 @@ from krmfn.model.values import Fields
 from krmfn.releases.release import first_release
 from krmfn.reports import channels
 
-_OPERATORS: Final = {"in": "In", "notin": "NotIn", "exists": "Exists", "!": "DoesNotExist"}
 _HEAD: Final = """\
 # Links pods to their PodGroup when they are created: pods with the annotation krmfn.dev/pod-group.
 # Pods without it are not changed. Apply this file once per cluster, before the pods.
@@ -37,7 +36,8 @@ def run(_: Words, options: Options) -> int:
 
 def _spell(term: Requirement) -> Fields:
     """A term as an entry of matchExpressions."""
-    if term.operator not in _OPERATORS:
-        raise SelectorError(f"{term.key} {term.operator} {term.values[0]}: a namespaceSelector cannot compare numbers")
-    values = {"values": list(term.values)} if term.values else {}
-    return {"key": term.key, "operator": _OPERATORS[term.operator], **values}
+    key, operator, values = term
+    if operator in ("Gt", "Lt"):
+        sign = ">" if operator == "Gt" else "<"
+        raise SelectorError(f"{key} {sign} {values[0]}: a namespaceSelector cannot compare numbers")
+    return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}

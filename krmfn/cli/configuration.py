@@ -15,8 +15,7 @@ from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import SEVERITIES
 from krmfn.model.marks import FACTS_KIND, KIND_KIND, KIND_WORDS, PREFIX
 from krmfn.model.values import Value
-from krmfn.releases.gates import complete
-from krmfn.releases.release import Release, find_release, list_releases
+from krmfn.releases.release import Release, complete, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.manifests import read_tree
 from krmfn.workspace.trees import SUFFIXES, LeftOut, ManifestFile, Tree, join_path

@@ -16,7 +16,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.model.kept import Printed
 from krmfn.pipeline import complete
-from krmfn.plan import make_plan
+from krmfn.plan.making import make_plan
 from krmfn.plan.records import Entry, Plan, Shift
 from krmfn.releases.release import find_release
 from krmfn.reports import plans

@@ -5,22 +5,22 @@ Turns the texts into the values that the schema wants. Holds no key of the confi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from krmfn.config.problems import Mistake
 from krmfn.config.schema import Schema, is_type, resolve
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import parse_int
+from krmfn.model.values import Fields, Value
 
 
-def read_data(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], list[Mistake]]:
+def read_data(data: Value, schema: Schema) -> tuple[Fields, list[Mistake]]:
     """The nested form of `data` by the schema of `spec`, and what could not be read.
 
     Lists are written `a,b`, maps `key=value,key=value`, anything deeper as JSON. A part of a key behind a map's
     own name is the key in that map: `kubernetes.featureGates.CompositePodGroup: "true"`.
     """
-    nested: dict[str, Any] = {}
+    nested: Fields = {}
     problems: list[Mistake] = []
     for dotted, text in data.items():
         path: Path = ("data", str(dotted))
@@ -31,7 +31,7 @@ def read_data(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], 
     return nested, problems
 
 
-def _insert(nested: dict[str, Any], dotted: str, text: Any, schema: Schema) -> None:
+def _insert(nested: Fields, dotted: str, text: Any, schema: Schema) -> None:
     """Put `text` at `dotted` in `nested`, as the type that the schema has there. Raises ValueError."""
     keys = dotted.split(".")
     for depth, key in enumerate(keys):

@@ -8,10 +8,10 @@ Source: run-ai/karta, docs/Technical Guide.md and docs/catalog, at d20a8a9 and 8
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
-from krmfn.model.values import as_list, as_mapping, as_text
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 
 _HINT: Final = "Write a WorkloadKind for it; krmfn kinds --from prints what was understood."
 _STEPS: Final = re.compile(r"(?>(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\])?|\.\[\])+)")
@@ -23,14 +23,14 @@ class _Unsaid(Exception):
     """What a WorkloadKind cannot say."""
 
 
-def translate(karta: Mapping[str, Any]) -> dict[str, Any]:
+def translate(karta: Value) -> Fields:
     """The `spec` of a WorkloadKind for a Karta, empty where that names no kind."""
     structure = as_mapping(karta, "spec", "structureDefinition")
     root = as_mapping(structure, "rootComponent")
     group, version, kind = (as_text(root, "kind", word) for word in ("group", "version", "kind"))
     if not kind:
         return {}
-    made: dict[str, Any] = {"group": group, "kind": kind, "versions": [version]}
+    made: Fields = {"group": group, "kind": kind, "versions": [version]}
     components = [root, *map(as_mapping, as_list(structure, "childComponents"))]
     try:
         members = _list_members(karta, components)
@@ -43,7 +43,7 @@ def translate(karta: Mapping[str, Any]) -> dict[str, Any]:
     return {**made, "roles": roles, **({"link": {"kept": "Never"}} if apart else {})}
 
 
-def _list_members(karta: Mapping[str, Any], components: list[Mapping[str, Any]]) -> set[str]:
+def _list_members(karta: Value, components: list[Value]) -> set[str]:
     """The names of the components whose pods are the gang. Raises _Unsaid where there are several gangs."""
     told = list(map(as_mapping, as_list(karta, "spec", "optimizationInstructions", "gangScheduling", "podGroups")))
     if len(told) > 1:
@@ -69,7 +69,7 @@ def _list_members(karta: Mapping[str, Any], components: list[Mapping[str, Any]])
     return members
 
 
-def _read_component(component: Mapping[str, Any], members: set[str]) -> dict[str, Any]:
+def _read_component(component: Value, members: set[str]) -> Fields:
     """The role of a component, empty where it has no pods, or such that are in no gang and nobody can find. Raises
     _Unsaid."""
     if not component.get("specDefinition"):
@@ -98,7 +98,7 @@ def _read_component(component: Mapping[str, Any], members: set[str]) -> dict[str
     }
 
 
-def _read_pods(definition: Mapping[str, Any]) -> dict[str, Any]:
+def _read_pods(definition: Value) -> Fields:
     """Where the pods of a component are described: a template, or an entry with annotations. Raises _Unsaid."""
     template = as_text(definition, "podTemplateSpecPath")
     if template:

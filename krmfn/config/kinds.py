@@ -10,9 +10,9 @@ from krmfn.config.problems import ConfigError, Mistake, suggest
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
-from krmfn.model.kinds import KINDS, complete_roles, list_conditions, read_manager, read_row, split_kind
+from krmfn.model.kinds import KINDS, KindRow, complete_roles, list_conditions, read_manager, split_kind
 from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
-from krmfn.model.values import as_list, as_mapping, as_text, without_nulls
+from krmfn.model.values import Value, as_list, as_mapping, as_text, without_nulls
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 
@@ -52,7 +52,7 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mist
     yield from _find_absent(spec, definitions)
 
 
-def _find_in_role(role: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[Mistake]:
+def _find_in_role(role: Value, spec: Value) -> Iterator[Mistake]:
     """What is wrong with a role, by its place in it."""
     template = role["template"]
     if "like" in role:
@@ -83,13 +83,13 @@ def _find_in_role(role: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[
                     yield Mistake((key,), message, "Write the path up to its last * as the template has it.")
 
 
-def _list_factors(written: Any) -> list[Mapping[str, Any]]:
+def _list_factors(written: Any) -> list[Value]:
     """A product, a condition or several: each as a mapping."""
     every = written if isinstance(written, list) else [written]
     return [{"field": each} if isinstance(each, str) else each for each in every if isinstance(each, str | Mapping)]
 
 
-def _list_fields(factor: Mapping[str, Any], *more: str) -> list[str]:
+def _list_fields(factor: Value, *more: str) -> list[str]:
     """The paths in a factor or a condition."""
     return [factor[key] for key in (*_FIELDS, *more) if isinstance(factor.get(key), str)]
 
@@ -102,7 +102,7 @@ class _NamedPath(NamedTuple):
     factor: Mapping[str, Any] = {}
 
 
-def _list_places(spec: Mapping[str, Any]) -> Iterator[_NamedPath]:
+def _list_places(spec: Value) -> Iterator[_NamedPath]:
     """Every path of a field in the `spec` of a WorkloadKind."""
     for number, role in enumerate(spec.get("roles", ())):
         for key in ("template", "podSpec", "count", "minimum", "late"):
@@ -119,7 +119,7 @@ def _list_places(spec: Mapping[str, Any]) -> Iterator[_NamedPath]:
         yield from (_NamedPath(("spec", key), f"spec.{name}") for name in spec.get(key, ()))
 
 
-def _find_absent(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
+def _find_absent(spec: Value, definitions: Iterable[Item]) -> Iterator[Mistake]:
     """The paths that no version of the kind's CustomResourceDefinition has, or has as something else; where that is not
     at hand, those that lead neither to the spec nor to the metadata."""
     said = [item for item in definitions if _identify(item) == (spec["group"], spec["kind"])]
@@ -162,7 +162,7 @@ def _identify(definition: Item) -> tuple[str, str]:
     return as_text(definition.value, "spec", "group"), as_text(definition.value, "spec", "names", "kind")
 
 
-def _find_misspelled(spec: Mapping[str, Any], definitions: Iterable[Item]) -> Iterator[Mistake]:
+def _find_misspelled(spec: Value, definitions: Iterable[Item]) -> Iterator[Mistake]:
     """The group, or the kind, where a CustomResourceDefinition has the other one and a similar word."""
     for item in definitions:
         wrong = [(word, its) for word, its in zip(("group", "kind"), _identify(item), strict=True) if its != spec[word]]
@@ -172,7 +172,7 @@ def _find_misspelled(spec: Mapping[str, Any], definitions: Iterable[Item]) -> It
             yield Mistake(("spec", word), message, f"Did you mean {its}?")
 
 
-def _suggest_field(schemas: Iterable[Mapping[str, Any]], steps: list[str]) -> str:
+def _suggest_field(schemas: Iterable[Value], steps: list[str]) -> str:
     """A field that is meant instead of one that no schema has."""
     for schema in schemas:
         for number, step in enumerate(steps):
@@ -182,7 +182,7 @@ def _suggest_field(schemas: Iterable[Mapping[str, Any]], steps: list[str]) -> st
     return ""
 
 
-def _find_wrong_type(found: Sequence[Mapping[str, Any]], named: _NamedPath, apart: bool) -> str:
+def _find_wrong_type(found: Sequence[Value], named: _NamedPath, apart: bool) -> str:
     """What the field for a number or for a pod template is instead, in every version that has it. A template may be
     `apart` from its spec."""
     types = {as_text(schema, "type") for schema in found}
@@ -195,7 +195,7 @@ def _find_wrong_type(found: Sequence[Mapping[str, Any]], named: _NamedPath, apar
     return "no pod template, because it has no spec," if lacking and key == "template" else ""
 
 
-def _follow(schema: Mapping[str, Any], path: list[str]) -> Mapping[str, Any] | None:
+def _follow(schema: Value, path: list[str]) -> Value | None:
     """The schema of a field that a schema has, empty where it may have it: `*` is every entry of a list or a map."""
     for step in path:
         if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
@@ -220,8 +220,9 @@ def use_objects(items: Iterable[Item]) -> None:
     ]
     if mistakes:
         raise ConfigError(mistakes)
-    _use_kartas(items)
-    KINDS.add_own(read_row(item.value["spec"]) for item in found)
+    kartas = [translate(item.value) for item in list_holding(items, KIND_WORDS[1]) if is_karta(item)]
+    new = [spec for spec in kartas if spec and (spec["group"], spec["kind"]) not in KINDS.shipped]
+    KINDS.add_own(KindRow(spec) for spec in (*new, *(item.value["spec"] for item in found)))
 
 
 def _find_twice(item: Item) -> Iterator[Mistake]:
@@ -240,12 +241,6 @@ def _find_others(item: Item, found: Iterable[Item]) -> Iterator[Mistake]:
         if mine != its and (mine.get("group"), mine.get("kind")) == (its.get("group"), its.get("kind")):
             message = f"{mine.get('kind')} is described differently at {other.locate(('spec', 'kind')).spell()}"
             yield Mistake(("spec", "kind"), message, "Remove one of the two files.")
-
-
-def _use_kartas(items: Iterable[Item]) -> None:
-    """Know the kinds that Kartas describe, unless krmfn knows them itself."""
-    specs = [translate(item.value) for item in list_holding(list(items), KIND_WORDS[1]) if is_karta(item)]
-    KINDS.add_own(read_row(spec) for spec in specs if spec and (spec["group"], spec["kind"]) not in KINDS.shipped)
 
 
 def is_workload_kind(item: Item) -> bool:
@@ -270,12 +265,10 @@ def use_inline(entries: Iterable[Any], path: Path) -> list[Mistake]:
     for number, entry in enumerate(entries):
         if isinstance(entry, Mapping):
             whole = entry.get("kind") == KIND_KIND  # the file itself, or its spec
-            value: Mapping[str, Any] = (
-                entry if whole else {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "spec": entry}
-            )
+            value: Value = entry if whole else {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "spec": entry}
             found = list(find_mistakes(value))
             mistakes += [each._replace(path=(*path, number, *each.path[0 if whole else 1 :])) for each in found]
-            rows += [] if found else [read_row(value["spec"])]
+            rows += [] if found else [KindRow(value["spec"])]
     if not mistakes:
         KINDS.add_own(rows)
     return mistakes

@@ -5,7 +5,7 @@ Knows how the keys of the schema become the records of the settings, and no defa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from krmfn.config.problems import ConfigError, Mistake
@@ -13,15 +13,15 @@ from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, l
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
 from krmfn.krm.results import Severity
 from krmfn.model.gotext import read_digits
+from krmfn.model.values import Value
 from krmfn.model.wording import find_nearest
-from krmfn.releases.gates import list_gates
-from krmfn.releases.release import find_release, newest_release
+from krmfn.releases.release import find_release, list_gates, newest_release
 
 if TYPE_CHECKING:
     from krmfn.config.selectors import Selector
 
 
-def read_settings(value: Mapping[str, Any] | None) -> Settings:
+def read_settings(value: Value | None) -> Settings:
     """The settings of a configuration object: kind GangScheduling, a ConfigMap, or None for all defaults.
 
     Raises ConfigError with every mistake at once.
@@ -59,7 +59,7 @@ def snake(key: str) -> str:
     return "".join(f"_{char.lower()}" if char.isupper() else char for char in key)
 
 
-def _check_object(value: Mapping[str, Any]) -> list[Mistake]:
+def _check_object(value: Value) -> list[Mistake]:
     """The mistakes in an object that should be a GangScheduling. A foreign kind is one mistake, not fifty."""
     properties = load_schema()["properties"]
     kind = value.get("kind")
@@ -70,7 +70,7 @@ def _check_object(value: Mapping[str, Any]) -> list[Mistake]:
     return list(find_problems(value, load_schema()))
 
 
-def _read_configmap(value: Mapping[str, Any], schema: Schema) -> tuple[Mapping[str, Any], list[Mistake]]:
+def _read_configmap(value: Value, schema: Schema) -> tuple[Value, list[Mistake]]:
     from krmfn.config.configmap import read_data
 
     data = value.get("data")
@@ -85,7 +85,7 @@ def _flatten(problem: Mistake) -> Mistake:
     return problem._replace(path=("data", ".".join(str(part) for part in problem.path[1:])))
 
 
-def _build(spec: Mapping[str, Any]) -> Settings:
+def _build(spec: Value) -> Settings:
     """The record of a spec that has all defaults and no problems."""
     return Settings(
         release=find_release(version) if (version := spec["kubernetes"]["version"]) else newest_release(),
@@ -130,7 +130,7 @@ def read_ruling(word: str, severity: Severity | None = None) -> Ruling:
     return Ruling((rule,), (path,) if path else (), severity)
 
 
-def _build_rulings(value: Mapping[str, Any]) -> Rulings:
+def _build_rulings(value: Value) -> Rulings:
     ignore, severity = (
         tuple(
             Ruling(tuple(each["rules"]), tuple(each.get("paths") or ()), each.get("severity"), each.get("reason") or "")
@@ -148,7 +148,7 @@ def _build_select(value: Any) -> Select:
     return Select("Explicit", _build_selector(value))
 
 
-def _build_selector(value: Mapping[str, Any]) -> Selector:
+def _build_selector(value: Value) -> Selector:
     from krmfn.config.selectors import Selector, parse_requirements
 
     lists = {key: tuple(value.get(key) or ()) for key in ("kinds", "namespaces", "names")}

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 from krmfn.config.problems import Mistake, join_words, suggest
 from krmfn.krm.paths import Path
+from krmfn.model.values import Fields, Value
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
-from krmfn.releases.gates import list_gates
-from krmfn.releases.release import UnknownRelease, find_release
+from krmfn.releases.release import UnknownRelease, find_release, list_gates
 
 SCHEMA_PATH = "krmfn/v1alpha1/gangscheduling.json"
 
@@ -85,12 +85,12 @@ def is_type(value: Any, name: str) -> bool:
     return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
 
 
-def fill_defaults(value: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+def fill_defaults(value: Value, schema: Schema) -> Fields:
     """The properties of `schema` with the values of `value`, else their defaults; objects within likewise.
 
     `value` must be free of problems. A null counts as absent.
     """
-    filled: dict[str, Any] = {}
+    filled: Fields = {}
     for key, unresolved in resolve(schema)["properties"].items():
         child = resolve(unresolved)
         given = value.get(key)
@@ -101,7 +101,7 @@ def fill_defaults(value: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return filled
 
 
-def _check_object(value: Mapping[str, Any], schema: Schema, path: Path) -> Iterator[Mistake]:
+def _check_object(value: Value, schema: Schema, path: Path) -> Iterator[Mistake]:
     properties = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for key, child in value.items():

@@ -15,6 +15,7 @@ from krmfn.config.settings import GangOptions, Settings
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import PREFIX
+from krmfn.model.values import Fields, Names
 from krmfn.model.wording import find_nearest
 
 if TYPE_CHECKING:
@@ -55,13 +56,15 @@ def options_for(settings: Settings, item: Head) -> Selection:
     annotations = item.annotations
     ours = [key for key in annotations if key.startswith(PREFIX) and key != IGNORE]
     notes: list[Note] = []
-    changes: dict[str, Any] = {}
+    changes: Fields = {}
     if ours:
         changes, notes = _read_annotations({key: annotations[key] for key in ours})
     why, requested = _decide(settings, item)
     if why != "selected":
         if changes and why == "not selected" and settings.select.mode == "OptIn":
-            notes.append(_note_unasked(next(key for key in ours if key != OPT_IN)))
+            key = next(key for key in ours if key != OPT_IN)
+            message = f"{key} has no effect: krmfn.dev/gang is not set"
+            notes.append(Note("annotation-without-gang", _path(key), message, hint=f'Add {OPT_IN}: "true".'))
         return Selection(None, why, tuple(notes))
     if notes:
         return Selection(None, "invalid", tuple(notes))
@@ -72,11 +75,6 @@ def options_for(settings: Settings, item: Head) -> Selection:
     for field in {"group_topology_keys", "group_min_counts"} & changes.keys():
         changes[field] = {**getattr(options, field), **changes[field]}
     return Selection(options._replace(requested=requested, **changes), why)
-
-
-def _note_unasked(key: str) -> Note:
-    message = f"{key} has no effect: krmfn.dev/gang is not set"
-    return Note("annotation-without-gang", ("metadata", "annotations", key), message, hint=f'Add {OPT_IN}: "true".')
 
 
 @cache
@@ -108,10 +106,10 @@ def _has_kuberay_opt_in(item: Head) -> bool:
     return any(item.annotations.get(key) == "true" for key in KUBERAY_ANNOTATIONS)
 
 
-def _read_annotations(given: Mapping[str, str]) -> tuple[dict[str, Any], list[Note]]:
+def _read_annotations(given: Mapping[str, str]) -> tuple[Fields, list[Note]]:
     """The options that annotations set, by field name, and a note for each one that is wrong."""
     known, fields = known_annotations(), _option_fields()
-    changes: dict[str, Any] = {}
+    changes: Fields = {}
     notes: list[Note] = []
     for key, text in given.items():
         pattern, group = _match_annotation(key, known)
@@ -161,5 +159,5 @@ def _read_value(text: str, schema: Schema) -> Any:
     return text if number is None or not takes_integer else number
 
 
-def _path(key: str) -> tuple[str, ...]:
+def _path(key: str) -> Names:
     return ("metadata", "annotations", key)

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from krmfn.model.gotext import parse_int
-from krmfn.model.selectors import is_beyond
+from krmfn.model.selectors import holds
+from krmfn.model.values import Names
 
 
 class Head(Protocol):
@@ -33,28 +34,23 @@ class SelectorError(ValueError):
 
 
 class Requirement(NamedTuple):
-    """One term of a label selector: `operator` is one of in, notin, exists, !, > and <."""
+    """One term of a label selector: `operator` is In, NotIn, Exists, DoesNotExist, Gt or Lt, as in its written form."""
 
     key: str
     operator: str
-    values: tuple[str, ...] = ()
+    values: Names = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether `labels` satisfy the term. `!=` and `notin` hold for an absent key, as in kubectl."""
-        value = labels.get(self.key)
-        if self.operator in ("in", "notin"):
-            return (value in self.values) == (self.operator == "in")
-        if self.operator in ("exists", "!"):
-            return (value is None) == (self.operator == "!")
-        return is_beyond(value, self.values[0], self.operator == ">")
+        return holds(*self, labels)
 
 
 class Selector(NamedTuple):
     """All parts must match; an empty part matches everything."""
 
-    kinds: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    kinds: Names = ()
+    namespaces: Names = ()
+    names: Names = ()
     labels: tuple[Requirement, ...] = ()
     annotations: tuple[Requirement, ...] = ()
 
@@ -98,7 +94,7 @@ def match_glob(pattern: str, text: str) -> bool:
     return len(text) - place >= len(rest[-1]) and text.endswith(rest[-1])
 
 
-def _any_matches(patterns: tuple[str, ...], texts: tuple[str, ...]) -> bool:
+def _any_matches(patterns: Names, texts: Names) -> bool:
     return not patterns or any(match_glob(pattern, text) for pattern in patterns for text in texts)
 
 
@@ -121,8 +117,8 @@ def _split_terms(text: str) -> Iterator[str]:
 def _parse_term(term: str, text: str) -> Requirement:
     term = term.strip()
     if term.startswith("!") and "=" not in term:
-        return Requirement(_check_key(term[1:].strip(), text), "!")
-    for sign, operator in (("!=", "notin"), ("==", "in"), ("=", "in"), (">", ">"), ("<", "<")):
+        return Requirement(_check_key(term[1:].strip(), text), "DoesNotExist")
+    for sign, operator in (("!=", "NotIn"), ("==", "In"), ("=", "In"), (">", "Gt"), ("<", "Lt")):
         key, found, value = term.partition(sign)
         if found:
             return Requirement(_check_key(key.strip(), text), operator, (_check_value(value.strip(), operator, text),))
@@ -130,11 +126,10 @@ def _parse_term(term: str, text: str) -> Requirement:
         head, _, values = term[:-1].partition("(")
         words = head.split()
         if len(words) == 2 and words[1] in ("in", "notin"):
-            return Requirement(
-                _check_key(words[0], text), words[1], tuple(value.strip() for value in values.split(","))
-            )
+            operator = "In" if words[1] == "in" else "NotIn"
+            return Requirement(_check_key(words[0], text), operator, tuple(map(str.strip, values.split(","))))
         raise SelectorError(f"{term!r} in {text!r} should read as: key in (a,b) or key notin (a,b)")
-    return Requirement(_check_key(term, text), "exists")
+    return Requirement(_check_key(term, text), "Exists")
 
 
 def _check_key(key: str, text: str) -> str:
@@ -144,8 +139,8 @@ def _check_key(key: str, text: str) -> str:
 
 
 def _check_value(value: str, operator: str, text: str) -> str:
-    if operator in "<>" and parse_int(value) is None:
-        raise SelectorError(f"{operator} in {text!r} needs a whole number, not {value!r}")
+    if operator in ("Gt", "Lt") and parse_int(value) is None:
+        raise SelectorError(f"{'>' if operator == 'Gt' else '<'} in {text!r} needs a whole number, not {value!r}")
     # Annotation values may hold more than label values do; only what would read as another operator is refused.
     if any(char in value for char in "=!()<>"):
         raise SelectorError(f"{value!r} in {text!r} is not a valid label value")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, Severity
-from krmfn.releases.gates import has
-from krmfn.releases.release import Release
+from krmfn.model.values import Names, Value
+from krmfn.releases.release import Release, has
 
 if TYPE_CHECKING:
     from krmfn.config.selectors import Selector
@@ -72,7 +72,7 @@ class Override(NamedTuple):
     """Gang options, by field name of GangOptions, for the resources that `selector` matches."""
 
     selector: Selector
-    changes: Mapping[str, Any]
+    changes: Value
 
 
 #: The keys of `spec.rules` that hold rulings.
@@ -83,8 +83,8 @@ class Ruling(NamedTuple):
     """What counts of some findings. `rules` are ids, patterns of ids such as `pod-*`, or stages; `paths` are patterns
     as in .gitignore (none: everywhere). `place` is where it stands, where that is known."""
 
-    rules: tuple[str, ...]
-    paths: tuple[str, ...] = ()
+    rules: Names
+    paths: Names = ()
     severity: Severity | None = None
     reason: str = ""
     place: FileRef | None = None
@@ -117,13 +117,13 @@ class Settings(NamedTuple):
     mode: Literal["Generate", "Validate"]
     emit_items: Literal["All", "None"]
     fail_on: Literal["error", "warning"]
-    cluster: Mapping[str, Any]
+    cluster: Value
     rules: Rulings = Rulings()
     assumed: bool = False
     #: Files with kinds of the user, as seen from the configuration.
-    kind_files: tuple[str, ...] = ()
+    kind_files: Names = ()
     #: CustomResourceDefinitions that are not among the objects, as --crds gives them.
-    definitions: Sequence[Mapping[str, Any]] = ()
+    definitions: Sequence[Value] = ()
     #: Others of the repository. It is not known which are applied, so those of one kind have to agree with each other,
     #: and with those that come with krmfn.
     rivals: Sequence[Item] = ()

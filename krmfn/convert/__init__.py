@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from krmfn.convert import foreign, steps
+from krmfn.convert import steps
 from krmfn.convert.board import Board
 from krmfn.convert.fitting import fit, respell
 from krmfn.krm.item import Item
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
-from krmfn.releases.gates import list_fields
 from krmfn.releases.release import GROUP as NATIVE
-from krmfn.releases.release import NotWritable, Release, find_release, first_release, list_releases
+from krmfn.releases.release import NotWritable, Release, find_release, first_release, list_fields, list_releases
 from krmfn.releases.spelling import GROUP_LINKS, SCHEDULING_KINDS
 
 __all__ = ["Conversion", "convert"]
@@ -52,9 +51,10 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
     board = Board(items, goal)
     before = {id(item): (item, item.text) for item, _ in board.sites()}
     found = {item.api_version for kind in SCHEDULING_KINDS for item in board.of(NATIVE, kind)}
-    foreign.to_native(board)
+    steps.to_native(board)
     found |= {item.api_version for item in board.of(NATIVE, "PodGroup")}
-    origins = {name for version in found if (name := _find_origin(version, releases))}
+    served = (next((one.name for one in releases if _serves(one, version)), "") for version in found)
+    origins = {*filter(None, served)}  # the oldest release of each version
     if not goal.has("pod-groups") and any(site.field in GROUP_LINKS for _, site in board.sites()):
         origins.add(first_release("pod-groups").name)  # links alone do not say which release they are of
     if any(site.field == ("workloadRef", "name") for _, site in board.sites()):
@@ -86,14 +86,10 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
     return Conversion(added, tuple(board.removed), tuple(board.findings))
 
 
-def _find_origin(api_version: str, releases: Sequence[Release]) -> str:
-    """The oldest release that serves a version of scheduling.k8s.io, "" when none does."""
-    return next((one.name for one in releases for kind in one.kinds if _is_served(one, kind, api_version)), "")
-
-
-def _is_served(release: Release, kind: str, api_version: str) -> bool:
+def _serves(release: Release, api_version: str, kind: str = "") -> bool:
+    """Whether a release serves a version of a kind of scheduling.k8s.io, or of any."""
     group, _, version = api_version.rpartition("/")
-    return group == NATIVE and version in release.kinds.get(kind, ())
+    return group == NATIVE and any(version in release.kinds[each] for each in release.kinds if kind in ("", each))
 
 
 def _list_steps(releases: Sequence[Release]) -> list[tuple[_Step, _Step]]:
@@ -117,5 +113,5 @@ def _rewrite_versions(board: Board, goal: Release, releases: Sequence[Release], 
                 best = goal.api_version(kind, fields, pinned.get(kind, ""))
             except NotWritable:
                 best = goal.api_version(kind, fields)
-            if best != item.api_version and any(_is_served(one, kind, item.api_version) for one in alike):
+            if best != item.api_version and any(_serves(one, item.api_version, kind) for one in alike):
                 board.edit(item, Item.set, ("apiVersion",), best)

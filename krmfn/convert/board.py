@@ -12,10 +12,9 @@ from krmfn.krm.errors import EditRefused
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Finding
-from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import Fields, Value, as_list
+from krmfn.model.values import Fields, Identity, Value, as_list, identify
 from krmfn.reconcile.links import WRITE_OUT, Site, find_sites
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release
@@ -96,30 +95,17 @@ class Board:
                     yield item, site
 
 
-def read_mapping(item: Item, path: Path) -> Value:
-    """The mapping at `path`; an empty one where there is something else, which is for others to refuse."""
-    value = item.get(path)
-    return value if isinstance(value, Mapping) else {}
-
-
-def read_entries(item: Item, path: Path) -> list[Value]:
-    """The mappings in the list at `path`; none where there is something else."""
-    return [entry for entry in as_list(item.get(path)) if isinstance(entry, Mapping)]
-
-
-def move_mark(source: Item, kind: str) -> Fields:
-    """Labels and annotations for an object made for `source`: our marks if it carries them, nothing else."""
-    mark = source.annotations.get(GENERATED_FROM)
-    if not mark:
-        return {}
-    wave = {"Workload": "-3", "PodGroup": "-1"}[kind]
-    return {"labels": {MANAGED_BY: MANAGER}, "annotations": {GENERATED_FROM: mark, SYNC_WAVE: wave}}
+def read_entries(item: Item | None, field: str) -> list[Value]:
+    """The mappings in the list `field` of an object's spec; none where there is something else."""
+    return [entry for entry in as_list(item.value if item else None, "spec", field) if isinstance(entry, Mapping)]
 
 
 def describe(api_version: str, kind: str, name: str, source: Item, spec: Value) -> Fields:
-    """An object of `name` in the namespace of `source`."""
-    space = {"namespace": source.namespace} if source.namespace else {}
-    metadata = {"name": name, **space, **move_mark(source, kind)}
+    """An object of `name` in the namespace of `source`, with our marks where that carries them."""
+    metadata: Fields = {"name": name, **({"namespace": source.namespace} if source.namespace else {})}
+    if mark := source.annotations.get(GENERATED_FROM):
+        wave = {"Workload": "-3", "PodGroup": "-1"}[kind]
+        metadata |= {"labels": {MANAGED_BY: MANAGER}, "annotations": {GENERATED_FROM: mark, SYNC_WAVE: wave}}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": dict(spec)}
 
 

@@ -12,9 +12,8 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.values import Value, as_list
 from krmfn.releases import schemastore
-from krmfn.releases.gates import assume_gates
 from krmfn.releases.release import GROUP as NATIVE
-from krmfn.releases.release import QUORUMS, Release
+from krmfn.releases.release import QUORUMS, Release, assume_gates
 from krmfn.releases.spelling import GROUP_LINKS, NAMES, TEMPLATES, find_word, read_mode
 
 _VALUE: Final = -2
@@ -126,10 +125,11 @@ def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
     for kind in goal.kinds:
         for item in board.of(NATIVE, kind):
             if (kind, item.api_version) in served:
-                board.edit(item, _respell, goal)
+                board.edit(item, spell_out, goal)
 
 
-def _respell(item: Item, goal: Release) -> None:
+def spell_out(item: Item, goal: Release) -> None:
+    """Spell what an object says as a release does: its reference to a template, modes, names of fields."""
     for path in TEMPLATES:
         names = item.get(("spec", *path[:-1]), None)
         if path != goal.template and isinstance(names, Mapping) and path[-1] in names:

@@ -1,5 +1,6 @@
 """Steps between releases: 1.35 to 1.36 and 1.36 to 1.37, on which nothing is lost, and back; what an earlier release
-does not have is lost, and reported.
+does not have is lost, and reported. And from the PodGroups of other schedulers, of the versions that
+krmfn/model/schedulers names, to native ones of 1.36.
 
 Source: sections 10.2 and 10.3 of the API reference (types v1alpha1, v1alpha2, v1alpha3, v1beta1 of scheduling.k8s.io).
 """
@@ -9,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from krmfn.convert.board import Board, describe, read_entries, read_mapping, relink, walk_templates
+from krmfn.convert.board import Board, describe, read_entries, relink, walk_templates
+from krmfn.convert.fitting import spell_out
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
+from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.names import name_group, shorten, slug
-from krmfn.model.values import Fields, Key, Value
-from krmfn.releases.groups import read_limits
+from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import Fields, Key, Value, as_mapping
+from krmfn.reconcile.links import unlink
 from krmfn.releases.release import GROUP as NATIVE
-from krmfn.releases.release import find_release, first_release, list_releases
-from krmfn.releases.spelling import GROUP_LINKS
-
-#: Modes of 1.37, each with its word in 1.36, and the fields of a reference to a template.
-_MODES: Final = {"single": "Pod", "all": "PodGroup"}
-_REFERENCE: Final = {"workloadName": "workloadName", "templateName": "podGroupTemplateName"}
-
+from krmfn.releases.release import Release, find_release, first_release, list_releases
+from krmfn.releases.spelling import GROUP_LINKS, read_limits, read_mode
 
 # --- 1.35 to 1.36 ---------------------------------------------------------------------------------------------------
 
@@ -40,7 +39,7 @@ def to_1_36(board: Board) -> None:
             reference = item.get(site.whole[0])
             workload = workloads.get((item.space, site.value))
             group, key = str(reference.get("podGroup", "")), str(reference.get("podGroupReplicaKey") or "")
-            entry = _find_entry(workload, group)
+            entry = next((each for each in read_entries(workload, "podGroups") if each.get("name") == group), None)
             if workload is None or entry is None:
                 what = f"group {group} of Workload {site.value}" if workload else f"Workload {site.value}"
                 board.miss(item, site, what)
@@ -50,21 +49,16 @@ def to_1_36(board: Board) -> None:
                 made[place] = _add_group(board, workload, entry, key)
             board.edit(item, relink, site.whole[0], ("schedulingGroup", "podGroupName"), made[place])
     for (space, name), workload in workloads.items():
-        for entry in read_entries(workload, ("spec", "podGroups")):
+        for entry in read_entries(workload, "podGroups"):
             if not any(place[:3] == (space, name, entry.get("name")) for place in made):
                 _add_group(board, workload, entry, "")
         board.edit(workload, _rename_templates)
 
 
-def _find_entry(workload: Item | None, group: str) -> Value | None:
-    entries = read_entries(workload, ("spec", "podGroups")) if workload else []
-    return next((entry for entry in entries if entry.get("name") == group), None)
-
-
 def _add_group(board: Board, workload: Item, entry: Value, key: str) -> str:
     """A PodGroup for a group of the Workload: called like it if it is its only one, else with the group's name."""
     template = str(entry.get("name", ""))
-    entries = read_entries(workload, ("spec", "podGroups"))
+    entries = read_entries(workload, "podGroups")
     alone = len(entries) == 1 and not key
     name = workload.name if alone else name_group(workload.name, slug(template))
     name = shorten(f"{name}-{key}") if key else name
@@ -86,7 +80,7 @@ def _add_group(board: Board, workload: Item, entry: Value, key: str) -> str:
 def _rename_templates(workload: Item) -> None:
     templates = [
         {"schedulingPolicy" if key == "policy" else key: value for key, value in entry.items()}
-        for entry in read_entries(workload, ("spec", "podGroups"))
+        for entry in read_entries(workload, "podGroups")
     ]
     workload.set(("apiVersion",), f"{NATIVE}/v1alpha2")
     workload.set(("spec", "podGroupTemplates"), templates)
@@ -99,12 +93,9 @@ def _rename_templates(workload: Item) -> None:
 def to_1_37(board: Board) -> None:
     """Workload and PodGroup to v1beta1: references and disruption modes are spelled anew."""
     _take_priorities(board)
-    for item in board.of(NATIVE, "Workload"):
+    for item in (*board.of(NATIVE, "Workload"), *board.of(NATIVE, "PodGroup")):
         if item.api_version == f"{NATIVE}/v1alpha2":
-            board.edit(item, _raise_workload, board)
-    for item in board.of(NATIVE, "PodGroup"):
-        if item.api_version == f"{NATIVE}/v1alpha2":
-            board.edit(item, _raise_group, board)
+            board.edit(item, _raise, board, first_release("composite-groups"))
     for item in board.of("batch", "Job"):
         if _had_a_gang_by_itself(item):
             message = (
@@ -126,10 +117,10 @@ def _take_priorities(board: Board) -> None:
         found = classes.get((group.space, group.name), {""})
         if group.api_version != f"{NATIVE}/v1alpha2" or len(found) > 1 or found == {""}:
             continue
-        reference = read_mapping(group, ("spec", "podGroupTemplateRef", "workload"))
+        reference = as_mapping(group.value, "spec", "podGroupTemplateRef", "workload")
         workload = board.find(NATIVE, "Workload", group.space, str(reference.get("workloadName")))
         places: list[tuple[Item, Path]] = [(group, ("spec",))]
-        for index, entry in enumerate(read_entries(workload, ("spec", "podGroupTemplates")) if workload else ()):
+        for index, entry in enumerate(read_entries(workload, "podGroupTemplates")):
             if workload and entry.get("name") == reference.get("podGroupTemplateName"):
                 places.append((workload, ("spec", "podGroupTemplates", index)))
         for item, path in places:
@@ -138,44 +129,29 @@ def _take_priorities(board: Board) -> None:
 
 
 def _had_a_gang_by_itself(job: Item) -> bool:
-    spec = read_mapping(job, ("spec",))
+    spec = as_mapping(job.value, "spec")
     pods = spec.get("parallelism")
     is_linked = job.get(("spec", "template", "spec", "schedulingGroup")) is not None
     is_fixed = spec.get("completionMode") == "Indexed" and spec.get("completions") == pods
     return isinstance(pods, int) and pods > 1 and is_fixed and not is_linked and "scheduling" not in spec
 
 
-def _raise_workload(item: Item, board: Board) -> None:
-    item.set(("apiVersion",), f"{NATIVE}/v1beta1")
-    for path, template, _ in list(walk_templates(item.get(("spec",)))):
-        _respell_mode(item, (*path, "disruptionMode"), template.get("disruptionMode"))
-    _split(item, board)
-
-
-def _raise_group(item: Item, board: Board) -> None:
-    item.set(("apiVersion",), f"{NATIVE}/v1beta1")
-    reference = item.get(("spec", "podGroupTemplateRef", "workload"))
-    if isinstance(reference, Mapping):
-        kept = {new: reference[old] for new, old in _REFERENCE.items() if old in reference}
-        item.set(("spec", "workloadRef"), kept)
-    item.remove(("spec", "podGroupTemplateRef"))
+def _raise(item: Item, board: Board, goal: Release) -> None:
     mode = item.get(("spec", "disruptionMode"))
-    _respell_mode(item, ("spec", "disruptionMode"), mode)
-    if mode == "PodGroup" and item.get(("spec", "schedulingPolicy", "basic")) is not None:
+    item.set(("apiVersion",), f"{NATIVE}/v1beta1")
+    spell_out(item, goal)
+    if item.kind == "Workload":
+        _split(item, board)
+    elif mode == "PodGroup" and item.get(("spec", "schedulingPolicy", "basic")) is not None:
         message = "disruptionMode PodGroup without a gang policy: later releases may refuse this"
         hint = "Use the disruption mode single, or a gang policy."
         board.note(item, "convert-doubtful", message, ("spec", "disruptionMode"), hint)
 
 
-def _respell_mode(item: Item, path: Path, mode: Any) -> None:
-    if found := next((new for new, old in _MODES.items() if old == mode), ""):
-        item.set(path, {found: {}})
-
-
 def _split(item: Item, board: Board) -> None:
     """1.37 wants one priority configuration per Workload (C22): templates with another one get a Workload of theirs."""
     priorities: dict[Key, list[Value]] = {}
-    for template in read_entries(item, ("spec", "podGroupTemplates")):
+    for template in read_entries(item, "podGroupTemplates"):
         priority = template.get("priority")
         key = str(template.get("priorityClassName") or ""), "" if priority is None else str(priority)
         priorities.setdefault(key, []).append(template)
@@ -234,13 +210,13 @@ _JOBS: Final[Mapping[str, Path]] = {
 def back_to_1_36(board: Board) -> None:
     """All versions with trees to v1alpha2: trees become lists of groups that know nothing of each other."""
     releases = [find_release(name) for name in list_releases()]
-    for kind, lower in (("Workload", _lower_workload), ("PodGroup", _lower_group)):
+    for kind in ("Workload", "PodGroup"):
         latest = {
             f"{NATIVE}/{each}" for one in releases if one.has("composite-groups") for each in one.kinds.get(kind, ())
         }
         for item in board.of(NATIVE, kind):
             if item.api_version in latest:
-                board.edit(item, lower, board)
+                board.edit(item, _lower, board, first_release("pod-groups"))
     for item in board.of(NATIVE, "CompositePodGroup"):
         _lose(board, item, "has no CompositePodGroup: it was dropped, and its children start independently", ("spec",))
         board.remove(item)
@@ -256,57 +232,36 @@ def back_to_1_36(board: Board) -> None:
                 board.edit(item, Item.remove, path)
 
 
-def _lower_workload(item: Item, board: Board) -> None:
+def _lower(item: Item, board: Board, goal: Release) -> None:
+    """The leaves of a tree side by side; modes and fields that the release does not have are lost."""
+    spec = as_mapping(item.value, "spec")
     leaves = []
-    for path, template, is_composite in walk_templates(item.get(("spec",))):
-        lost = _list_lost(template) | ({"schedulingConstraints", "disruptionMode"} if is_composite else set())
+    for path, template, is_composite in walk_templates(spec) if item.kind == "Workload" else [(("spec",), spec, False)]:
+        lost = {"preemptionPolicy"}
+        if is_composite:
+            lost |= {"schedulingConstraints", "disruptionMode"}
+        elif read_mode(template.get("disruptionMode")) not in goal.modes:
+            lost |= {"disruptionMode"}
         _lose_fields(board, item, template, path, lost)
         if not is_composite:
-            kept = {key: value for key, value in template.items() if key not in lost}
-            leaves.append(_lower_mode(kept))
+            leaves.append({key: value for key, value in template.items() if key not in lost})
         elif (quorum := dig(template, "schedulingPolicy", "gang", "minGroupCount")) is not None:
             message = f"cannot start {quorum} groups of template {template.get('name')} together: this was dropped"
             _lose(board, item, message, (*path, "schedulingPolicy"))
-    goal = first_release("pod-groups")
     longest = read_limits(goal).groups
-    if len(leaves) > longest:
+    if item.kind == "Workload" and len(leaves) > longest:
         message = f"{len(leaves)} templates, but {goal} allows {longest}; the object is unchanged"
         hint = "Generate one group for all pods instead (granularity Cluster)."
         board.note(item, "convert-impossible", message, ("spec",), hint)
         return
     item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
-    item.set(("spec", "podGroupTemplates"), leaves)
-    item.remove(("spec", "compositePodGroupTemplates"))
-
-
-def _lower_group(item: Item, board: Board) -> None:
-    spec = read_mapping(item, ("spec",))
-    lost = _list_lost(spec)
-    _lose_fields(board, item, spec, ("spec",), lost)
-    item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
-    reference = spec.get("workloadRef")
-    if isinstance(reference, Mapping):
-        workload = {old: reference[new] for new, old in _REFERENCE.items() if new in reference}
-        item.set(("spec", "podGroupTemplateRef"), {"workload": workload})
-    for key in ("workloadRef", "parentCompositePodGroupName", *sorted(lost)):
-        item.remove(("spec", key))
-    mode = _lower_mode(spec).get("disruptionMode")
-    if mode is not None and "disruptionMode" not in lost:
-        item.set(("spec", "disruptionMode"), mode)
-
-
-def _list_lost(fields: Value) -> set[str]:
-    """The fields of a group, or of its template, that 1.36 does not have: a mode of a later release, too."""
-    mode = fields.get("disruptionMode")
-    unknown = isinstance(mode, Mapping) and mode and not _MODES.keys() & mode.keys()
-    return {"preemptionPolicy", "disruptionMode"} if unknown else {"preemptionPolicy"}
-
-
-def _lower_mode(fields: Value) -> Fields:
-    mode = fields.get("disruptionMode")
-    if not isinstance(mode, Mapping):
-        return dict(fields)
-    return {**fields, "disruptionMode": next((_MODES[key] for key in mode if key in _MODES), "Pod")}
+    if item.kind == "Workload":
+        item.set(("spec", "podGroupTemplates"), leaves)
+        item.remove(("spec", "compositePodGroupTemplates"))
+    else:
+        for key in ("parentCompositePodGroupName", *sorted({*spec} - {*leaves[0]})):
+            item.remove(("spec", key))
+    spell_out(item, goal)
 
 
 # --- 1.36 to 1.35 ---------------------------------------------------------------------------------------------------
@@ -345,10 +300,10 @@ def _template_of(board: Board, group: Item) -> Key:
     if isinstance(reference, Mapping):
         name, template = str(reference.get("workloadName")), str(reference.get("podGroupTemplateName"))
         workload = board.find(NATIVE, "Workload", group.space, name)
-        entries = read_entries(workload, ("spec", "podGroupTemplates")) if workload else []
+        entries = read_entries(workload, "podGroupTemplates")
         if any(entry.get("name") == template for entry in entries):
             return name, template
-    spec = {key: value for key, value in read_mapping(group, ("spec",)).items() if key != "podGroupTemplateRef"}
+    spec = {key: value for key, value in as_mapping(group.value, "spec").items() if key != "podGroupTemplateRef"}
     name = group.name
     if board.find(NATIVE, "Workload", group.space, name):
         message = "this PodGroup needs a Workload of the same name, which already exists without its template"
@@ -398,3 +353,77 @@ def _lose_fields(board: Board, item: Item, fields: Value, path: Path, names: Ite
 
 def _lose(board: Board, item: Item, what: str, path: Path) -> None:
     board.note(item, "convert-lost", f"Kubernetes {board.goal} {what}", path)
+
+
+# --- from other schedulers to 1.36 ----------------------------------------------------------------------------------
+
+
+_KEPT: Final = frozenset({"minMember", "minSubGroup", "priorityClassName"})
+_VERSION: Final = f"{NATIVE}/v1alpha2"
+
+
+def to_native(board: Board) -> None:
+    """Every PodGroup of theirs becomes a native one of 1.36 under its name, and its pods name it."""
+    converted: dict[str, set[Key]] = {choice: set() for choice in SCHEDULERS}
+    for choice, names in converted.items():
+        for item in board.of(SCHEDULERS[choice].group, "PodGroup"):
+            if board.find(NATIVE, "PodGroup", item.space, item.name):
+                message = f"a PodGroup {item.name} of scheduling.k8s.io already exists: this one is unchanged"
+                board.note(item, "convert-name-taken", message, hint="Rename one of them, or remove this one.")
+                continue
+            names.add((item.space, item.name))
+            board.edit(item, _convert, board)
+    choices = {row.link[1]: choice for choice, row in SCHEDULERS.items()}
+    for item, site in board.sites():
+        choice = choices.get(str(site.path[-1]), "")
+        if choice and (item.space, site.value) in converted[choice]:
+            board.edit(item, _join, site.path, site.value)
+        elif choice:
+            board.miss(item, site, f'{choice} PodGroup "{site.value}"')
+
+
+def _convert(item: Item, board: Board) -> None:
+    spec = as_mapping(item.value, "spec")
+    for key in sorted(map(str, set(spec) - _KEPT)):
+        if spec.get(key) not in (None, {}, [], ""):
+            board.note(
+                item, "convert-lost", (f"PodGroups of scheduling.k8s.io have no {key}; it was dropped"), ("spec", key)
+            )
+    least = _find_least(spec)
+    policy = (
+        {"gang": {"minCount": least}}
+        if isinstance(least, int) and not isinstance(least, bool) and least > 0
+        else {"basic": {}}
+    )
+    made: Fields = {"schedulingPolicy": policy}
+    if spec.get("priorityClassName"):
+        made["priorityClassName"] = spec["priorityClassName"]
+    item.set(("apiVersion",), _VERSION)
+    for key, value in made.items():
+        item.set(("spec", key), value)
+    for key in list(spec):
+        if key not in made:
+            item.remove(("spec", key))
+    item.remove(("status",))
+    if GENERATED_FROM in item.annotations:
+        board.note(
+            item,
+            "convert-generate",
+            "krmfn generated this object: run `krmfn generate` instead, which also creates its Workload",
+        )
+
+
+def _find_least(spec: Value) -> Any:
+    """How many pods have to start together: of a group of KAI with sub-groups, those of all of them."""
+    parts = spec.get("subGroups")
+    if spec.get("minMember") is not None or not isinstance(parts, list):
+        return spec.get("minMember")
+    counts = [part.get("minMember") for part in parts if isinstance(part, Mapping)]
+    return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool))
+
+
+def _join(item: Item, path: Path, name: str) -> None:
+    template = path[:-3]
+    item.set((*template, "spec", "schedulingGroup", "podGroupName"), name)
+    kept = {(*template, "spec", "schedulingGroup", "podGroupName")}
+    unlink(item, {name}, kept)

@@ -29,7 +29,7 @@ from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind
 from krmfn.model.quantity import format_quantity
 from krmfn.model.values import Fields, Key, Names, Value, as_list, as_mapping, as_text, dig, group_by, key_of, name_of
-from krmfn.releases.gates import has
+from krmfn.releases.release import has
 from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
 from krmfn.survey.census import Census, Template, once
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts

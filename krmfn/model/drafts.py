@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from krmfn.krm.paths import dig
-from krmfn.model.values import as_list, as_mapping, as_text
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 
 _SETS: Final = "replica|instance|worker|host|node|pod|slice|shard|rank|partition|copie|copy|member|machine|group"
 #: The fields at a template, or above it, that count its pods; and those that say how many of them are enough.
@@ -26,11 +26,11 @@ _WORDLESS: Final = re.compile(r"^(spec|template|pod)$|([Pp]od)?(Template|Group)?
 _DEEPEST: Final = 12
 
 
-def draft(definition: Mapping[str, Any]) -> dict[str, Any]:
+def draft(definition: Value) -> Fields:
     """The `spec` of a WorkloadKind for a CustomResourceDefinition: pod templates by the schemas of its versions,
     the fields at and above them that may count the pods, and whether a schema drops the link."""
     spec = as_mapping(definition, "spec")
-    found: dict[str, tuple[dict[str, Any], bool]] = {}
+    found: dict[str, tuple[Fields, bool]] = {}
     served = [each for each in as_list(spec, "versions") if dig(each, "served") is not False]
     for version in sorted(served, key=lambda each: dig(each, "storage") is True):
         schema = as_mapping(version, "schema", "openAPIV3Schema", "properties", "spec")
@@ -52,9 +52,7 @@ def _name(templates: list[str]) -> dict[str, str]:
     return {path: re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() for path, name in names.items() if name}
 
 
-def _find_roles(
-    schema: Mapping[str, Any], above: list[tuple[str, Mapping[str, Any]]], path: str
-) -> Iterator[tuple[dict[str, Any], bool]]:
+def _find_roles(schema: Value, above: list[tuple[str, Value]], path: str) -> Iterator[tuple[Fields, bool]]:
     """The role of each pod template in a schema, and whether the link is kept. `above` are the paths on the way to it,
     each with its fields."""
     properties = as_mapping(schema, "properties")
@@ -72,7 +70,7 @@ def _find_roles(
             yield from _find_roles(as_mapping(entries), levels, f"{path}.*") if entries else ()
 
 
-def _count(levels: list[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+def _count(levels: list[tuple[str, Value]]) -> Fields:
     """The product of what counts on the way to a template; and of what is enough, where the innermost says it."""
 
     def find(word: re.Pattern[str]) -> list[str]:
@@ -99,7 +97,7 @@ def _count(levels: list[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
     return {key: each[0] if len(each) == 1 else each for key, each in product.items() if each}
 
 
-def list_strays(definition: Mapping[str, Any], roles: list[dict[str, Any]]) -> list[str]:
+def list_strays(definition: Value, roles: list[Fields]) -> list[str]:
     """The other fields of a definition that look as if they counted pods, outside of the templates of its roles; and
     every number above a template for which none does."""
     used, found = str(roles), []
@@ -121,26 +119,26 @@ def list_strays(definition: Mapping[str, Any], roles: list[dict[str, Any]]) -> l
     return list(dict.fromkeys(found))
 
 
-def _is_number(schema: Mapping[str, Any]) -> bool:
+def _is_number(schema: Value) -> bool:
     return schema.get("type") in ("integer", "number") or schema.get("x-kubernetes-int-or-string") is True
 
 
-def _is_pod(schema: Mapping[str, Any]) -> bool:
+def _is_pod(schema: Value) -> bool:
     """Whether a schema is that of a pod's spec, or as much of it as a project has written down."""
     return bool(dig(schema, "properties", "containers", "type") == "array")
 
 
-def _is_template(schema: Mapping[str, Any], path: str) -> bool:
+def _is_template(schema: Value, path: str) -> bool:
     """Whether a schema says no more than that something is there, whose name is that of a pod template."""
     inner = as_mapping(schema, "properties", "spec") or (schema if not schema.get("properties") else {})
     return _is_opaque(inner) and _TEMPLATE.fullmatch(path.rpartition(".")[2]) is not None
 
 
-def _is_opaque(schema: Mapping[str, Any]) -> bool:
+def _is_opaque(schema: Value) -> bool:
     return schema.get("x-kubernetes-preserve-unknown-fields") is True and not schema.get("properties")
 
 
-def _keeps(template: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
+def _keeps(template: Value, pod: Value) -> bool:
     """Whether a template keeps the link of the pods."""
     opaque = any(each.get("x-kubernetes-preserve-unknown-fields") is True for each in (pod or template, pod))
     return opaque or dig(pod, "properties", "schedulingGroup") is not None

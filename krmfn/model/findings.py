@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.results import ABSENT, Result, Severity
+from krmfn.model.values import Value
 from krmfn.releases.release import Release
 
 Stage: TypeAlias = 'Literal["server", "scheduler", "operator", "gitops"]'
@@ -88,7 +89,7 @@ class Member(NamedTuple):
     by: str = ""
     number: str = ""
     numbered: int = 0
-    value: Mapping[str, Any] | None = None
+    value: Value | None = None
     apart: Path = ()
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from krmfn.krm.lines import read_lines
 from krmfn.krm.paths import Path
-from krmfn.model.values import without_nulls
+from krmfn.model.values import Names, Value, without_nulls
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
 
@@ -70,15 +70,15 @@ class TemplatePath(NamedTuple):
     path: str
     factors: tuple[Factor, ...] | None = ()
     aside: bool = False
-    roles: tuple[str, ...] = ()
+    roles: Names = ()
     name: str = ""
     name_field: str = "name"
     noun: str = "role"
     minimum: tuple[Factor, ...] = ()
-    elastic: tuple[str, ...] = ()
+    elastic: Names = ()
     late: tuple[Condition, ...] = ()
     head: bool = False
-    index_labels: tuple[str, ...] = ()
+    index_labels: Names = ()
     number_label: str = ""
     spec: str = ""
 
@@ -94,7 +94,7 @@ class TemplatePath(NamedTuple):
         return factors is not None and len(factors) == 1 and not any(factors[0][2:])
 
 
-class KindRow(NamedTuple):
+class KindRow:
     """A kind that makes pods.
 
     `gang` says when it gets one: ByDefault, OnRequest or Never; `reason` and `hint` then say why, and what to do
@@ -113,31 +113,39 @@ class KindRow(NamedTuple):
     they are. `whole` is the path of the field with the number of replicas of all roles, each of which starts by itself.
     """
 
-    group: str
-    name: str
-    templates: tuple[TemplatePath, ...] = ()
-    gang: str = "ByDefault"
-    reason: str = ""
-    hint: str = ""
-    keeper: str | None = None
-    early_keeper: str | None = None
-    drops: tuple[str, str] = ("", "")
-    project: str = ""
-    immutable: tuple[str, ...] = ()
-    immutable_running: tuple[str, ...] = ()
-    managed_by: str = ""
-    manager: str = ""
-    staged: bool = False
-    order: tuple[Condition, ...] = ()
-    versions: tuple[str, ...] = ()
-    renewed: bool = False
-    kept: bool = False
-    rival: str = ""
-    rival_name: str = ""
-    owns: str = ""
-    owner_labels: tuple[str, ...] = ()
-    excluded: tuple[Condition, ...] = ()
-    whole: str = ""
+    def __init__(self, spec: Value) -> None:
+        """Read the `spec` of a WorkloadKind, which is free of problems by its schema."""
+        spec = complete_roles(_inherit(without_nulls(spec)))
+        link, roles, order = spec.get("link", {}), spec.get("roles", ()), spec.get("order", ())
+        managed, rival = read_manager(spec), spec.get("rival", {})
+        scaled = [{"when": spec["autoscaled"], "reason": _SCALED}] if spec.get("autoscaled") else []
+        never, early = link.get("never", {}), link.get("earlier")
+        self.group: str = spec["group"]
+        self.name: str = spec["kind"]
+        self.templates = tuple(map(_read_role, roles))
+        self.gang: str = spec.get("gang", "ByDefault")
+        self.reason: str = spec.get("reason", "")
+        self.hint: str = spec.get("hint", "")
+        kept_always = link.get("kept") == "Always" or (not link and "." not in self.group)
+        self.keeper: str | None = None if kept_always else link.get("since", "")
+        self.early_keeper: str | None = "" if early == "Never" else early
+        dropped = ("", self.name) if link.get("kept") == "Never" else ("", "")
+        self.drops: tuple[str, str] = next(iter(never.items()), dropped)
+        self.project: str = link.get("project", "")
+        self.immutable = tuple(spec.get("immutable", ()))
+        self.immutable_running = tuple(spec.get("immutableRunning", ()))
+        self.managed_by: str = _slash(managed.get("field", ""))
+        self.manager = managed.get("controller", "")
+        self.staged = bool(order) or any(role.get("late") for role in roles)
+        self.order = () if order == "Optional" else _read_conditions(order)
+        self.versions = tuple(spec.get("versions", ()))
+        self.renewed, self.kept = (spec.get("update") == word for word in ("Beside", "Kept"))
+        self.rival: str = _slash(rival.get("field", ""))
+        self.rival_name: str = rival.get("name", "")
+        self.owns: str = _slash(spec.get("ownScheduling", ""))
+        self.owner_labels = tuple(spec.get("podLabels", ()))
+        self.excluded = _read_conditions([*spec.get("except", ()), *scaled])
+        self.whole: str = _slash(spec.get("replicas", ""))
 
     @property
     def shipped(self) -> bool:
@@ -192,11 +200,11 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
                 self._files[group, name] = f"kinds/{file}"
         return self._files
 
-    def read_spec(self, key: tuple[str, str]) -> Mapping[str, Any]:
+    def read_spec(self, key: tuple[str, str]) -> Value:
         """The `spec` in the file of a shipped kind. Raises KeyError."""
         lines = read_lines(self.read_file(key))
         assert lines is not None, f"{key}: not written in the plainest YAML"
-        spec: Mapping[str, Any] = lines.value["spec"]
+        spec: Value = lines.value["spec"]
         return spec
 
     def find(self, key: tuple[str, str]) -> KindRow | None:
@@ -204,7 +212,7 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
         if key in self._own:
             return self._own[key]
         if key not in self._rows:
-            self._rows[key] = read_row(self.read_spec(key)) if key in self._list_files() else None
+            self._rows[key] = KindRow(self.read_spec(key)) if key in self._list_files() else None
         return self._rows[key]
 
     def __getitem__(self, key: tuple[str, str]) -> KindRow:
@@ -226,50 +234,13 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
 KINDS: Final = _Kinds()
 
 
-def read_row(spec: Mapping[str, Any]) -> KindRow:
-    """The row that the `spec` of a WorkloadKind says, which is free of problems by its schema."""
-    spec = complete_roles(_inherit(without_nulls(spec)))
-    group, link, roles = spec["group"], spec.get("link", {}), spec.get("roles", ())
-    managed, rival, update = read_manager(spec), spec.get("rival", {}), spec.get("update")
-    scaled = [{"when": spec["autoscaled"], "reason": _SCALED}] if spec.get("autoscaled") else []
-    kept_always = link.get("kept") == "Always" or (not link and "." not in group)
-    never, early = dict(link.get("never", {})), link.get("earlier")
-    return KindRow(
-        group,
-        spec["kind"],
-        tuple(map(_read_role, roles)),
-        spec.get("gang", "ByDefault"),
-        spec.get("reason", ""),
-        spec.get("hint", ""),
-        None if kept_always else link.get("since", ""),
-        "" if early == "Never" else early,
-        ("", spec["kind"]) if link.get("kept") == "Never" else next(iter(never.items()), ("", "")),
-        link.get("project", ""),
-        tuple(spec.get("immutable", ())),
-        tuple(spec.get("immutableRunning", ())),
-        _slash(managed.get("field", "")),
-        managed.get("controller", ""),
-        bool(spec.get("order")) or any(role.get("late") for role in roles),
-        () if spec.get("order") == "Optional" else _read_conditions(spec.get("order", [])),
-        tuple(spec.get("versions", ())),
-        update == "Beside",
-        update == "Kept",
-        _slash(rival.get("field", "")),
-        rival.get("name", ""),
-        _slash(spec.get("ownScheduling", "")),
-        tuple(spec.get("podLabels", ())),
-        _read_conditions([*spec.get("except", ()), *scaled]),
-        _slash(spec.get("replicas", "")),
-    )
-
-
 def split_kind(text: str) -> tuple[str, str]:
     """Group and kind of `RayCluster.ray.io`."""
     name, _, group = text.partition(".")
     return group, name
 
 
-def _inherit(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+def _inherit(spec: Value) -> Value:
     """What the spec says, and else the spec of the kind that it is like; of one that it has at a field the roles, and
     what becomes of links."""
     if "like" not in spec:
@@ -281,9 +252,9 @@ def _inherit(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**moved, **spec, "roles": [*moved["roles"], *spec.get("roles", ())]}
 
 
-def complete_roles(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+def complete_roles(spec: Value) -> Value:
     """The spec with whole roles: one that is like an earlier one has what that says, below its own template."""
-    roles: list[Mapping[str, Any]] = []
+    roles: list[Value] = []
     for role in spec.get("roles", ()):
         other = next((each for each in roles if "like" in role and each.get("name") == role["like"]), None)
         own = {word: each for word, each in role.items() if word != "like"} if other else role
@@ -291,7 +262,7 @@ def complete_roles(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**spec, "roles": roles} if roles else spec
 
 
-def read_manager(spec: Mapping[str, Any]) -> Mapping[str, str]:
+def read_manager(spec: Value) -> Mapping[str, str]:
     """The field that hands a resource to another controller, and the kind's own one; alone it is for spec.managedBy."""
     managed = spec.get("managedBy", {})
     return {"field": "spec.managedBy", "controller": managed} if isinstance(managed, str) else managed
@@ -307,7 +278,7 @@ def _move(value: Any, at: str, old: str = "spec") -> Any:
     return at + value.removeprefix(old) if inside else value
 
 
-def _read_role(role: Mapping[str, Any]) -> TemplatePath:
+def _read_role(role: Value) -> TemplatePath:
     count = role.get("count", [])
     return TemplatePath(
         _slash(role["template"]),
@@ -327,10 +298,10 @@ def _read_role(role: Mapping[str, Any]) -> TemplatePath:
     )
 
 
-def list_conditions(written: Any) -> list[Mapping[str, Any]]:
+def list_conditions(written: Any) -> list[Value]:
     """Conditions of which one has to hold, each as a mapping. One needs no list, and may be a text; those in `when`
     have what stands beside it. An empty one always holds: a word or true in place of a field."""
-    found: list[Mapping[str, Any]] = []
+    found: list[Value] = []
     for each in written if isinstance(written, list) else [written] if written else []:
         if isinstance(each, Mapping):
             found += [{**each, **one} for one in list_conditions(each["when"])] if "when" in each else [each]
@@ -391,13 +362,13 @@ def list_names(group: str) -> list[str]:
     return [name for other, name in KINDS if other == group]
 
 
-def find_ray_cluster(kind: str) -> tuple[str, ...]:
+def find_ray_cluster(kind: str) -> Names:
     """Where a kind of KubeRay keeps its cluster; () for other kinds."""
     row = find_kind("ray.io", kind)
     return tuple(row.templates[0].path.split("/")[:-2]) if row else ()
 
 
-def find_own_scheduling(group: str, name: str, release: Release) -> tuple[str, ...]:
+def find_own_scheduling(group: str, name: str, release: Release) -> Names:
     """The path of the field by which the kind's own controller makes the groups, () where it has none."""
     kind = find_kind(group, name)
     owns = (kind.owns if kind else "") or release.owns.get(f"{name}.{group}", "")

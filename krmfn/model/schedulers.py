@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from krmfn.model.marks import POD_GROUP_LABEL
+from krmfn.model.values import Names
 
 #: The scheduler of pods that name none.
 DEFAULT_SCHEDULER: Final = "default-scheduler"
@@ -30,7 +31,7 @@ class Scheduler(NamedTuple):
     name: str
     api_version: str
     link: tuple[str, str]
-    writes: tuple[str, ...]
+    writes: Names
     beside: tuple[tuple[str, str], ...] = ()
     queue: str = ""
 

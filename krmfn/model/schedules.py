@@ -7,6 +7,7 @@ time/tzdata, which kube-apiserver carries. The tests replay recorded answers.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from krmfn.model.gotext import BadNumber, read_duration, read_int
@@ -146,11 +147,6 @@ def check_zone(name: str) -> str:
     return "" if known else f"unknown time zone {name}"
 
 
+@cache
 def _list_zones() -> frozenset[str]:
-    if not _ZONES:
-        with open(schemastore.root() + "/kubernetes/timezones.txt", encoding="ascii") as file:
-            _ZONES.append(frozenset(file.read().split()))
-    return _ZONES[0]
-
-
-_ZONES: list[frozenset[str]] = []
+    return frozenset(schemastore.read_text("kubernetes/timezones.txt").split())

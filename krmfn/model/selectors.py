@@ -5,11 +5,11 @@ Source: k8s.io/apimachinery/pkg/labels, k8s.io/component-helpers/scheduling/core
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from krmfn.model.gotext import parse_int
-from krmfn.model.values import as_list, as_mapping, as_text
+from krmfn.model.values import Value, as_list, as_mapping, as_text
 
 #: True, False, or None where a controller or the cluster may decide it.
 Answer = bool | None
@@ -27,7 +27,7 @@ def match_namespace(selector: object, name: str, space: object, complete: bool =
     return match_labels(selector, labels, None if space is not None or complete else lambda key: key != _NAMESPACE)
 
 
-def match_labels(selector: object, labels: Mapping[str, Any], may_get: Callable[[str], bool] | None = None) -> Answer:
+def match_labels(selector: object, labels: Value, may_get: Callable[[str], bool] | None = None) -> Answer:
     """Whether a label selector selects what has these labels; `may_get` tells which further keys it may have.
 
     No selector selects nothing, an empty one everything.
@@ -48,13 +48,13 @@ def both(*answers: Answer) -> Answer:
 
 
 def _match(
-    key: str, operator: str, values: Sequence[Any], labels: Mapping[str, Any], may_get: Callable[[str], bool] | None
+    key: str, operator: str, values: Sequence[Any], labels: Value, may_get: Callable[[str], bool] | None
 ) -> Answer:
     is_open = key not in labels and may_get is not None and may_get(key)
     return None if is_open or operator not in _OPERATORS else holds(key, operator, values, labels)
 
 
-def match_node(terms: object, labels: Mapping[str, Any], name: str) -> bool:
+def match_node(terms: object, labels: Value, name: str) -> bool:
     """Whether one of the node selector terms selects the node; a term without requirements selects none."""
     for term in as_list(terms):
         expressions, fields = as_list(term, "matchExpressions"), as_list(term, "matchFields")
@@ -66,7 +66,7 @@ def match_node(terms: object, labels: Mapping[str, Any], name: str) -> bool:
     return False
 
 
-def _match_node(entry: object, labels: Mapping[str, Any]) -> bool:
+def _match_node(entry: object, labels: Value) -> bool:
     return holds(*_read_entry(entry), labels)
 
 
@@ -75,7 +75,7 @@ def _read_entry(entry: object) -> tuple[str, str, Sequence[Any]]:
     return as_text(entry, "key"), as_text(entry, "operator"), as_list(entry, "values")
 
 
-def holds(key: str, operator: str, values: Sequence[Any], labels: Mapping[str, Any]) -> bool:
+def holds(key: str, operator: str, values: Sequence[Any], labels: Value) -> bool:
     """Whether labels satisfy one requirement."""
     match operator:
         case "In":
@@ -97,7 +97,7 @@ def is_beyond(text: object, bound: object, above: bool) -> bool:
     return number is not None and limit is not None and (number > limit if above else number < limit)
 
 
-def tolerates(tolerations: Iterable[object], taint: Mapping[str, Any]) -> bool:
+def tolerates(tolerations: Iterable[object], taint: Value) -> bool:
     """Whether one of the tolerations tolerates the taint."""
     key, value, effect = (as_text(taint.get(field)) for field in ("key", "value", "effect"))
     for entry in tolerations:

@@ -6,10 +6,10 @@ several pod templates: with one gang over a whole RayCluster, head and workers a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krmfn.krm.results import ResourceRef
+from krmfn.model.values import Value
 
 Path = tuple[str | int, ...]
 #: "" or a key of a release's `modes`.
@@ -118,7 +118,7 @@ class Gang(NamedTuple):
     owners: tuple[ResourceRef, ...]
     root: Group
     naming: str = "Stable"
-    values: tuple[Mapping[str, Any], ...] = ()
+    values: tuple[Value, ...] = ()
 
 
 def leaves(group: Group) -> tuple[Leaf, ...]:

@@ -1,4 +1,5 @@
-"""Reading manifests that may be wrong: a value of another type counts as absent.
+"""Reading manifests that may be wrong: a value of another type counts as absent. And what the API server tells objects
+apart by: whoever pairs objects asks here.
 
 Wrong types are findings of the server stage; every other check looks past them. Knows no field.
 """
@@ -6,27 +7,10 @@ Wrong types are findings of the server stage; every other check looks past them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from krmfn.krm.paths import dig
-from krmfn.krm.results import DEFAULT_NAMESPACE
-
-__all__ = [
-    "Fields",
-    "Names",
-    "Value",
-    "as_count",
-    "as_int",
-    "as_list",
-    "as_mapping",
-    "as_text",
-    "dig",
-    "group_by",
-    "key_of",
-    "name_of",
-    "pick",
-    "without_nulls",
-]
+from krmfn.krm.paths import dig as dig  # noqa: PLC0414
+from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 
 #: An object, or a mapping in it, as it was read; and one that is being made.
 Value: TypeAlias = Mapping[str, Any]
@@ -101,3 +85,24 @@ def group_by(key: Callable[[_Each], _Key], values: Iterable[_Each]) -> dict[_Key
     for value in values:
         groups.setdefault(key(value), []).append(value)
     return groups
+
+
+class Identity(NamedTuple):
+    """An object of a cluster. The version is not part of it; `namespace` is never empty (make one with `identify`)."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+def identify(ref: ResourceRef) -> Identity:
+    """The identity behind a reference."""
+    api_version, kind, name, namespace = ref
+    return Identity(api_version.rpartition("/")[0], kind, namespace or DEFAULT_NAMESPACE, name)
+
+
+def is_near(one: str, other: str) -> bool:
+    """Whether an object can have moved between two namespaces: a person has just written one into it, or taken it
+    out."""
+    return one == other or DEFAULT_NAMESPACE in (one, other)

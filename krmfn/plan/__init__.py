@@ -7,8 +7,3 @@
 | `changes` | which fields differ |
 | `consequences` | what a replacement means for running pods, and what has to be renamed with it |
 """
-
-from krmfn.plan.making import make_plan
-from krmfn.plan.records import Action, Change, Entry, JoinedField, Plan, Reason
-
-__all__ = ["Action", "Change", "Entry", "JoinedField", "Plan", "Reason", "make_plan"]

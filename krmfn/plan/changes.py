@@ -17,7 +17,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.showing import HIDDEN, close, show
 from krmfn.model.values import Fields, Value
 from krmfn.plan.records import Change
-from krmfn.releases.gates import assume_gates
+from krmfn.releases.release import assume_gates
 from krmfn.releases.spelling import NAMED, read_mode
 from krmfn.server.door import kind_of
 from krmfn.server.requests import hold

@@ -13,9 +13,8 @@ from krmfn.checks.scheduler.reuse import describe, find_steps, is_recreated
 from krmfn.krm.item import Item
 from krmfn.krm.results import ABSENT
 from krmfn.plan.records import Change, JoinedField
-from krmfn.releases.groups import find_finalizer
 from krmfn.releases.release import GROUP, Release
-from krmfn.releases.spelling import COUNTS, LINK_FIELDS
+from krmfn.releases.spelling import COUNTS, LINK_FIELDS, find_finalizer
 from krmfn.survey.census import Census
 
 #: What a change of a field does that describes the cluster of another resource.

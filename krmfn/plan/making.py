@@ -11,18 +11,15 @@ from krmfn.checks.server.stage import Judge, gather_facts, leave_out
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member
-from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
-from krmfn.model.values import Value, as_mapping, dig
+from krmfn.model.values import Identity, Names, Value, as_mapping, dig, identify
 from krmfn.plan.changes import clean, explain_filling, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.records import Entry, Plan, Reason
-from krmfn.releases.gates import assume_gates
-from krmfn.releases.release import GROUP
+from krmfn.releases.release import GROUP, assume_gates, find_writer, tell_damage
 from krmfn.releases.served import find_standing, is_of_kubernetes, is_of_program
 from krmfn.releases.spelling import SCHEDULING_KINDS
-from krmfn.releases.stored import find_writer, tell_damage
 from krmfn.server import Mode, Verdict, answer
 from krmfn.survey.census import Census, take_census
 from krmfn.survey.counting import count_members
@@ -133,20 +130,18 @@ class _UpdateJudge:
         if stopping:
             order = (f"Delete it first: {stopping.message}.", *_explain_order(self.release))
             return Entry("remove", item.ref, item.locate(()), consequences=order)
-        return Entry(
-            "remove",
-            item.ref,
-            item.locate(()),
-            consequences=tuple(explain_removal(item, self.census, self.settings.release)),
-        )
+        gone = tuple(explain_removal(item, self.census, self.settings.release))
+        return Entry("remove", item.ref, item.locate(()), consequences=gone)
 
     def _refuse(self, item: Item, verdict: Verdict | None = None, before: Item | None = None) -> tuple[Reason, ...]:
         """Why the server refuses to create an object, or to update it from what was there `before`; its `verdict`
         where that is known. What placeholders will be, or others add, is unknown."""
         if missing := self._refuse_missing(item):
             return missing
-        if self.server.kind(item) is None:
-            return self._refuse_other(item, before)
+        if self.server.kind(item) is None:  # custom resources by their definitions, others by their fields
+            found = self.server.findings_of_other(item, before)
+            told = (each for each in found if each.type and each.severity in (None, "error"))
+            return tuple(Reason(each.path, each.rule, each.type, each.message) for each in told)
         gates = self._assume_gates(item)
 
         def ask(value: Any) -> Verdict | None:
@@ -170,15 +165,6 @@ class _UpdateJudge:
         missing = Reason(("apiVersion",), "version-not-served", "NotFound", tell_no_match(item))
         return (missing,) if is_missing else ()
 
-    def _refuse_other(self, item: Item, before: Item | None) -> tuple[Reason, ...]:
-        """What is refused of a kind without rules: custom resources by their definitions, others by their fields."""
-        found = self.server.findings_of_other(item, before)
-        return tuple(
-            Reason(each.path, each.rule, each.type, each.message)
-            for each in found
-            if each.type and each.severity in (None, "error")
-        )
-
     def _assume_gates(self, item: Item) -> Mapping[str, bool]:
         return assume_gates(self.settings.feature_gates, self.settings.release, item.text)
 
@@ -201,7 +187,7 @@ def _find_stopping(old: Item, settings: Settings) -> Reason | None:
     return Reason(("apiVersion",), "stored-version-unreadable", "Invalid", message)
 
 
-def _explain_order(release: str) -> tuple[str, ...]:
+def _explain_order(release: str) -> Names:
     return (
         "Delete it before the cluster is upgraded and create it again afterwards; its pods can keep running. "
         f"krmfn upgrade --to {release} prints the commands.",

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import FileRef, ResourceRef
+from krmfn.model.values import Names
 
 #: `refuse`: the API server would not take the object in any case. `replace`: it takes the object, but not as an update.
 Action = Literal["refuse", "replace", "remove", "new", "update", "unchanged"]
@@ -52,7 +53,7 @@ class Entry(NamedTuple):
     file: FileRef | None
     changes: tuple[Change, ...] = ()
     reasons: tuple[Reason, ...] = ()
-    consequences: tuple[str, ...] = ()
+    consequences: Names = ()
     renames: tuple[JoinedField, ...] = ()
     world: str = ""
 
@@ -84,7 +85,7 @@ class Plan(NamedTuple):
 
     entries: tuple[Entry, ...]
     shifts: tuple[Shift, ...] | None = None
-    preempted: tuple[str, ...] = ()
+    preempted: Names = ()
 
     @property
     def counts(self) -> Mapping[Action, int]:

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item
+from krmfn.model.values import Names
 from krmfn.model.wording import join
-from krmfn.releases.groups import find_finalizer
-from krmfn.releases.release import GROUP, Release, find_release, list_releases
-from krmfn.releases.stored import find_writer, list_steps, tell_damage
+from krmfn.releases.release import GROUP, Release, find_release, find_writer, list_releases, list_steps, tell_damage
+from krmfn.releases.spelling import find_finalizer
 from krmfn.survey.counting import count_all
 from krmfn.survey.jobs import list_own_gangs
 
@@ -28,32 +28,22 @@ _BELOW_FIRST: Final = ("PodGroup", "CompositePodGroup", "Workload")
 _OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithClusterBreakingPotential":true}'
 
 
-class ScriptLine(NamedTuple):
-    """A line of the script: a command, or a comment without its `#`."""
-
-    text: str
-    command: bool = True
-
-
 class Upgrade(NamedTuple):
-    """What an upgrade to `release` means for the objects that it cannot read: a script per phase."""
+    """What an upgrade to `release` means for the objects that it cannot read: a script per phase, of commands and
+    comments."""
 
     release: Release
     blockers: tuple[Item, ...]
-    before: tuple[ScriptLine, ...]
-    after: tuple[ScriptLine, ...]
-    repair: tuple[ScriptLine, ...]
+    before: Names
+    after: Names
+    repair: Names
 
     def spell(self, phases: Sequence[str] = PHASES) -> str:
         """The phases as a shell script."""
-        from textwrap import wrap
-
-        lines = []
+        lines: list[str] = []
         for phase in phases:
-            steps: tuple[ScriptLine, ...] = getattr(self, phase)
-            for step in steps:
-                lines += [step.text] if step.command else [f"# {line}" for line in wrap(step.text, 110)]
-            lines += [""] if steps and phase != phases[-1] else []
+            steps: Names = getattr(self, phase)
+            lines += [*steps, ""] if steps and phase != phases[-1] else steps
         return "\n".join([*lines, ""])
 
 
@@ -74,8 +64,8 @@ def plan_upgrade(
         return Upgrade(
             release, (), (_say(f"Nothing in the input prevents an upgrade to Kubernetes {release}."),), more, ()
         )
-    before: list[ScriptLine] = []
-    repair: list[ScriptLine] = []
+    before: list[str] = []
+    repair: list[str] = []
     if len(stored) > 1:
         before.append(_say(f"The input has groups of {join([*stored])}. No cluster has both; each has its part here."))
     for name, mine in stored.items():
@@ -102,7 +92,7 @@ def compare_jobs(items: Sequence[Item], settings: Settings, release: Release) ->
 
 def _list_before(
     blockers: Sequence[Item], writer: Release, release: Release, later: Sequence[Release]
-) -> Iterator[ScriptLine]:
+) -> Iterator[str]:
     kinds = sorted({item.kind for item in blockers})
     yield _say(f"Before the upgrade from Kubernetes {writer} to {release}, which cannot read what {writer} stored.")
     if later:
@@ -120,19 +110,19 @@ def _list_before(
     )
     for item in blockers:
         wait = " --wait=false" if find_finalizer(item.kind, writer) else ""
-        yield ScriptLine(f"kubectl delete {_spell(item)} --ignore-not-found{wait}")
+        yield f"kubectl delete {_spell(item)} --ignore-not-found{wait}"
         if wait:
             patch = shlex.quote('{"metadata":{"finalizers":null}}')
             gone = "|| true  # gone already where no pods are"
-            yield ScriptLine(f"kubectl patch {_spell(item)} --type=merge --patch={patch} {gone}")
+            yield f"kubectl patch {_spell(item)} --type=merge --patch={patch} {gone}"
     yield _say("No group may remain, including those of other teams. This command must find no resources:")
     everything = ",".join(f"{kind.lower()}s.{GROUP}" for kind in sorted(writer.kinds))
-    yield ScriptLine(f"kubectl get {everything} --all-namespaces")
+    yield f"kubectl get {everything} --all-namespaces"
 
 
 def _list_after(
     items: Sequence[Item], writers: Sequence[Release], release: Release, files: Sequence[str]
-) -> Iterator[ScriptLine]:
+) -> Iterator[str]:
     yield _say(
         f"After the upgrade, once every API server is {release}. {join([str(each) for each in writers])} cannot read "
         f"what {release} stores, so after the first of these commands you cannot go back."
@@ -149,10 +139,10 @@ def _list_after(
             if (item.ref.group, item.kind) == ("batch", "Job") and item.get(
                 ("spec", "template", "spec", writer.link[0])
             ):
-                yield ScriptLine(f"kubectl delete {_spell(item)} --ignore-not-found")
+                yield f"kubectl delete {_spell(item)} --ignore-not-found"
     if files:
         words = shlex.join(files)
-        yield ScriptLine(f"krmfn convert --to {release} {words} | kubectl apply --filename=-")
+        yield f"krmfn convert --to {release} {words} | kubectl apply --filename=-"
         yield _say(f"To change the files: krmfn convert --to {release} --write {words}")
     else:
         yield _say(
@@ -161,7 +151,7 @@ def _list_after(
         )
 
 
-def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[ScriptLine]:
+def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[str]:
     yield _say(
         f"Only if the cluster was upgraded while it still had groups. As long as {release} has not stored a group, you "
         f"can start kube-apiserver {writer} again and delete them as above. Or:"
@@ -174,7 +164,7 @@ def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) ->
         version = release.kinds[item.kind][0]
         space = item.space or "default"
         path = f"/apis/{GROUP}/{version}/namespaces/{space}/{item.kind.lower()}s/{item.name}"
-        yield ScriptLine(f"echo {shlex.quote(_OPTIONS)} | kubectl delete --raw {shlex.quote(path)} --filename=-")
+        yield f"echo {shlex.quote(_OPTIONS)} | kubectl delete --raw {shlex.quote(path)} --filename=-"
 
 
 def _order(item: Item) -> tuple[int, str, str]:
@@ -188,5 +178,8 @@ def _spell(item: Item) -> str:
     return f"{kind} {shlex.quote(item.name)}{space}"
 
 
-def _say(text: str) -> ScriptLine:
-    return ScriptLine(text, command=False)
+def _say(text: str) -> str:
+    """A comment."""
+    from textwrap import wrap
+
+    return "\n".join(f"# {line}" for line in wrap(text, 110))

@@ -14,11 +14,10 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Finding, Note
-from krmfn.model.identity import Identity, identify
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.names import operator_names
 from krmfn.model.tree import Gang
-from krmfn.model.values import Fields
+from krmfn.model.values import Fields, Identity, identify
 from krmfn.reconcile.ledger import Ledger, Marked
 from krmfn.reconcile.links import WRITE_OUT, is_name, may_be_linked, unlink
 from krmfn.targets.emission import Emission, Link, is_error

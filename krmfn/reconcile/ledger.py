@@ -13,12 +13,11 @@ from typing import Final, NamedTuple
 
 from krmfn.krm.item import Item, list_holding, list_identified
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
-from krmfn.model.identity import Identity, identify, is_near
 from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names, list_sources
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Gang
-from krmfn.model.values import Key
+from krmfn.model.values import Identity, Key, identify, is_near
 from krmfn.reconcile.links import find_sites
 from krmfn.releases.spelling import TEMPLATES, list_words
 
@@ -67,11 +66,6 @@ class Claim(NamedTuple):
     owners: frozenset[Identity]
     complete: bool
     renaming: Renaming | None = None
-
-
-def is_generated_kind(item: Item) -> bool:
-    """Whether targets generate objects of an item's kind."""
-    return item.kind in _KINDS and (item.ref.group, item.kind) in GENERATED
 
 
 def read_marks(items: Iterable[Item]) -> list[Marked]:
@@ -195,7 +189,8 @@ class Ledger:
 
     def __init__(self, items: Sequence[Item], gangs: Sequence[Gang]) -> None:
         """Read all marks, and find the owners of what carries them."""
-        candidates = [item for item in list_holding(items, b"scheduling.") if is_generated_kind(item)]
+        groups = (item for item in list_holding(items, b"scheduling.") if item.kind in _KINDS)
+        candidates = [item for item in groups if (item.ref.group, item.kind) in GENERATED]
         self.marked = read_marks(candidates)
         self._by_identity = {mark.identity: mark for mark in self.marked}
         self.foreign = {
@@ -204,7 +199,8 @@ class Ledger:
         self._taken = {(identity.namespace, identity.name) for identity in self.foreign}
         owners = [owner for gang in gangs for owner in gang.owners]
         self.owners = Owners(items if self.marked else (), self.marked, owners)
-        shared = (gang.name for gang in gangs if not _is_called_after_its_owner(gang))
+        called_after = ([name_gang(owner.kind, owner.name) for owner in gang.owners] for gang in gangs)
+        shared = (gang.name for gang, names in zip(gangs, called_after, strict=True) if names != [gang.name])
         self._claims = claim_all(self.marked, self.owners, shared)
         self._names: dict[str, set[str]] = {}
         self._names_of: dict[Identity, set[str]] = {}
@@ -262,7 +258,3 @@ class Ledger:
         """The sources of a generated object that are not in the input, for people."""
         present = {(owner.kind, owner.name) for owner in self.claim(mark).owners}
         return [f"{source.kind} {source.name}" for source in mark.sources if (source.kind, source.name) not in present]
-
-
-def _is_called_after_its_owner(gang: Gang) -> bool:
-    return len(gang.owners) == 1 and gang.name == name_gang(gang.owners[0].kind, gang.owners[0].name)

@@ -6,9 +6,10 @@ release is a new folder.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from typing import Any, Final
 
+from krmfn.krm.paths import walk_values
 from krmfn.releases import schemastore
 
 GROUP: Final = "scheduling.k8s.io"
@@ -158,3 +159,86 @@ def newest_release() -> Release:
 def first_release(feature: str) -> Release:
     """The oldest release that has a feature. Raises StopIteration when none has."""
     return next(found for name in list_releases() if (found := find_release(name)).has(feature))
+
+
+def list_gates() -> list[str]:
+    """The feature gates of all releases."""
+    return list(dict.fromkeys(gate for name in reversed(list_releases()) for gate in find_release(name).gates))
+
+
+def has(release: Release, given: Mapping[str, bool], feature: str) -> bool:
+    """Whether a cluster of the release with these gates has the feature, as far as a run can know."""
+    gate = release.features.get(feature)
+    if not gate:
+        return gate is not None
+    return given.get(gate, not release.gates[gate].opt_in)
+
+
+def complete(given: Mapping[str, bool], release: Release) -> dict[str, bool]:
+    """`given` as kube-apiserver reads its flag: where a gate is turned on, those that are not named have their default.
+    Where gates are only turned off, the others stay open (see has)."""
+    others = {gate.name: gate.default for gate in release.gates.values()} if any(given.values()) else {}
+    return {**others, **given}
+
+
+def assume_gates(given: Mapping[str, bool], release: Release, fields: Container[str]) -> dict[str, bool]:
+    """Every gate for a question to the server about an object that has these fields (or is this text).
+
+    Gates that nobody named are on; one that fills in fields by itself only where the object speaks of them, or where
+    it is on by default.
+    """
+    gates = {
+        gate.name: gate.default or not gate.fills or any(field in fields for field in gate.fills)
+        for gate in release.gates.values()
+    }
+    return {**gates, **given}
+
+
+def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The gates without which the API server drops a field of these objects, or does not serve them, or the
+    scheduler ignores them; in the release's order. Objects of other groups (of Volcano) need none."""
+    kinds: set[str] = set()
+    specs: list[Any] = []
+    for value in objects:
+        if not value["apiVersion"].startswith(GROUP):
+            continue
+        kinds.add(value["kind"])
+        specs.append(value.get("spec"))
+    fields = list_fields(specs)
+    needed: set[str] = set()
+    for gate in reversed(tuple(release.gates.values())):  # those that a gate needs stand before it
+        if gate.name in needed or gate.kinds & kinds or gate.fields & fields:
+            needed |= {gate.name, *gate.needs}
+    return tuple(name for name in release.gates if name in needed)
+
+
+def list_fields(spec: Any) -> set[str]:
+    """The names of all fields in a spec, or in a list of them, at any depth."""
+    return set[str]().union(*(each for each in walk_values(spec) if isinstance(each, dict)))
+
+
+def find_writer(value: Mapping[str, Any], release: Release) -> Release | None:
+    """The newest release before `release` that stores this object, where `release` cannot read what that stored; None
+    where it can, and for anything that no older release serves."""
+    group, _, version = str(value.get("apiVersion")).rpartition("/")
+    if group != GROUP:
+        return None
+    kind = str(value.get("kind"))
+    names = list_releases()
+    older = [find_release(name) for name in names[: names.index(release.name)]]
+    writer = next((one for one in reversed(older) if version in one.kinds.get(kind, ())), None)
+    if writer is None or writer.kinds[kind][0] in release.kinds.get(kind, ()):
+        return None
+    return writer
+
+
+def list_steps(old: Release, new: Release) -> list[Release]:
+    """The releases through which a cluster goes from `old` to `new`, which is the last: a control plane is upgraded one
+    minor release at a time."""
+    names = list_releases()
+    return [find_release(name) for name in names[names.index(old.name) + 1 : names.index(new.name) + 1]]
+
+
+def tell_damage(kind: str, release: Release) -> str:
+    """What happens in a cluster of `release` that has one stored object of `kind` which it cannot read."""
+    return release.unreadable.get(kind, f"no {kind} can be listed, changed or deleted")

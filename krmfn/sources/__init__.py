@@ -24,12 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from krmfn.krm.results import ResourceRef
 from krmfn.model.kinds import find_kind, find_own_scheduling
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import Composite, leaves
+from krmfn.model.values import Value
 
 if TYPE_CHECKING:
     from krmfn.config import GangOptions, Settings
@@ -51,19 +52,19 @@ READERS: Mapping[tuple[str, str], str] = {
     ("apps", "StatefulSet"): "apps.read_statefulset",
     ("batch", "Job"): "job.read_job",
     ("batch", "CronJob"): "job.read_cronjob",
-    ("ray.io", "RayCluster"): "ray.read_raycluster",
-    ("ray.io", "RayJob"): "ray.read_rayjob",
-    ("ray.io", "RayService"): "ray.read_rayservice",
-    ("ray.io", "RayCronJob"): "ray.read_raycronjob",
-    ("jobset.x-k8s.io", "JobSet"): "jobset.read_jobset",
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "leaderworkerset.read_leaderworkerset",
+    ("ray.io", "RayCluster"): "ray.read_ray",
+    ("ray.io", "RayJob"): "ray.read_ray",
+    ("ray.io", "RayService"): "ray.read_ray",
+    ("ray.io", "RayCronJob"): "ray.read_ray",
+    ("jobset.x-k8s.io", "JobSet"): "job.read_jobset",
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "apps.read_leaderworkerset",
     ("workload.codeflare.dev", "AppWrapper"): "appwrapper.read_appwrapper",
     ("trainer.kubeflow.org", "TrainJob"): "trainjob.read_trainjob",
 }
 
 
 def read_tree(
-    value: Mapping[str, Any], ref: ResourceRef, options: GangOptions, settings: Settings, find: Find | None = None
+    value: Value, ref: ResourceRef, options: GangOptions, settings: Settings, find: Find | None = None
 ) -> SourceReading:
     """The tree of the manifest `value`, of a kind that is read, and the notes on the way. `find` gets the objects that
     it names.
@@ -87,9 +88,7 @@ def read_tree(
     return _read(manifest)
 
 
-def count_pods(
-    value: Mapping[str, Any], ref: ResourceRef, settings: Settings, find: Find | None = None
-) -> SourceReading:
+def count_pods(value: Value, ref: ResourceRef, settings: Settings, find: Find | None = None) -> SourceReading:
     """The tree of all pods that the manifest makes, whether they get a gang or not, and what its controller refuses.
 
     Notes that only explain why there is no gang are not among the notes.
@@ -128,7 +127,7 @@ def read_group(manifest: Manifest) -> Group | None:
         manifest.pass_over(row.reason, row.hint)
         return None
     group = _find_reader(row.group, row.name)(manifest)
-    if group is not None and row.keeper is not None and row.group != "ray.io" and not manifest.counting:
+    if group is not None and row.keeper is not None and not manifest.counting:
         every = leaves(group)
         if not _shares_templates(manifest, group):
             last = row.templates[-1].path.rpartition("/")[2]  # that of the most pods

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.kinds import Condition, Factor, TemplatePath, place
 from krmfn.model.podnumber import add_labels, divide
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
-from krmfn.model.values import as_list
+from krmfn.model.values import Fields, Names, as_list
 from krmfn.sources.manifest import Manifest
 
 ASK_FOR_ONE: Final = 'To generate one, add the annotation krmfn.dev/gang: "true".'
@@ -182,7 +182,7 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
     return leaf._replace(replicas=replicas, by=by, **_find_unit(manifest, factors[: len(role.index_labels)], entry))
 
 
-def _find_unit(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplate) -> dict[str, Any]:
+def _find_unit(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplate) -> Fields:
     """The entry of a list that has the number of replicas: its name, and how many of them come first."""
     for factor in reversed(factors):
         path = place(factor.field, entry.stars)
@@ -299,5 +299,5 @@ def _list_inner(manifest: Manifest, role: TemplatePath, outer: _RoleTemplate) ->
     return found
 
 
-def _split(field: str) -> tuple[str, ...]:
+def _split(field: str) -> Names:
     return tuple(field.split("/")) if field else ()

@@ -1,15 +1,18 @@
-"""Job and CronJob (batch/v1): which Jobs are a gang unasked, which form one themselves, what runs of a CronJob share.
-Their files say the rest.
+"""Job, CronJob and JobSet: which Jobs are a gang unasked, which form one themselves, what runs of a CronJob share, and
+which Jobs of a set wait for others. Their files say the rest.
 
-Source: the controllers of Jobs and CronJobs, and `batch/v1` validation of Kubernetes 1.35 to 1.37, KEP-5547.
+Source: the controllers of Jobs and CronJobs, and `batch/v1` validation of Kubernetes 1.35 to 1.37, KEP-5547;
+kubernetes-sigs/jobset `api/jobset/v1alpha2/jobset_types.go`, `pkg/webhooks/jobset_webhook.go`, KEP-969.
 """
 
 from __future__ import annotations
 
 from krmfn.krm.paths import Path
+from krmfn.model.exclusive import find_exclusive
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM
-from krmfn.model.tree import Group, Leaf
+from krmfn.model.tree import Composite, Group, Leaf, leaves
+from krmfn.model.values import as_text
 from krmfn.sources.interpreter import multiply, read_roles
 from krmfn.sources.manifest import Manifest
 
@@ -48,7 +51,9 @@ def _read_leaf(manifest: Manifest) -> Leaf | None:
     leaf = read_roles(manifest)
     if not isinstance(leaf, Leaf):
         return None
-    made = manifest.leaf("job", leaf.templates[0], _read_minimum(manifest, leaf.pods))
+    least = parse_int(as_text(manifest.value, "metadata", "annotations", KUEUE_MINIMUM))
+    least = leaf.pods if least is None or least < 0 else min(least, leaf.pods)  # Kueue may admit less than parallelism
+    made = manifest.leaf("job", leaf.templates[0], least)
     return made._replace(number=leaf.number if is_numbered(manifest, leaf.templates[0].path[:-1]) else "")
 
 
@@ -57,12 +62,6 @@ def is_numbered(manifest: Manifest, spec: Path, default: str = "NonIndexed") -> 
     completions = manifest.get((*spec, "completions"))
     mode = manifest.text((*spec, "completionMode"), default)
     return mode == "Indexed" and completions in (None, manifest.count((*spec, "parallelism"), 1))
-
-
-def _read_minimum(manifest: Manifest, pods: int) -> int:
-    """The lower bound of a Job: Kueue's, where it may admit less than parallelism."""
-    least = parse_int(manifest.annotation(KUEUE_MINIMUM))
-    return pods if least is None or least < 0 else min(least, pods)
 
 
 def _schedules_itself(manifest: Manifest) -> bool:
@@ -87,3 +86,27 @@ def _is_gang_by_nature(manifest: Manifest, spec: Path) -> bool:
     if multiply(manifest, manifest.kind.templates[0].factors or (), ()) == 1:
         return not manifest.decline("job-no-gang", (*spec, "parallelism"))
     return True
+
+
+def read_jobset(manifest: Manifest) -> Group | None:
+    """The tree of a JobSet, by its file; none where exclusive placement keeps its pods from starting together."""
+    group = read_roles(manifest)
+    if not isinstance(group, Composite) or _follows(manifest, leaves(group)):
+        return None
+    return group._replace(children=tuple(_check_number(manifest, leaf) for leaf in leaves(group)))
+
+
+def _check_number(manifest: Manifest, leaf: Leaf) -> Leaf:
+    """The leaf, without the number of its pods where the Jobs give them none; JobSets make Indexed Jobs by default."""
+    return leaf if is_numbered(manifest, leaf.templates[0].path[:-1], "Indexed") else leaf._replace(number="")
+
+
+def _follows(manifest: Manifest, every: tuple[Leaf, ...]) -> bool:
+    """Whether the other pods of a job are created only after its first has a node, which a gang of them never gets."""
+    for leaf in every:
+        exclusive = find_exclusive(manifest.value, leaf.templates[0].path) if leaf.pods > leaf.replicas else None
+        if exclusive is None or not exclusive.waits:
+            continue
+        rule = "ordered-start-deadlock" if manifest.options.requested else "ordered-start"
+        return manifest.decline(rule, exclusive.path, "exclusive")
+    return False

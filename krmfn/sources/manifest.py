@@ -15,10 +15,11 @@ from krmfn.model.kinds import KINDS, KindRow, keeps_link, kuberay_keeps
 from krmfn.model.placeholders import is_name_placeholder, is_number_placeholder, spell
 from krmfn.model.rules import RULES
 from krmfn.model.tree import Group, Leaf, PodTemplate
+from krmfn.model.values import Value
 from krmfn.releases.release import first_release
 
 #: The object of a group and kind, in a namespace ("" for a kind without), by its name.
-Find = Callable[[str, str, str, str], Mapping[str, Any] | None]
+Find = Callable[[str, str, str, str], Value | None]
 
 MAX_INT32 = 2**31 - 1
 
@@ -43,7 +44,7 @@ class Manifest:
 
     def __init__(
         self,
-        value: Mapping[str, Any],
+        value: Value,
         ref: ResourceRef,
         options: GangOptions | None,
         settings: Settings,
@@ -62,7 +63,7 @@ class Manifest:
         """What there is to know of the manifest's kind."""
         return KINDS[self.ref.group, self.ref.kind]
 
-    def find(self, group: str, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+    def find(self, group: str, kind: str, namespace: str, name: str) -> Value | None:
         """The object that the manifest names, None where it is not known; `namespace` is "" for kinds without one."""
         return self._find(group, kind, namespace, name) if self._find else None
 
@@ -177,35 +178,29 @@ class Manifest:
         self.note("count-overflow", path, message, f"Use at most {MAX_INT32} pods.")
         return False
 
+    def _expect(self, path: Path, form: type, what: str, hint: str = "") -> Any:
+        """The value at `path` where it has this type; None where there is none or, with a note, one of another type."""
+        value = self.get(path)
+        if value is None or isinstance(value, form):
+            return value
+        self.note("field-type", path, f"should be {what}", hint)
+        return None
+
     def text(self, path: Path, default: str = "") -> str:
         """The string at `path`; absent and null are `default`."""
         value = self.get(path)
-        if value is None:
-            return default
-        if isinstance(value, str):
-            return value
         hint = "Write a string." if isinstance(value, dict | list) else f'Write it in quotes: "{value}".'
-        self.note("field-type", path, "should be a string", hint)
-        return default
+        found: str | None = self._expect(path, str, "a string", hint)
+        return default if found is None else found
 
     def flag(self, path: Path) -> bool:
         """The boolean at `path`; absent and null are False."""
-        value = self.get(path)
-        if value is None or isinstance(value, bool):
-            return bool(value)
-        self.note("field-type", path, "should be true or false", "Write true or false.")
-        return False
+        return bool(self._expect(path, bool, "true or false", "Write true or false."))
 
     def list_paths(self, path: Path) -> list[Path]:
         """The paths of the mappings in the list at `path`; absent and null are an empty list."""
-        value = self.get(path)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            self.note("field-type", path, "should be a list", "Write a list.")
-            return []
         found = []
-        for index, element in enumerate(value):
+        for index, element in enumerate(self._expect(path, list, "a list", "Write a list.") or ()):
             if isinstance(element, dict):
                 found.append((*path, index))
             else:
@@ -214,24 +209,9 @@ class Manifest:
 
     def require(self, path: Path) -> bool:
         """Whether there is a mapping at `path`; otherwise a note says that it is missing."""
-        value = self.get(path)
-        if isinstance(value, dict):
-            return True
-        if value is None:
+        if self.get(path) is None:
             self.note("field-missing", path, "is required")
-        else:
-            self.note("field-type", path, "should be a mapping")
-        return False
-
-    def label(self, key: str) -> str | None:
-        """The label `key` of the resource."""
-        value = self.get(("metadata", "labels", key))
-        return value if isinstance(value, str) else None
-
-    def annotation(self, key: str) -> str | None:
-        """The annotation `key` of the resource."""
-        value = self.get(("metadata", "annotations", key))
-        return value if isinstance(value, str) else None
+        return self._expect(path, dict, "a mapping") is not None
 
     def template(self, path: Path, pods: int, count_path: Path, apart: Path = ()) -> PodTemplate | None:
         """The pod template at `path`, with what all pods of a group must agree on. None when there is none. With
@@ -254,6 +234,13 @@ class Manifest:
         if settings.scheduler != "Kubernetes" or "customResourceDefinitions" in settings.cluster or self.bridged:
             return
         field, place = settings.release.link[0], (*template, "spec")
+        if self.ref.group == "ray.io":
+            if self.drops_link:
+                bridge = "; or set link: Auto" if settings.release.has("pod-groups") else ""
+                keepers = "1.6" if field == "workloadRef" else "1.7 or later"
+                version = ".".join(map(str, settings.kuberay.version))
+                self.tell("link-pruned", place, "KubeRay", version=version, field=field, keepers=keepers, bridge=bridge)
+            return
         keeper, early = self.kind.keeper, self.kind.early_keeper
         known = keeps_link(self.kind, settings.operators) if field == "schedulingGroup" else None
         if keeper is None or known:

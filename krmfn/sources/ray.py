@@ -11,14 +11,15 @@ are in schemas/kuberay. Source: kuberay v1.7.0 `apis/ray/v1`, `controllers/ray/u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from krmfn.config.selection import KUBERAY_LABEL
 from krmfn.krm.paths import Path, format_path
-from krmfn.model.kinds import kuberay_keeps
 from krmfn.model.podnumber import add_labels
 from krmfn.model.tree import Composite, Group, Leaf
+from krmfn.model.values import as_text
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
@@ -34,22 +35,25 @@ _OF_SERVICE: Path = ("spec", "rayClusterConfig")
 _HEAD_SERVICE: Path = (*_OF_SERVICE, "headGroupSpec", "headService", "metadata", "name")
 
 
-def _begin(manifest: Manifest) -> None:
+def read_ray(manifest: Manifest) -> Group | None:
+    """The tree of a resource of Ray. A suspended cluster is read as if it ran: its groups must exist when it does."""
     check_name(manifest, _LIMITS[manifest.ref.kind])
     prune(manifest)
-
-
-def read_raycluster(manifest: Manifest) -> Group | None:
-    """The tree of a RayCluster."""
-    _begin(manifest)
+    match manifest.ref.kind:
+        case "RayJob":
+            return _read_job(manifest, ("spec",))
+        case "RayService":
+            return _read_service(manifest)
+        case "RayCronJob":
+            return _read_cronjob(manifest)
     return _read_cluster(manifest, ("spec",))
 
 
 def _read_cluster(manifest: Manifest, spec: Path) -> Group | None:
-    """The tree of the RayClusterSpec at `spec`: leaf `head`, then a leaf per worker group that has pods.
-
-    A suspended cluster is read as if it ran, because its groups must exist when it resumes.
-    """
+    """The tree of the RayClusterSpec at `spec`: leaf `head`, then a leaf per worker group that has pods."""
+    strategy = (*spec, "upgradeStrategy", "type")
+    if len(spec) > 1 and manifest.get(strategy) is not None:
+        manifest.tell("ray-cluster-refused", strategy)  # the owner replaces its cluster, which therefore has none
     if not manifest.require(spec) or not manifest.require((*spec, "headGroupSpec")):
         return None
     if manifest.is_elsewhere((*spec, "managedBy")):
@@ -70,7 +74,6 @@ def _read_cluster(manifest: Manifest, spec: Path) -> Group | None:
         leaf = _read_leaf(manifest, group, autoscaling)
         if leaf:
             leaves.append(leaf)
-    check_pruned_link(manifest, head.path)
     return Composite("cluster", tuple(leaves), len(leaves))
 
 
@@ -95,12 +98,6 @@ def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Lea
     return leaf._replace(replicas=group.pods // group.hosts, by=_INDEX) if group.hosts > 1 else leaf
 
 
-def read_rayjob(manifest: Manifest) -> Group | None:
-    """The tree of a RayJob."""
-    _begin(manifest)
-    return _read_job(manifest, ("spec",))
-
-
 def _read_job(manifest: Manifest, spec: Path) -> Group | None:
     """The tree of the RayJobSpec at `spec`: None for a job that runs in a cluster which exists already."""
     if not manifest.require(spec):
@@ -110,9 +107,7 @@ def _read_job(manifest: Manifest, spec: Path) -> Group | None:
     if manifest.get(selector):
         manifest.tell("existing-cluster", selector)
         return None
-    cluster = (*spec, "rayClusterSpec")
-    check_owned_cluster(manifest, cluster)
-    return _read_cluster(manifest, cluster)
+    return _read_cluster(manifest, (*spec, "rayClusterSpec"))
 
 
 def _check_job(manifest: Manifest, spec: Path) -> None:
@@ -148,29 +143,19 @@ def _refuse(manifest: Manifest, path: Path, message: str) -> None:
     manifest.note("ray-job-refused", path, f"{message}: KubeRay refuses the RayJob")
 
 
-def read_rayservice(manifest: Manifest) -> Group | None:
-    """The tree of a RayService."""
-    _begin(manifest)
+def _read_service(manifest: Manifest) -> Group | None:
+    """A new cluster is built beside the old one; with one group for both, old pods fill the gang of the new ones."""
     if manifest.get(_HEAD_SERVICE):
         manifest.tell("ray-service-refused", _HEAD_SERVICE)
-    check_owned_cluster(manifest, _OF_SERVICE)
     group = _read_cluster(manifest, _OF_SERVICE)
-    if group is not None:
-        _check_upgrade(manifest)
+    in_place = manifest.text(("spec", "upgradeStrategy", "type")) == "None"
+    if group is not None and not in_place and manifest.options.naming != "Revisioned":
+        manifest.tell("rollout-shares-gang", ("spec", "upgradeStrategy"), "upgrade")
     return group
 
 
-def _check_upgrade(manifest: Manifest) -> None:
-    """A new cluster is built beside the old one; with one group for both, old pods fill the gang of the new ones."""
-    strategy = manifest.text(("spec", "upgradeStrategy", "type"))
-    if strategy == "None" or manifest.options.naming == "Revisioned":
-        return
-    manifest.tell("rollout-shares-gang", ("spec", "upgradeStrategy"), "upgrade")
-
-
-def read_raycronjob(manifest: Manifest) -> Group | None:
-    """The tree of a RayCronJob. It has no concurrency policy, so nothing keeps runs from sharing the gang at once."""
-    _begin(manifest)
+def _read_cronjob(manifest: Manifest) -> Group | None:
+    """It has no concurrency policy, so nothing keeps runs from sharing the gang at once."""
     group = _read_job(manifest, ("spec", "jobTemplate"))
     if group is None:
         return None
@@ -188,36 +173,8 @@ def check_name(manifest: Manifest, limit: int) -> None:
     path: Path = ("metadata", "name")
     if len(name) > limit:
         manifest.tell("ray-name", path, "long", length=len(name), limit=limit)
-    elif not (name[0].isalpha() and name[-1].isalnum() and name.replace("-", "").isalnum() and name == name.lower()):
+    elif not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
         manifest.tell("ray-name", path, name=name)
-
-
-def check_owned_cluster(manifest: Manifest, spec: Path) -> None:
-    """A cluster that a RayJob or a RayService owns is replaced by its owner, so it has no upgrade strategy."""
-    path = (*spec, "upgradeStrategy", "type")
-    if manifest.get(path) is not None:
-        manifest.tell("ray-cluster-refused", path)
-
-
-def check_pruned_link(manifest: Manifest, template: Path) -> None:
-    """Leave a note when the installed CRDs drop the field that links a pod template to its group."""
-    settings = manifest.settings
-    if settings.scheduler != "Kubernetes":
-        return  # Volcano's link is an annotation, which every version keeps
-    if manifest.bridged:
-        return
-    if "customResourceDefinitions" in settings.cluster:
-        return  # the checks look into the CRDs themselves
-    field = settings.release.link[0]
-    if not kuberay_keeps(settings.kuberay.version, field):
-        version = ".".join(map(str, settings.kuberay.version))
-        keepers = "1.6" if field == "workloadRef" else "1.7 or later"
-        bridge = "; or set link: Auto" if settings.release.has("pod-groups") else ""
-        about = {"version": version, "field": field, "keepers": keepers, "bridge": bridge}
-        manifest.tell("link-pruned", (*template, "spec"), "KubeRay", **about)
-
-
-_MODE: Final = ("spec", "submissionMode")
 
 
 def is_operator_job(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup], autoscaling: bool) -> bool:
@@ -225,14 +182,15 @@ def is_operator_job(manifest: Manifest, spec: Path, groups: Sequence[WorkerGroup
 
     Then a note predicts what it will create (schemas/kuberay/managers.json), and nothing is generated.
     """
-    kind, label, manages = manifest.ref.kind, manifest.label(KUBERAY_LABEL), manifest.settings.kuberay.manages
-    apart = autoscaling or kind == "RayCronJob" or (label or "").lower() != "true"
+    kind, manages = manifest.ref.kind, manifest.settings.kuberay.manages
+    label = as_text(manifest.value, "metadata", "labels", KUBERAY_LABEL)
+    apart = autoscaling or kind == "RayCronJob" or label.lower() != "true"
     if manifest.counting or (manages == "KubernetesWAS" and apart):
         return False
     for row in schemastore.load("kuberay/managers.json").get(manages, ()):
-        if row.get("kind", kind) != kind or ("bare" in row and label is not None):
+        if row.get("kind", kind) != kind or ("bare" in row and label):
             continue
-        if "mode" in row and manifest.text(_MODE, "K8sJobMode") != row["mode"]:
+        if "mode" in row and manifest.text(("spec", "submissionMode"), "K8sJobMode") != row["mode"]:
             continue
         name = manifest.ref.name
         cluster = name if kind == "RayCluster" else f"{name}-<random>"  # five random characters
@@ -289,26 +247,17 @@ def read_worker_groups(manifest: Manifest, spec: Path, autoscaling: bool) -> lis
     _check_names(manifest, groups)
     total = 0
     for group in groups:
-        total += group.pods
-        if manifest.fits(group.pods, _count_path(group)) and not manifest.fits(total + 1, _count_path(group)):
+        total, counted = total + group.pods, (*group.path, "replicas")
+        if manifest.fits(group.pods, counted) and not manifest.fits(total + 1, counted):
             break
     return groups
 
 
-def _count_path(group: WorkerGroup) -> Path:
-    return (*group.path, "replicas")
-
-
 def _read_group(manifest: Manifest, path: Path, defaults: Mapping[str, int]) -> WorkerGroup:
-    return WorkerGroup(
-        path=path,
-        name=manifest.text((*path, "groupName")),
-        replicas=manifest.count((*path, "replicas"), defaults["replicas"]),
-        minimum=manifest.count((*path, "minReplicas"), defaults["minReplicas"]),
-        maximum=manifest.count((*path, "maxReplicas"), defaults["maxReplicas"]),
-        hosts=manifest.count((*path, "numOfHosts"), defaults["numOfHosts"]),
-        suspended=manifest.flag((*path, "suspend")),
-    )
+    fields = ("replicas", "minReplicas", "maxReplicas", "numOfHosts")
+    replicas, least, most, hosts = (manifest.count((*path, field), defaults[field]) for field in fields)
+    name, suspended = manifest.text((*path, "groupName")), manifest.flag((*path, "suspend"))
+    return WorkerGroup(path, name, replicas, least, most, hosts, suspended)
 
 
 def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> None:
@@ -340,10 +289,7 @@ def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
 
 def is_label_value(text: str, limit: int = 63) -> bool:
     """Whether `text` can be the value of a label, at most `limit` characters long (and is not empty)."""
-    if not text.isascii() or not 0 < len(text) <= limit:
-        return False
-    inner = text.replace("-", "").replace("_", "").replace(".", "")
-    return text[0].isalnum() and text[-1].isalnum() and inner.isalnum()
+    return len(text) <= limit and re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?", text) is not None
 
 
 Schema: TypeAlias = "Mapping[str, Any]"
@@ -357,24 +303,20 @@ def prune(manifest: Manifest) -> None:
     spec = manifest.get(("spec",))
     if not isinstance(spec, dict):
         return
-    schema = _load(f"{manifest.ref.kind.lower()}.json")
+    schema = schemastore.load(f"kuberay/{manifest.ref.kind.lower()}.json")
     manifest.value = {**manifest.value, "spec": _prune(manifest, spec, schema, ("spec",))}
 
 
 def find_defaults() -> dict[str, int]:
     """What the API server writes into a worker group that lacks a field, whichever version was sent."""
-    fields = _load("raycluster.json")["properties"]["workerGroupSpecs"]["items"]["properties"]
+    fields = schemastore.load("kuberay/raycluster.json")["properties"]["workerGroupSpecs"]["items"]["properties"]
     return {key: field["default"] for key, field in fields.items() if "default" in field}
-
-
-def _load(name: str) -> Schema:
-    return schemastore.load(f"kuberay/{name}")
 
 
 def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
     """`value` without what the version does not have. Levels that the schema does not describe stay as they are."""
     if "$ref" in schema:
-        schema = _load(schema["$ref"])
+        schema = schemastore.load(f"kuberay/{schema['$ref']}")
     if isinstance(value, list) and "items" in schema:
         return [_prune(manifest, element, schema["items"], (*path, index)) for index, element in enumerate(value)]
     fields: Mapping[str, Schema] = schema.get("properties", {})

@@ -10,8 +10,8 @@ from typing import Final
 from krmfn.model.marks import KUEUE_MINIMUM
 from krmfn.model.tree import Group, Leaf, leaves
 from krmfn.model.values import as_mapping
-from krmfn.releases.groups import read_limits
 from krmfn.releases.release import first_release
+from krmfn.releases.spelling import read_limits
 from krmfn.sources.manifest import Manifest
 
 #: So many PodGroups one resource can have: each is an object in Git. Nobody has more replicas or racks for one gang.
@@ -108,7 +108,11 @@ def _has_minimum(manifest: Manifest) -> bool:
     """Whether the resource can have a lower bound: by its kind, by Kueue, or because others say what it is made of."""
     kind = manifest.kind
     others = kind.group == "ray.io" or kind.name in ("AppWrapper", "TrainJob")
-    return others or any(role.minimum for role in kind.templates) or manifest.annotation(KUEUE_MINIMUM) is not None
+    return (
+        others
+        or any(role.minimum for role in kind.templates)
+        or KUEUE_MINIMUM in as_mapping(manifest.get(_ANNOTATIONS))
+    )
 
 
 def _find_nearest(whole: int, wanted: int, unit: int, largest: int) -> str:

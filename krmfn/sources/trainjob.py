@@ -8,7 +8,6 @@ Source: kubeflow/trainer v2.2.0 and v2.3.0 `pkg/runtime/core/trainingruntime.go`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from krmfn.krm.editing import edit_copy
@@ -17,8 +16,8 @@ from krmfn.krm.paths import Path
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 from krmfn.model.marks import PATCHER
 from krmfn.model.tree import Composite, Group, leaves
-from krmfn.model.values import as_list, as_mapping
-from krmfn.sources.jobset import read_jobset
+from krmfn.model.values import Fields, Value, as_list, as_mapping
+from krmfn.sources.job import read_jobset
 from krmfn.sources.manifest import Manifest
 
 _GROUP = "trainer.kubeflow.org"
@@ -92,7 +91,7 @@ def _can_patch(manifest: Manifest, runtime: Manifest) -> bool:
     return True
 
 
-def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> dict[str, Any]:
+def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> Fields:
     """A replicated job of the runtime with the pods and the resources that this TrainJob gives it."""
     job = as_mapping(runtime.get(path))
     template = as_mapping(job, "template")
@@ -121,7 +120,7 @@ def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> dict[str, Any]:
     return {**job, **replicas, "template": {**template, "spec": scaled}}
 
 
-def _is_scaled(manifest: Manifest, runtime: Manifest, job: Mapping[str, Any]) -> bool:
+def _is_scaled(manifest: Manifest, runtime: Manifest, job: Value) -> bool:
     """Whether numNodes of the TrainJob decides how many pods the job has: in an MPI runtime that of the workers."""
     if manifest.get(_NODES) is None:
         return False
@@ -135,20 +134,18 @@ def _is_scaled(manifest: Manifest, runtime: Manifest, job: Mapping[str, Any]) ->
     return steps[:1] == [job.get("name")]  # Trainer takes the first
 
 
-def _size(pod: Mapping[str, Any], resources: Mapping[str, Any]) -> Mapping[str, Any]:
+def _size(pod: Value, resources: Value) -> Value:
     """The pod template with the resources of the TrainJob over those of the container that trains."""
     spec = as_mapping(pod, "spec")
-    boxes = spec.get("containers")
-    sized = [
-        {**box, "resources": _merge(as_mapping(box, "resources"), resources)} if box.get("name") == _NODE else box
-        for box in as_list(boxes)
-        if isinstance(box, dict)
-    ]
+    sized = []
+    for box in filter(as_mapping, as_list(spec, "containers")):
+        if box.get("name") == _NODE:
+            old, kinds = as_mapping(box, "resources"), ("requests", "limits")
+            merged = {key: {**as_mapping(old, key), **as_mapping(resources, key)} for key in kinds}
+            sized.append({**box, "resources": merged})
+        else:
+            sized.append(box)
     return {**pod, "spec": {**spec, "containers": sized}} if sized else pod
-
-
-def _merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {key: {**as_mapping(old.get(key)), **as_mapping(new.get(key))} for key in ("requests", "limits")}
 
 
 def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group) -> Group | None:
@@ -163,7 +160,10 @@ def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group)
             job = _find_entry(manifest, (*entry, *_JOBS), "name", leaf.name)
             place = (*job, *_TEMPLATE)
             _put(manifest, (*job, "name"), leaf.name)
-            _put(manifest, place, _overlay(jobset.get(theirs), manifest.get(place)))
+            given = as_mapping(manifest.get(place), "metadata", "annotations")  # more of a patch is not read here
+            metadata = {**as_mapping(jobset.get(theirs), "metadata")}
+            metadata |= {"annotations": {**as_mapping(metadata, "annotations"), **given}} if given else {}
+            _put(manifest, place, {**jobset.get(theirs), "metadata": metadata})
             scaled = _is_scaled(manifest, runtime, jobset.get(theirs[:3]))
             template = leaf.templates[0]._replace(
                 path=place,
@@ -182,15 +182,6 @@ def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group)
 
 def _put(manifest: Manifest, path: Path, value: Any) -> None:
     manifest.value = edit_copy(manifest.value, path, 0, value)
-
-
-def _overlay(template: Any, patch: Any) -> dict[str, Any]:
-    """The pod template of the runtime with the annotations of the patch: more of it is not read here."""
-    metadata = {**as_mapping(template, "metadata")}
-    given = as_mapping(patch, "metadata", "annotations")
-    if given:
-        metadata["annotations"] = {**as_mapping(metadata, "annotations"), **given}
-    return {**template, "metadata": metadata}
 
 
 def _find_entry(manifest: Manifest, path: Path, key: str, name: str) -> Path:

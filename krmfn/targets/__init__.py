@@ -2,7 +2,7 @@
 
 One file per scheduler; releases of Kubernetes are data (`schemas/kubernetes`). To add a scheduler:
 
-1. Write `krmfn/targets/<name>.py` with `emit(gang, settings) -> Emission`.
+1. Write `krmfn/targets/<name>.py` with `emit(gang, settings) -> Emission`. All groups of the gang have pods.
    `layout.lay_out` gives the tree with all names, `layout.flatten` the list of groups where there are no trees,
    `agreement.agree` what the pods have in common, `marks.describe` an object with our marks. Say what gets lost in a
    note; refuse with a note of severity error that says the way out (`emission.blame` then drops the objects).
@@ -21,12 +21,17 @@ from __future__ import annotations
 from krmfn.config.settings import Settings
 from krmfn.model.tree import Gang
 from krmfn.targets.emission import Emission, Link
+from krmfn.targets.layout import prune
 
 __all__ = ["Emission", "Link", "emit"]
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
-    """The objects and links of `gang`, from the module of the scheduler of `settings`: most runs need one of them."""
+    """The objects and links of the groups of `gang` that have pods, from the module of the scheduler of `settings`:
+    most runs need one of them."""
+    root = prune(gang.root)
+    if root is None:
+        return Emission((), (), ())
     target = __import__(f"krmfn.targets.{settings.scheduler.lower()}", fromlist=["emit"])
-    emission: Emission = target.emit(gang, settings)
+    emission: Emission = target.emit(gang._replace(root=root), settings)
     return emission

@@ -4,17 +4,21 @@ that had to change, lists that were too short. Knows no release and no field of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from krmfn.krm.paths import Path
+from krmfn.config.settings import Settings
+from krmfn.krm.paths import Path, format_path
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.names import slug
-from krmfn.model.tree import Gang, Leaf
+from krmfn.model.schedulers import DEFAULT_SCHEDULER
+from krmfn.model.tree import Gang, Leaf, PodTemplate, leaves
 from krmfn.model.values import Fields, Value, as_mapping
-from krmfn.releases.release import Release
+from krmfn.model.wording import join
+from krmfn.releases import schemastore
+from krmfn.releases.release import GROUP, Release, list_needed
 from krmfn.targets.layout import PlacedGroup, walk
 
 #: How much earlier than the pods an object is created.
@@ -59,7 +63,8 @@ def describe(api_version: str, kind: str, name: str, gang: Gang, spec: Fields, r
 def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
     """When Argo CD and Helm create the object: in the phase of the owners, before their pods. Owners of different
     phases are told by the checks."""
-    written = [_annotations_of(value) for value in gang.values] or [{}]
+    annotations = [as_mapping(value, "metadata", "annotations") for value in gang.values] or [{}]
+    written = [{key: text for key in _PHASES if isinstance(text := each.get(key), str)} for each in annotations]
     phase = {SYNC_WAVE: str(min(0, *(parse_int(each.get(SYNC_WAVE)) or 0 for each in written)) + offset)}
     for hook, weight, *more in HOOKS:
         if written[0].get(hook) and all(each.get(hook) == written[0][hook] for each in written):
@@ -69,12 +74,7 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
     return phase
 
 
-def _annotations_of(value: Value) -> Mapping[str, str]:
-    found = as_mapping(value, "metadata", "annotations")
-    return {key: text for key in _PHASES if isinstance(text := found.get(key), str)}
-
-
-def check_quorums(gang: Gang, *layouts: PlacedGroup) -> Iterator[Note]:
+def check_quorums(*layouts: PlacedGroup) -> Iterator[Note]:
     """An error for every quorum that can never be met, or is none."""
     for node in (node for layout in layouts for node in walk(layout)):
         group = node.group
@@ -145,16 +145,115 @@ def is_error(notes: Iterable[Note]) -> bool:
     return any(RULES[note.rule].severity == "error" for note in notes)
 
 
-def drop_foreign(notes: Iterable[Note], release: Release) -> tuple[Note, ...]:
-    """The notes whose rules hold for the release."""
-    notes = tuple(notes)
-    if not notes:
-        return ()
-    from krmfn.model.rules import RULES
-
-    return tuple(note for note in notes if RULES[note.rule].holds(release))
-
-
 def blame(emission: Emission) -> Emission:
     """The emission, or its notes alone when one of them is an error: nothing half right is written."""
     return Emission((), (), emission.notes) if is_error(emission.notes) else emission
+
+
+_FIELDS: Final[Mapping[str, Path]] = {
+    "priority_class": ("spec", "priorityClassName"),
+    "scheduler": ("spec", "schedulerName"),
+    "preemption_policy": ("spec", "preemptionPolicy"),
+}
+
+
+class Agreement(NamedTuple):
+    """What all pod templates say; empty where they say nothing, or do not agree (then there is a note)."""
+
+    priority_class: str
+    scheduler: str
+    preemption_policy: str
+    notes: tuple[Note, ...]
+
+
+def agree(gang: Gang, settings: Settings, default_scheduler: str = DEFAULT_SCHEDULER) -> Agreement:
+    """What the pods of the gang have in common; a note for each of the three in which two of them differ."""
+    templates = [template for leaf in leaves(gang.root) for template in leaf.templates if template.pods > 0]
+    default_class = next((name for name, entry in settings.priority_classes.items() if entry.default), "")
+    priority, priority_notes = _common(gang, templates, "priority_class", default_class, "priority-not-shared")
+    scheduler, scheduler_notes = _common(gang, templates, "scheduler", default_scheduler, "scheduler-not-shared")
+    # a pod that does not say its policy gets that of its class, and the classes are compared above
+    spoken = [template for template in templates if template.preemption_policy]
+    policy, policy_notes = _common(gang, spoken, "preemption_policy", "", "preemption-policy-not-shared")
+    return Agreement(priority, scheduler, policy, (*priority_notes, *scheduler_notes, *policy_notes))
+
+
+def _common(
+    gang: Gang, templates: Sequence[PodTemplate], what: str, default: str, rule: str
+) -> tuple[str, tuple[Note, ...]]:
+    """The value that all share. "" stands for `default`."""
+    values = [getattr(template, what) or default for template in templates]
+    for template, mine in zip(templates, values, strict=True):
+        if mine != values[0]:
+            first, other = templates[0], values[0]
+            field = _FIELDS[what]
+            path = (*template.path, *field)
+            message = f"all pods of a gang must have the same {field[-1]}, but it is " + " and ".join(
+                f"{_quote(value)} in {_place(gang, place)}" for value, place in ((mine, template), (other, first))
+            )
+            hint = f"Set one {field[-1]} in all of these pod templates, or do not put them into one gang."
+            return "", (Note(rule, path if template.owner == 0 else (), message, mine, other, hint),)
+    return getattr(templates[0], what) if templates else "", ()
+
+
+def _quote(value: str) -> str:
+    return f'"{value}"' if value else "not set"
+
+
+def _place(gang: Gang, template: PodTemplate) -> str:
+    path = format_path(template.path)
+    return f"{path} of {gang.owners[template.owner]}" if len(gang.owners) > 1 else path
+
+
+def check_gates(release: Release, objects: Iterable[Value], given: Mapping[str, bool]) -> Iterator[Note]:
+    """An error for every gate that the objects need and that is `given` as off."""
+    if False not in given.values():
+        return
+    for gate in list_needed(release, objects):
+        if given.get(gate) is False:
+            message = (
+                f"the gang needs the feature gate {gate}, which is off in kubernetes.featureGates or --feature-gates"
+            )
+            hint = schemastore.load("ways.json")["gates"].get(gate, "Turn the feature gate on.")
+            yield Note("gate-off", (), message, False, True, hint)
+
+
+def note_gates(
+    release: Release,
+    objects: Iterable[Value],
+    given: Mapping[str, bool],
+    rule: str = "gates-needed",
+    path: Path = (),
+) -> Note | None:
+    """What to turn on in the cluster for all `objects`, in one note: gates that are off by default and not `given`.
+
+    None when there is no such gate.
+    """
+    values = list(objects)
+    missing = [gate for gate in list_needed(release, values) if gate not in given and not release.gates[gate].default]
+    if not missing:
+        return None
+    found = sorted(set(_list_versions(release, values)))
+    versions = [version for version in found if "alpha" in version or "beta" in version]
+    needs = [f"the feature {'gate' if len(missing) == 1 else 'gates'} {join(missing)}"]
+    flags = [f"--feature-gates={','.join(f'{gate}=true' for gate in missing)}"]
+    if versions:
+        needs.append(f"the API {'version' if len(versions) == 1 else 'versions'} {join(versions)}")
+        flags.append(f"--runtime-config={','.join(f'{version}=true' for version in versions)}")
+    off = "is off" if len(missing) + len(versions) == 1 else "are off"
+    message = f"the groups need {join(needs)}, which {off} by default in Kubernetes {release}"
+    components = dict.fromkeys(name for gate in missing for name in release.gates[gate].components)
+    hint = f"Start {join(list(components))} with {flags[0]}"
+    hint += "".join(f", and kube-apiserver also with {flag}" for flag in flags[1:])
+    hint += ". Once they are on, pass the same --feature-gates to krmfn, or list them under"
+    hint += " kubernetes.featureGates in its configuration."
+    return Note(rule, path, message, hint=hint)
+
+
+def _list_versions(release: Release, objects: Iterable[Value]) -> Iterator[str]:
+    """The API versions of groups; instead of one that the release does not have, that in which it has the kind."""
+    for value in objects:
+        group, _, version = value["apiVersion"].rpartition("/")
+        served = release.kinds.get(str(value.get("kind")), ()) if group == GROUP else ()
+        if served:
+            yield f"{GROUP}/{version if version in served else served[0]}"

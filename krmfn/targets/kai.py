@@ -16,9 +16,8 @@ from krmfn.model.findings import Note
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.tree import Composite, Gang
 from krmfn.model.values import Fields
-from krmfn.targets.agreement import agree
-from krmfn.targets.emission import Emission, check_quorums
-from krmfn.targets.layout import PlacedGroup, lay_out_whole, prune, walk
+from krmfn.targets.emission import Emission, agree, check_quorums
+from krmfn.targets.layout import PlacedGroup, lay_out_whole, walk
 from krmfn.targets.others import find_first, find_queue, finish, least
 
 #: The queue in which KAI's grouper puts what names none.
@@ -28,10 +27,7 @@ _TOPOLOGY: Final = "kai.scheduler/topology"
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. Its minima can be changed at any time; without a queue its pods are never scheduled."""
-    pruned, row = prune(gang.root), SCHEDULERS[settings.scheduler]
-    if pruned is None:
-        return Emission((), (), ())
-    root = lay_out_whole(gang.name, pruned)
+    row, root = SCHEDULERS[settings.scheduler], lay_out_whole(gang.name, gang.root)
     nodes = tuple(walk(root))
     agreed = agree(gang, settings, row.name)
     queue, queue_notes = find_queue(gang, row)
@@ -43,7 +39,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     spec |= _describe_topology(root, topology)
     if root.children:
         spec["subGroups"] = list(_describe_sub_groups(root, topology, counts))
-    notes = (*queue_notes, *check_quorums(gang, root), *_note_keys(nodes, topology))
+    notes = (*queue_notes, *check_quorums(root), *_note_keys(nodes, topology))
     notes += () if counts else tuple(_note_uncounted(nodes))
     groups = [node.group for node in nodes]
     pool = find_first(gang, "labels", NODE_POOL)

@@ -6,32 +6,32 @@ PodGroups (1.35) the Workload alone has them. What a release has no field for is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
-from krmfn.model.gates import check_gates
+from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
-from krmfn.model.names import shorten
-from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate
-from krmfn.model.values import Fields, Value
-from krmfn.releases.gates import list_fields
-from krmfn.releases.groups import read_limits
-from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release
-from krmfn.releases.spelling import spell
-from krmfn.targets.agreement import Agreement, agree
+from krmfn.model.names import digest, shorten, slug
+from krmfn.model.rules import RULES
+from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate, leaves
+from krmfn.model.values import Fields, Value, as_mapping
+from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release, list_fields
+from krmfn.releases.spelling import LINK_FIELDS, list_mutable, read_limits, spell
 from krmfn.targets.emission import (
+    Agreement,
     Emission,
     Link,
+    agree,
     blame,
+    check_gates,
     check_quorums,
     describe,
-    drop_foreign,
     note_layout,
     note_too_large,
 )
-from krmfn.targets.layout import PlacedGroup, TooLarge, flatten, lay_out, lay_out_flat, prune, walk
+from krmfn.targets.layout import PlacedGroup, TooLarge, flatten, lay_out, lay_out_flat, walk
 
 _PARENT: Final = "parentCompositePodGroupName"
 
@@ -61,9 +61,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
         templates.setdefault(_list_of(layout), []).append(_describe_template(layout, agreed, settings))
     revision = ""
     if gang.naming == "Revisioned":
-        from krmfn.targets.revision import revise
-
-        revision = revise(gang, templates, _policy_of_preemption(agreed, settings), release)
+        revision = _revise(gang, templates, _policy_of_preemption(agreed, settings), release)
     name = shorten(f"{gang.name}-{revision}") if revision else gang.name
     layouts = _lay_out(gang, name, release)[0] if revision else layouts
     objects = _write_groups(gang, name, layouts, agreed, settings, revision)
@@ -76,13 +74,17 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
         *notes,
         *agreed.notes,
         *_note_lost(layouts, release),
-        *check_quorums(gang, *layouts),
+        *check_quorums(*layouts),
         *check_gates(release, objects, settings.feature_gates),
         *note_layout(*layouts),
         *_note_bridge(links),
-        *(note for layout in layouts if layout.children for note in _note_order(layout, gang)),
     )
-    return blame(Emission(objects, links, drop_foreign(found, release)))
+    for layout in layouts:
+        if layout.children:
+            from krmfn.targets.requests import note_order
+
+            found += tuple(note_order(layout, gang))
+    return blame(Emission(objects, links, tuple(note for note in found if RULES[note.rule].holds(release))))
 
 
 def _write_groups(
@@ -164,26 +166,16 @@ def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup
     limits = read_limits(release)
     if not release.has("composite-groups"):
         return flatten(gang, name, release, limits.groups)
-    root = prune(gang.root)
-    if root is None:
-        return (), ()
+    root = gang.root
     if isinstance(root, Composite) and root.min_group_count is None and not root.topology_key:
         flat = lay_out_flat(name, root)
         if len(flat) == len(root.children) <= limits.groups and all(isinstance(each, Leaf) for each in root.children):
             return flat, ()
-    return (lay_out(name, root, limits, lambda group: _rank(group, gang)),), ()
-
-
-def _rank(group: Group, gang: Gang) -> str:
+    if isinstance(root, Leaf):
+        return (lay_out(name, root, limits),), ()
     from krmfn.targets.requests import rank  # a gang of one group has nothing to rank
 
-    return rank(group, gang)
-
-
-def _note_order(layout: PlacedGroup, gang: Gang) -> Iterator[Note]:
-    from krmfn.targets.requests import note_order
-
-    return note_order(layout, gang)
+    return (lay_out(name, root, limits, lambda group: rank(group, gang)),), ()
 
 
 def _find_version(settings: Settings, kind: str, spec: Value) -> str:
@@ -289,3 +281,37 @@ def _note_lost(layouts: tuple[PlacedGroup, ...], release: Release) -> Iterator[N
     elif modes and modes[0] not in release.modes:
         message = f"Kubernetes {release} has no disruption mode {modes[0]}: pods are preempted one by one"
         yield Note("disruption-mode-lost", (), message, hint=f"Use {' or '.join(release.modes)}.")
+
+
+def _revise(gang: Gang, templates: Value, more: Value, release: Release) -> str:
+    """The revision of a gang with these templates: a digest of what cannot change once its objects exist, for names of
+    their own after a change. A PodGroup with running pods cannot be deleted (its finalizer holds it back), and groups
+    and Workloads refer to each other in fields that cannot change: all get new names, beside the old ones.
+
+    The templates have the names of 1.37: what a release only calls otherwise is no change. `more` is what groups say
+    that their templates do not. Names of other objects do not count: a prefix that kustomize puts before them later
+    must not look like a change. Pods count where new ones are built beside the old ones: two generations would meet.
+    """
+    import json
+
+    pods = []
+    for template in (template for leaf in leaves(gang.root) for template in leaf.templates):
+        owner = gang.owners[template.owner]
+        kind = find_kind(owner.group, owner.kind)
+        if template.owner < len(gang.values) and kind is not None and kind.renewed:
+            spec = as_mapping(gang.values[template.owner], *template.spec_path)
+            pods.append({key: child for key, child in spec.items() if key not in LINK_FIELDS})
+    mutable = list_mutable(release)
+    fixed = frozenset(name for name in list_fields(templates) if release.call(name) not in mutable)
+    text = json.dumps([_keep(templates, fixed), more, pods], sort_keys=True, default=str)
+    for index, owner in enumerate(gang.owners if len(gang.owners) > 1 else ()):
+        # templates of a gang across resources are called after them
+        text = text.replace(f'"name": "{slug(f"{owner.kind.lower()}-{owner.name}")}', f'"name": "{index}')
+    return digest(text)
+
+
+def _keep(value: Any, fields: Set[str]) -> Any:
+    """A value with these fields alone, at any depth."""
+    if isinstance(value, Mapping):
+        return {key: _keep(child, fields) for key, child in value.items() if key in fields}
+    return [_keep(child, fields) for child in value] if isinstance(value, list) else value

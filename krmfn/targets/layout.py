@@ -9,8 +9,9 @@ from typing import NamedTuple
 from krmfn.model.findings import Note
 from krmfn.model.names import LABEL_LIMIT, digest, name_group, shorten, slug
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, leaves
-from krmfn.releases.groups import Limits
+from krmfn.model.values import Names
 from krmfn.releases.release import Release, first_release
+from krmfn.releases.spelling import Limits
 
 
 class PlacedGroup(NamedTuple):
@@ -18,7 +19,7 @@ class PlacedGroup(NamedTuple):
     exists only because a list was full, so it is in no path and the names below do not change when one appears."""
 
     group: Group
-    path: tuple[str, ...]
+    path: Names
     children: tuple[PlacedGroup, ...] = ()
     part: bool = False
     template: str = ""
@@ -68,13 +69,13 @@ def walk(node: PlacedGroup) -> Iterator[PlacedGroup]:
         yield from walk(child)
 
 
-def _place(group: Group, path: tuple[str, ...]) -> PlacedGroup:
+def _place(group: Group, path: Names) -> PlacedGroup:
     if isinstance(group, Leaf):
         return PlacedGroup(group, path)
     return PlacedGroup(group, path, tuple(_place(child, (*path, child.name)) for child in group.children))
 
 
-def _fit(group: Group, path: tuple[str, ...], level: int, limits: Limits) -> PlacedGroup:
+def _fit(group: Group, path: Names, level: int, limits: Limits) -> PlacedGroup:
     """`group` as a node whose lists are not too long: the first groups stay where they are, so that adding one more
     changes the parent of none of them (a parent is immutable)."""
     if isinstance(group, Leaf):
@@ -89,7 +90,7 @@ def _fit(group: Group, path: tuple[str, ...], level: int, limits: Limits) -> Pla
     if len(composites) > width:
         for start in range(0, len(composites), width):
             below = [_fit(child, (*path, child.name), level + 2, limits) for child in composites[start : start + width]]
-            nested.append(_part(group, path, len(nested), below))
+            nested.append(_part(path, len(nested), below))
     else:
         nested = [_fit(child, (*path, child.name), level + 1, limits) for child in composites]
     nested += _share_out(group, path, spare, level, len(nested), limits)
@@ -105,7 +106,7 @@ def _fit(group: Group, path: tuple[str, ...], level: int, limits: Limits) -> Pla
 
 
 def _share_out(
-    group: Composite, path: tuple[str, ...], spare: list[PlacedGroup], level: int, first: int, limits: Limits
+    group: Composite, path: Names, spare: list[PlacedGroup], level: int, first: int, limits: Limits
 ) -> list[PlacedGroup]:
     """Parts for the leaves that did not fit, beside the `first` composites that are there already: a full list of
     leaves in each part, then a full list of such parts below each of them."""
@@ -122,14 +123,12 @@ def _share_out(
         start = slots * leaves + index * deep
         deeper = spare[start : start + deep]
         chunks = [deeper[place : place + leaves] for place in range(0, len(deeper), leaves)]
-        below = [_part(group, path, place, chunk, f"part-{first + index + 1}") for place, chunk in enumerate(chunks)]
-        parts.append(_part(group, path, first + index, [*members, *below]))
+        below = [_part(path, place, chunk, f"part-{first + index + 1}") for place, chunk in enumerate(chunks)]
+        parts.append(_part(path, first + index, [*members, *below]))
     return parts
 
 
-def _part(
-    group: Composite, path: tuple[str, ...], index: int, children: list[PlacedGroup], above: str = ""
-) -> PlacedGroup:
+def _part(path: Names, index: int, children: list[PlacedGroup], above: str = "") -> PlacedGroup:
     name = f"{above or 'part'}-{index + 1}"
     made = Composite(name, tuple(child.group for child in children), len(children))
     return PlacedGroup(made, (*path, name), tuple(children), part=True)
@@ -165,43 +164,34 @@ def assign_names(gang_name: str, root: PlacedGroup, rank: Rank | None = None) ->
     return rename(root)
 
 
-class Flat(NamedTuple):
-    """The groups with their names, all of them leaves, and what there is to say."""
-
-    nodes: tuple[PlacedGroup, ...]
-    notes: tuple[Note, ...]
-
-
-def flatten(gang: Gang, name: str, release: Release, longest: int) -> Flat:
-    """The groups of `gang` side by side, `longest` at most, under names that begin with `name`.
+def flatten(gang: Gang, name: str, release: Release, longest: int) -> tuple[tuple[PlacedGroup, ...], tuple[Note, ...]]:
+    """The groups of `gang` side by side, `longest` at most, under names that begin with `name`, and what is to be said.
 
     A gang across resources becomes one group, because groups side by side do not wait for each other. The leader of
     a composite (its first group, where that is a single pod: Ray's head) gets policy basic, as KubeRay's own first
     design had it: on its own it waits for nobody.
     """
-    root = prune(gang.root)
-    if root is None:
-        return Flat((), ())
+    root = gang.root
     if isinstance(root, Leaf):
-        return Flat((assign_names(name, PlacedGroup(root, ())),), ())
+        return (assign_names(name, PlacedGroup(root, ())),), ()
     if len(gang.owners) > 1:
         merged, notes = _merge(root)
-        return Flat((assign_names(name, PlacedGroup(merged, ())),), notes)
+        return (assign_names(name, PlacedGroup(merged, ())),), notes
     nodes = lay_out_flat(name, _push_down(root))
     if len(nodes) > longest:
         message = f"the gang has {len(nodes)} groups, but a Workload of Kubernetes {release} can have only {longest}"
         later = first_release("composite-groups")
         hint = f"Use granularity Cluster (one group for all pods), or Kubernetes {later}, where groups can be nested."
-        return Flat((), (Note("groups-do-not-fit", (), message, len(nodes), longest, hint),))
+        return (), (Note("groups-do-not-fit", (), message, len(nodes), longest, hint),)
     if root.min_group_count is None:
-        return Flat(nodes, _note_topology(root))  # they need not start together
+        return nodes, _note_topology(root)  # they need not start together
     notes = (_note_apart(root, release), *_note_topology(root)) if len(nodes) > 1 else ()
     first = nodes[0].group
     if isinstance(first, Leaf) and first.pods == 1 and len(nodes) > 1:
         if first.disruption_mode == "All":
             first = first._replace(disruption_mode="")
         nodes = (nodes[0]._replace(group=first._replace(min_count=None)), *nodes[1:])
-    return Flat(nodes, notes)
+    return nodes, notes
 
 
 def _merge(root: Composite) -> tuple[Leaf, tuple[Note, ...]]:

@@ -10,8 +10,7 @@ from krmfn.model.findings import Note
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf
 from krmfn.model.values import Fields
-from krmfn.targets.agreement import Agreement
-from krmfn.targets.emission import Emission, Link, blame, describe
+from krmfn.targets.emission import Agreement, Emission, Link, blame, describe
 from krmfn.targets.layout import PlacedGroup
 from krmfn.targets.requests import sum_requests
 

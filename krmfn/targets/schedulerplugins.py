@@ -15,17 +15,14 @@ from krmfn.model.names import LABEL_LIMIT
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Group, Leaf
 from krmfn.model.values import Fields
-from krmfn.targets.agreement import agree
-from krmfn.targets.emission import Emission, check_quorums
-from krmfn.targets.layout import lay_out_flat, prune
+from krmfn.targets.emission import Emission, agree, check_quorums
+from krmfn.targets.layout import lay_out_flat
 from krmfn.targets.others import finish, least, sum_least
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. Priorities are those of the pods; everything in it can be changed."""
-    root, row = prune(gang.root), SCHEDULERS[settings.scheduler]
-    if root is None:
-        return Emission((), (), ())
+    root, row = gang.root, SCHEDULERS[settings.scheduler]
     if len(gang.name) > LABEL_LIMIT:
         return Emission((), (), (_note_length(gang),))
     nodes = lay_out_flat(gang.name, root)
@@ -34,7 +31,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     if resources := sum_least(gang, nodes):
         spec["minResources"] = resources
     groups = (root, *(node.group for node in nodes))
-    notes = (*check_quorums(gang, *nodes), *_note_merged(root), *_note_keys(groups))
+    notes = (*check_quorums(*nodes), *_note_merged(root), *_note_keys(groups))
     return finish(gang, settings, agreed, spec, nodes, groups, notes)
 
 

@@ -16,9 +16,8 @@ from krmfn.model.marks import POD_GROUP_LABEL
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.model.values import Fields
-from krmfn.targets.agreement import agree
-from krmfn.targets.emission import Emission, check_quorums
-from krmfn.targets.layout import PlacedGroup, lay_out_flat, prune
+from krmfn.targets.emission import Emission, agree, check_quorums
+from krmfn.targets.layout import PlacedGroup, lay_out_flat
 from krmfn.targets.others import find_first, find_queue, finish, least, sum_least
 
 _MODE: Final = "volcano.sh/network-topology-mode"
@@ -27,9 +26,7 @@ _TIER: Final = "volcano.sh/network-topology-highest-tier-allowed"
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. It has no feature gates, and its minimum can be changed at any time."""
-    root, row = prune(gang.root), SCHEDULERS[settings.scheduler]
-    if root is None:
-        return Emission((), (), ())
+    root, row = gang.root, SCHEDULERS[settings.scheduler]
     nodes = lay_out_flat(gang.name, root)
     agreed = agree(gang, settings, row.name)
     queue, queue_notes = find_queue(gang, row)
@@ -43,7 +40,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     spec |= _describe_topology(root.topology_key) or _topology_of_labels(gang)
     if isinstance(root, Composite):
         spec["subGroupPolicy"] = [_describe_sub_group(node) for node in nodes]
-    notes = (*queue_notes, *check_quorums(gang, *nodes), *_note_tiers(root, nodes))
+    notes = (*queue_notes, *check_quorums(*nodes), *_note_tiers(root, nodes))
     groups = [root, *(node.group for node in nodes)]
     return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*"] if isinstance(root, Composite) else [])
 

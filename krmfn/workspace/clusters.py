@@ -11,7 +11,7 @@ from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.json_lists import Skip, read_list
 from krmfn.model.marks import FACTS_KIND, PREFIX
 from krmfn.model.values import Fields, Value
-from krmfn.releases.gates import list_gates
+from krmfn.releases.release import list_gates
 from krmfn.workspace.manifests import read_paths, read_tree
 from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing, ManifestFile, Tree
 

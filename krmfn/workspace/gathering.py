@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
-from krmfn.model.identity import identify
 from krmfn.model.placeholders import is_placeholder
+from krmfn.model.values import identify
 from krmfn.model.wording import count, join
 from krmfn.workspace.deployers import (
     MOST_DEPLOYMENTS,

@@ -19,12 +19,11 @@ from typing import Final, NamedTuple
 from krmfn.krm import FileRef, Item, Result, Unreadable
 from krmfn.krm.paths import dig, walk_values
 from krmfn.krm.results import ABSENT
-from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import LOCAL_CONFIG, TOOL_GROUPS
 from krmfn.model.patterns import PATCH, Pattern, is_called, is_inside, read_patterns
 from krmfn.model.placeholders import is_name_placeholder
-from krmfn.model.values import as_list, as_mapping, as_text
+from krmfn.model.values import Identity, as_list, as_mapping, as_text, identify
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.manifests import LoadedFile, tell
 from krmfn.workspace.trees import Tree, find_around, join_path

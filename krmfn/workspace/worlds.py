@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
-from krmfn.model.identity import Identity, identify
-from krmfn.model.values import Value
+from krmfn.model.values import Identity, Value, identify
 from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load, open_tree, read_paths

@@ -10,8 +10,7 @@ import pytest
 from krmfn.config import ConfigError, GangOptions, KubeRay, Settings, check_feature_gates
 from krmfn.config.reading import snake
 from krmfn.config.schema import descend, load_schema, resolve
-from krmfn.releases.gates import list_gates
-from krmfn.releases.release import find_release, list_releases, newest_release
+from krmfn.releases.release import find_release, list_gates, list_releases, newest_release
 
 SPEC = descend(load_schema(), "spec")
 

@@ -12,7 +12,7 @@ import yaml
 
 import krmfn
 from krmfn.config.kinds import SCHEMA_PATH, find_mistakes
-from krmfn.model.kinds import KINDS, read_row
+from krmfn.model.kinds import KINDS, KindRow
 from krmfn.releases import schemastore
 from krmfn.sources.manifest import SourceReading
 from tests.front_door import call
@@ -354,16 +354,16 @@ def test_no_value_in_any_place_of_a_file_is_a_bug(other: object) -> None:
 
 def read_swarm(spec: dict[str, Any]) -> SourceReading:
     """What becomes of a Swarm whose kind has this spec."""
-    KINDS.use_own([read_row({**spec, "group": "swarms.example.com", "kind": "Swarm"})])
+    KINDS.use_own([KindRow({**spec, "group": "swarms.example.com", "kind": "Swarm"})])
     return read(yaml.safe_load(SWARM))
 
 
 def test_a_null_counts_as_absent_and_false_as_never() -> None:
     spec = yaml.safe_load(KIND)["spec"]
-    plain = read_row(spec)
-    assert read_row({**spec, "except": None, "order": None, "immutable": None, "hint": None}) == plain
+    plain = vars(KindRow(spec))
+    assert vars(KindRow({**spec, "except": None, "order": None, "immutable": None, "hint": None})) == plain
     spec["roles"][0].update(late=False, minimum=None)
-    assert read_row({**spec, "order": False}) == plain
+    assert vars(KindRow({**spec, "order": False})) == plain
 
 
 @pytest.mark.parametrize(

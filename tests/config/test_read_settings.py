@@ -89,8 +89,8 @@ def test_every_key() -> None:
             ("RayCluster.ray.io",),
             ("ml",),
             ("train-*",),
-            (Requirement("team", "in", ("ml",)),),
-            (Requirement("skip", "!"),),
+            (Requirement("team", "In", ("ml",)),),
+            (Requirement("skip", "DoesNotExist"),),
         ),
     )
     assert settings.gang[:8] == ("Group", 3, "MinReplicas", "zone", {"gpu": "rack"}, "All", "Revisioned", "both")

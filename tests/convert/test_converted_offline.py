@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from krmfn.krm.item import Item
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Group
-from krmfn.releases.gates import assume_gates
-from krmfn.releases.release import find_release, list_releases
+from krmfn.releases.release import assume_gates, find_release, list_releases
 from krmfn.server import answer
 from krmfn.targets import emit
 from tests.convert.inputs import rules, run

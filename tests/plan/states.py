@@ -6,7 +6,8 @@ from typing import Any
 
 from krmfn.config import read_settings
 from krmfn.krm import Stream
-from krmfn.plan import Entry, Plan, make_plan
+from krmfn.plan.making import make_plan
+from krmfn.plan.records import Entry, Plan
 from krmfn.server import Mode
 
 JOB = """\

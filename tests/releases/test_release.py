@@ -10,13 +10,16 @@ import pytest
 
 from krmfn.model.rules import RULES
 from krmfn.releases import schemastore
-from krmfn.releases.gates import assume_gates, complete, has, list_needed
 from krmfn.releases.release import (
     GROUP,
     Release,
     UnknownRelease,
+    assume_gates,
+    complete,
     find_release,
     first_release,
+    has,
+    list_needed,
     list_releases,
     newest_release,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from krmfn.model.kinds import KINDS, read_row
+from krmfn.model.kinds import KINDS, KindRow
 from krmfn.workspace.kustomization import write_names
 from tests.front_door import call
 
@@ -53,7 +53,7 @@ def new_kind() -> Iterator[None]:
 
 
 def know(*texts: str) -> None:
-    KINDS.use_own(read_row(yaml.safe_load(text)) for text in texts)
+    KINDS.use_own(KindRow(yaml.safe_load(text)) for text in texts)
 
 
 def run(folder: Path, *words: str, data: str = "") -> tuple[int, str, str]:

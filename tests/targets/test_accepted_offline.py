@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from krmfn.krm.paths import Path
 from krmfn.model.rules import PARTS
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
-from krmfn.releases.gates import list_needed
-from krmfn.releases.release import find_release
+from krmfn.releases.release import find_release, list_needed
 from krmfn.server import answer
 from krmfn.targets import Emission, emit
 from tests.targets.trees import RELEASES, gang, ray, settings

@@ -8,8 +8,7 @@ import pytest
 
 from krmfn.krm import Item
 from krmfn.pipeline import complete
-from krmfn.releases.gates import list_needed
-from krmfn.releases.release import find_release
+from krmfn.releases.release import find_release, list_needed
 from krmfn.survey.facts import read_given_classes
 from krmfn.targets import emit
 from tests.targets.emissions import CPU, made, rules, specs

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.model.tree import Composite, PodTemplate
-from krmfn.releases.gates import list_needed
-from krmfn.releases.release import find_release
+from krmfn.releases.release import find_release, list_needed
 from krmfn.targets import emit
 from tests.targets.trees import gang, settings, workers
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.releases.groups import read_limits
 from krmfn.releases.release import newest_release
+from krmfn.releases.spelling import read_limits
 from krmfn.targets.layout import PlacedGroup, TooLarge, lay_out, lay_out_flat, prune, walk
 from tests.targets.trees import cluster, head, job, workers
 

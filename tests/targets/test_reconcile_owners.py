@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import ResourceRef
-from krmfn.model.identity import identify
 from krmfn.model.tree import Composite
+from krmfn.model.values import identify
 from krmfn.reconcile import Wanted
 from krmfn.reconcile.ledger import Ledger
 from krmfn.targets import emit

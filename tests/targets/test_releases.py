@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from krmfn.model.gates import note_gates
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.releases.gates import list_needed
-from krmfn.releases.release import Release, find_release
+from krmfn.releases.release import Release, find_release, list_needed
 from krmfn.targets import Emission, emit
+from krmfn.targets.emission import note_gates
 from tests.targets.emissions import CPU, GPU, kinds, made, rules, specs
 from tests.targets.trees import RELEASES, batch, cluster, gang, job, merged, ray, settings, workers
 

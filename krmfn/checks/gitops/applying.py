@@ -12,10 +12,8 @@ from krmfn.model.gotext import parse_int
 from krmfn.model.marks import HOOKS, SYNC_WAVE
 from krmfn.model.tree import Path
 from krmfn.model.values import as_list, as_mapping, as_text, dig
-from krmfn.releases.gates import assume_gates
-from krmfn.releases.groups import find_finalizer, list_finalizers
-from krmfn.releases.release import GROUP
-from krmfn.releases.stored import find_writer, tell_damage
+from krmfn.releases.release import GROUP, assume_gates, find_writer, tell_damage
+from krmfn.releases.spelling import find_finalizer, list_finalizers
 from krmfn.server import answer, kind_of
 from krmfn.survey.census import Census, Template
 

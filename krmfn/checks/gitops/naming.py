@@ -12,13 +12,12 @@ from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import KUBERAY_LABEL, OPT_IN
 from krmfn.krm.item import Item
-from krmfn.model.identity import Identity, identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
-from krmfn.model.values import Key, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Identity, Key, as_list, as_mapping, as_text, dig, identify
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.survey.census import Census

@@ -8,15 +8,15 @@ from krmfn.checks.rule import Match, Matches, rule, spell, tell
 from krmfn.config import Settings
 from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
-from krmfn.model.gates import note_gates
 from krmfn.model.marks import is_generated
 from krmfn.model.rules import RULES
 from krmfn.model.values import Fields, Value, as_mapping
 from krmfn.model.wording import join
-from krmfn.releases.gates import list_needed
+from krmfn.releases.release import list_needed
 from krmfn.survey.census import Census, once
 from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
+from krmfn.targets.emission import note_gates
 
 
 @rule("cluster-gates")

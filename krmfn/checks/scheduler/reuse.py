@@ -17,11 +17,10 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding
-from krmfn.model.identity import identify
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import ROLLOUTS, share
-from krmfn.model.values import Fields, Key, Names, as_int, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Key, Names, as_int, as_mapping, as_text, dig, identify
 from krmfn.survey.census import Census, LinkedGang, Template, count_pods, once, take_census
 from krmfn.survey.jobs import Jobs, find_jobs, is_suspended, list_own_gangs
 

@@ -14,8 +14,8 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.kinds import find_kind
 from krmfn.model.values import Fields, as_list, dig
 from krmfn.model.wording import join
-from krmfn.releases.groups import read_limits
 from krmfn.releases.release import first_release
+from krmfn.releases.spelling import read_limits
 from krmfn.survey.census import Census, once
 from krmfn.survey.groups import Group, disruption_mode
 

@@ -8,8 +8,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.findings import Finding, Findings
 from krmfn.model.marks import OWN_KINDS, OWN_VERSION
 from krmfn.model.wording import find_nearest, join
-from krmfn.releases.release import GROUP, find_release, list_releases
-from krmfn.releases.stored import find_writer
+from krmfn.releases.release import GROUP, find_release, find_writer, list_releases
 from krmfn.server.schema import Kind
 
 

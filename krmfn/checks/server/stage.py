@@ -22,13 +22,11 @@ from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.krm.sharing import share
 from krmfn.model.findings import EditStep, Finding, Findings, Note
-from krmfn.model.identity import identify
 from krmfn.model.marks import FLUX_APPLY, PREFIX
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
-from krmfn.model.values import Names, Value
-from krmfn.releases.gates import assume_gates
-from krmfn.releases.release import GROUP
+from krmfn.model.values import Names, Value, identify
+from krmfn.releases.release import GROUP, assume_gates
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.server.admission import AdmissionFacts
 from krmfn.server.door import as_sent, change_held, misreads_numbers
