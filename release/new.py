@@ -105,7 +105,7 @@ def new_rule(name: str) -> str:
     page = PAGE.replace("@BAD@", bad).replace("@GOOD@", good).replace("@NAME@", name)
     _write(f"docs/rules/{name}.md", page)
     _write(f"krmfn/checks/scheduler/{word}.py", RULE.replace("@NAME@", name).replace("@WORD@", word))
-    _insert("krmfn/checks/scheduler/__init__.py", "TOPICS = (", f'"{word}", ')
+    _insert("krmfn/checks/scheduler/__init__.py", "TOPICS = (\n", f'    "{word}",\n')
     _insert("schemas/rules.json", '\n  "scheduler": {\n', ROW.replace("@NAME@", name))
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
     return (

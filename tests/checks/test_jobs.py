@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import krmfn
-from krmfn.checks.operator import jobs, kueue
-from krmfn.checks.scheduler import agreement, hindrances, links, reuse
+from krmfn.checks.operator import kueue, ordering
+from krmfn.checks.scheduler import agreement, hindrances, quorum, reuse
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.reports.pages import read_page
@@ -151,7 +151,7 @@ def test_what_a_queue_resumes(value: dict[str, Any], found: int) -> None:
     ],
 )
 def test_workers_that_follow_their_leader(objects: list[dict[str, Any]], waits: list[str]) -> None:
-    found = find(jobs.find_exclusive_placement, objects)
+    found = find(ordering.find_exclusive_placement, objects)
     assert len(found) == len(waits)
     assert all(part in message for part, message in zip(waits, found, strict=True))
 
@@ -266,16 +266,16 @@ def ray_cluster(head: str, workers: str, replicas: int) -> dict[str, Any]:
     ],
 )
 def test_workers_that_can_do_without_the_head(objects: list[dict[str, Any]], found: int) -> None:
-    assert len(find(links.find_gang_without_head, objects)) == found
+    assert len(find(quorum.find_gang_without_head, objects)) == found
 
 
 def test_an_elastic_job_is_meant_to_run_with_fewer_pods() -> None:
     roles = {"Worker": {"replicas": 4, "template": template("a")}}
     spec = {"elasticPolicy": {"minReplicas": 2}, "pytorchReplicaSpecs": roles}
     value = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": spec}
-    assert find(links.find_min_count_below_pods, [value, pod_group("a", 2)]) == []
+    assert find(quorum.find_min_count_below_pods, [value, pod_group("a", 2)]) == []
     del spec["elasticPolicy"]
-    assert len(find(links.find_min_count_below_pods, [value, pod_group("a", 2)])) == 1
+    assert len(find(quorum.find_min_count_below_pods, [value, pod_group("a", 2)])) == 1
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_kueue_admits_the_pods_of_a_deployment_one_by_one() -> None:
 
 def test_no_pod_can_name_a_group_with_a_generated_name() -> None:
     value = pod_group("", 2) | {"metadata": {"generateName": "a-"}}
-    (told,) = find(links.find_group_unused, [value])
+    (told,) = find(quorum.find_group_unused, [value])
     assert told == "no pod template can link to a group whose name the API server generates"
 
 

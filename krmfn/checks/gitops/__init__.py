@@ -3,4 +3,4 @@
 Order of apply, names that a prefix broke, deletion and recreation, functions that did not run.
 """
 
-TOPICS = ("applying", "naming")
+TOPICS = ("applying", "naming", "functions")

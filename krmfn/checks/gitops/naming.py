@@ -1,5 +1,4 @@
-"""References that a kustomize prefix or suffix left behind, objects that are among the manifests more than once, and
-functions that did not run, or are listed where they cannot work."""
+"""References that a kustomize prefix or suffix left behind, and objects that are among the manifests more than once."""
 
 from __future__ import annotations
 
@@ -9,15 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from krmfn.checks.rule import Matches, rule, tell
-from krmfn.config import Settings
-from krmfn.config.selection import KUBERAY_LABEL, OPT_IN
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
-from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
-from krmfn.model.values import Identity, Key, as_list, as_mapping, as_text, dig, identify
+from krmfn.model.values import Identity, Key, as_list, as_text, identify
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.survey.census import Census
@@ -171,59 +167,3 @@ def _is_same(first: Item, item: Item) -> bool:
     """Whether it makes no difference which one is applied, or that both are: files repeat their namespace, for one."""
     counts = item.ref.group.startswith("scheduling.") or find_kind(item.ref.group, item.kind) is not None
     return not counts and first.value == item.value
-
-
-_CONFIG = ("krmfn.dev", "GangScheduling")
-
-
-@rule("function-skipped")
-def find_function_skipped(census: Census, settings: Settings) -> Matches:
-    """A resource asks for a gang and has no group: the sign that the function did not run. KubeRay's own label is none:
-    where krmfn made nothing at all, another scheduler reads it."""
-    if census.kind(*_CONFIG) or census.kind("kustomize.config.k8s.io", "Kustomization"):
-        return  # the sources of a build, not its output
-    made = {source for item in census.objects for source in list_sources(item)} if census.asking else ()
-    for item in census.asking:
-        asks = OPT_IN in item.annotations
-        by_label = settings.select.mode == "OptIn" and KUBERAY_LABEL in item.labels and not asks
-        if name_source(item.ref) in made or _is_linked(item, census) or (not made and by_label):
-            continue
-        path = ("metadata", "annotations", OPT_IN) if asks else ("metadata",)
-        rendered = item.file.path in ("", "-")
-        yield tell(item, path, severity=None if rendered else "warning")
-
-
-@rule("listed-as-generator")
-def find_listed_as_generator(census: Census) -> Matches:
-    for item, field, index, _config in _listings(census):
-        if field == "generators":
-            yield tell(item, (field, index))
-
-
-@rule("validator-returns-items")
-def find_validator_returns_items(census: Census) -> Matches:
-    for item, field, index, config in _listings(census):
-        spec = as_mapping(config.value, "spec")
-        if field == "validators" and (spec.get("mode") != "Validate" or spec.get("emitItems") != "None"):
-            yield tell(item, (field, index))
-
-
-def _is_linked(item: Item, census: Census) -> bool:
-    templates = census.templates_of(item)
-    others = (dig(each.metadata, *row.link) for each in templates for row in SCHEDULERS.values())
-    linked = any(each.link for each in templates) or any(name is not None for name in others)
-    return linked or dig(item.value, "spec", "scheduling") is not None
-
-
-def _listings(census: Census) -> Iterator[tuple[Item, str, int, Item]]:
-    """Where kustomizations of the input list a configuration of ours that is in the input, too: it, or its folder."""
-    configs: dict[str, Item] = {}
-    for config in census.kind(*_CONFIG):
-        configs |= {config.file.path: config, posixpath.dirname(config.file.path): config}
-    for item in census.kind("kustomize.config.k8s.io", "Kustomization"):
-        folder = posixpath.dirname(item.file.path)
-        for field in ("generators", "validators"):
-            for index, entry in enumerate(as_list(item.value.get(field))):
-                found = configs.get(posixpath.normpath(posixpath.join(folder, str(entry))))
-                if found is not None:
-                    yield item, field, index, found

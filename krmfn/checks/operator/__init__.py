@@ -4,4 +4,16 @@ What an operator refuses when it reads one resource is noted by that resource's 
 when resources, groups and links are looked at together.
 """
 
-TOPICS = ("crds", "ray", "jobs", "kueue", "volcano", "kai", "handwritten")
+TOPICS = (
+    "crds",
+    "ray",
+    "elsewhere",
+    "jobs",
+    "ordering",
+    "kueue",
+    "volcano",
+    "kai",
+    "yunikorn",
+    "webhooks",
+    "handwritten",
+)

@@ -1,0 +1,67 @@
+"""Gangs whose pods are in another cluster, or in a Ray cluster that runs already, while their group is here.
+
+Source: Kueue v0.19.2 pkg/controller/jobframework/defaults.go (managedBy is written where a check of the ClusterQueue is
+MultiKueue's), pkg/controller/admissionchecks/multikueue; KubeRay v1.7.0 controllers/ray/rayjob_controller.go.
+"""
+
+from __future__ import annotations
+
+from krmfn.checks.rule import Matches, rule, tell
+from krmfn.config import Settings
+from krmfn.krm.item import Item
+from krmfn.model.kinds import find_kind
+from krmfn.model.marks import KUEUE_QUEUE
+from krmfn.model.tree import Path
+from krmfn.model.values import as_list, as_text, dig
+from krmfn.survey.census import Census
+
+_KUEUE = "kueue.x-k8s.io"
+_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+
+
+@rule("gang-elsewhere")
+def find_gang_elsewhere(census: Census) -> Matches:
+    for gang in census.gangs:
+        for owner in gang.owners:
+            manager, path = _find_manager(owner) or _find_dispatcher(owner, census) or ("", ())
+            if manager:
+                yield tell(owner, path, manager, case="multikueue" if manager == _MULTIKUEUE else "", gang=gang)
+
+
+def _find_manager(owner: Item) -> tuple[str, Path] | None:
+    """The controller that an object is handed to, and the field that says so."""
+    kind = find_kind(owner.ref.group, owner.kind)
+    path = tuple(kind.managed_by.split("/")) if kind and kind.managed_by else ()
+    manager = as_text(owner.value, *path) if path else ""
+    return (manager, path) if kind and manager not in ("", kind.manager) else None
+
+
+def _find_dispatcher(owner: Item, census: Census) -> tuple[str, Path] | None:
+    """MultiKueue, where the queue of an object has a check of it: Kueue then writes managedBy into the object."""
+    facts, kind = census.facts, find_kind(owner.ref.group, owner.kind)
+    name = owner.labels.get(KUEUE_QUEUE, "")
+    if not name or kind is None or not kind.managed_by:
+        return None
+    local = facts.by_place(_KUEUE, "LocalQueue").get((owner.space, name))
+    queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(local, "spec", "clusterQueue"))
+    strategy = as_list(queue, "spec", "admissionChecksStrategy", "admissionChecks")
+    names = [*as_list(queue, "spec", "admissionChecks"), *(dig(entry, "name") for entry in strategy)]
+    checks = facts.by_name(_KUEUE, "AdmissionCheck")
+    if any(dig(checks.get(as_text(each)), "spec", "controllerName") == _MULTIKUEUE for each in names):
+        return _MULTIKUEUE, ("metadata", "labels", KUEUE_QUEUE)
+    return None
+
+
+@rule("ray-cluster-unused")
+def find_ray_cluster_unused(census: Census, settings: Settings) -> Matches:
+    for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
+        for item in census.kind("ray.io", kind):
+            if not dig(item.value, *base, "clusterSelector"):
+                continue
+            link = (*base, "submitterPodTemplate", "spec", *settings.release.link)
+            names = {each.link.group: each.link.path for each in census.templates_of(item) if each.link}
+            name, path = next(iter(names.items()), (as_text(item.value, *link), link))
+            group = census.groups.get((item.space, name))
+            if not name or (not names and (group is None or (group.quorum or 1) < 2)):
+                continue
+            yield tell(item, path, name, kind=kind)

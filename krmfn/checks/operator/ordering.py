@@ -1,0 +1,157 @@
+"""Gangs over pods that are created one after another: the later ones wait for the earlier, which wait for the gang."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from krmfn.checks.rule import Matches, rule, tell
+from krmfn.checks.scheduler.trees import list_families
+from krmfn.krm.item import Item
+from krmfn.model.exclusive import Exclusive, find_exclusive
+from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
+from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.jobs import (
+    count_first,
+)
+
+
+@rule("statefulset-ordered")
+def find_statefulset_ordered(census: Census) -> Matches:
+    for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
+        if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
+            yield tell(item, ("spec", "podManagementPolicy"), "OrderedReady", gang=gang)
+
+
+@rule("jobset-ordered")
+def find_jobset_ordered(census: Census) -> Matches:
+    """One group over replicated jobs that start one after another; also one that was generated before they did."""
+    for gang, item, templates in _owners(census, "jobset.x-k8s.io", "JobSet"):
+        jobs = as_list(item.value, "spec", "replicatedJobs")
+        ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
+        waiting = [index for index, job in enumerate(jobs) if as_list(job, "dependsOn")]
+        inside = {template.path[2] for template in templates}
+        if len(inside) < 2 or not (ordered or inside & set(waiting)) or gang.group.policy != "gang":
+            continue
+        if (gang.group.quorum or 0) <= (templates[0].pods or 0):
+            continue
+        path = (
+            ("spec", "startupPolicy", "startupPolicyOrder")
+            if ordered
+            else ("spec", "replicatedJobs", waiting[0], "dependsOn")
+        )
+        yield tell(item, path, gang=gang)
+
+
+@rule("leader-ready-gang")
+def find_leader_ready(census: Census) -> Matches:
+    for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
+        separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
+        if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
+            continue
+        leader_in = not separate or any(template.path[-1] == "leaderTemplate" for template in templates)
+        if leader_in and (gang.group.quorum or 0) > 1:
+            yield tell(item, ("spec", "startupPolicy"), "LeaderReady", gang=gang)
+
+
+@rule("exclusive-placement-gang")
+def find_exclusive_placement(census: Census) -> Matches:
+    """A JobSet or LeaderWorkerSet whose first pods wait in a gang for those that follow them."""
+    for gang in census.gangs:
+        quorum, there = gang.group.quorum or 0, 0
+        waiting: tuple[Item, Exclusive] | None = None
+        for template in gang.templates:
+            exclusive = find_exclusive(template.item.value, template.path)
+            first = count_first(template) if exclusive and exclusive.waits else template.pods
+            if first is None:
+                break
+            there += first
+            # Those that only follow are created when their first, which is in no gang or in another, has a node.
+            if exclusive and first < (template.pods or 0) and _has_first(gang, template, census):
+                waiting = waiting or (template.item, exclusive)
+        else:
+            if waiting is None or there >= quorum:
+                continue
+            pods = "one pod exists" if there == 1 else f"{there} pods exist"
+            yield tell(waiting[0], waiting[1].path, waiting[1].key, pods=pods, gang=gang, quorum=quorum)
+
+
+def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
+    """Whether the first pods of the jobs wait for a template's pods: in the same gang, or in a tree that needs all."""
+    if count_first(template):
+        return True
+    above = [id(group.item) for group in census.chain(gang.group)[0] if group.policy == "gang"]
+    whole = {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
+    for other in census.gangs:
+        if any(each.item is template.item and count_first(each) for each in other.templates):
+            shared = [group for group in census.chain(other.group)[0] if id(group.item) in above]
+            if other is gang or (shared and set(above[: above.index(id(shared[0].item)) + 1]) <= whole):
+                return True
+    return False
+
+
+@rule("mpi-launcher-waits")
+def find_launcher_waits(census: Census) -> Matches:
+    for gang, item, templates in _owners(census, "kubeflow.org", "MPIJob"):
+        roles = {template.path[2] for template in templates}
+        if (
+            dig(item.value, "spec", "launcherCreationPolicy") == "WaitForWorkersReady"
+            and {"Launcher", "Worker"} <= roles
+        ):
+            yield tell(item, ("spec", "launcherCreationPolicy"), "WaitForWorkersReady", gang=gang)
+    for item in census.kind("kubeflow.org", "MPIJob"):
+        policy = dig(item.value, "spec", "runPolicy", "schedulingPolicy")
+        workers = as_int(item.value, "spec", "mpiReplicaSpecs", "Worker", "replicas")
+        if (
+            policy is None
+            or workers is None
+            or (dig(item.value, "spec", "launcherCreationPolicy") != "WaitForWorkersReady")
+        ):
+            continue
+        given = as_int(policy, "minAvailable")
+        need = workers + 1 if given is None else given  # as the operator counts where nobody says
+        if need > workers:
+            yield tell(
+                item, ("spec", "runPolicy", "schedulingPolicy"), given, case="policy", workers=workers, need=need
+            )
+
+
+@rule("driver-in-gang")
+def find_driver_in_gang(census: Census) -> Matches:
+    for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
+        driver = next((template for template in templates if template.path[1] == "driver"), None)
+        if driver is not None and driver.link is not None and (gang.group.quorum or 0) > 1:
+            yield tell(item, driver.link.path, driver.link.group, gang=gang)
+
+
+@rule("initializers-in-gang")
+def find_initializers_in_gang(census: Census) -> Matches:
+    for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+        for item in census.kind("trainer.kubeflow.org", kind):
+            jobs = as_list(item.value, "spec", "template", "spec", "replicatedJobs")
+            awaited = {as_text(entry, "name") for job in jobs for entry in as_list(job, "dependsOn")}
+            policy = as_mapping(item.value, "spec", "podGroupPolicy")
+            links = defaultdict(list)
+            for template in census.templates_of(item):
+                if template.link is not None:
+                    place = next(part for part in template.path if isinstance(part, int))
+                    links[template.link.group].append(as_text(jobs[place], "name"))
+            shared = any(len(names) > 1 and awaited & set(names) for names in links.values())
+            if awaited - {""} and (shared or {"coscheduling", "volcano"} & set(policy)):
+                where = "podGroupPolicy" if not shared else "the shared group"
+                path = ("spec", "podGroupPolicy") if not shared else ("spec", "template", "spec", "replicatedJobs")
+                yield tell(item, path, names=sorted(awaited - {""}), where=where)
+
+
+@rule("pod-group-policies")
+def find_two_policies(census: Census) -> Matches:
+    """Trainer makes a PodGroup for each of them, and gives the pods to one scheduler."""
+    for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+        for item in census.kind("trainer.kubeflow.org", kind):
+            if {"coscheduling", "volcano"} <= as_mapping(item.value, "spec", "podGroupPolicy").keys():
+                yield tell(item, ("spec", "podGroupPolicy"))
+
+
+def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[LinkedGang, Item, list[Template]]]:
+    for gang, owner in census.gangs_of(group, kind):
+        yield gang, owner, [template for template in gang.templates if template.item is owner]

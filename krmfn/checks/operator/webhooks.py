@@ -1,0 +1,151 @@
+"""What the webhooks of JobSet, LeaderWorkerSet, Volcano and KAI refuse, although the definition allows it.
+
+Source: `pkg/webhooks` of JobSet v0.11.1 and LeaderWorkerSet v0.8.0, volcano v1.14.0
+`pkg/webhooks/admission/jobs/validate`, KAI-Scheduler v0.17.0 `pkg/binder/plugins/gpusharing/gpu-request`. Other rules
+say what else they refuse; a coordinator of a JobSet and its claims are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from krmfn.checks.rule import Matches, rule, suggest, tell, tell_mark
+from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
+from krmfn.model.gotext import read_digits
+from krmfn.model.rollouts import share
+from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.values import Key, Value, as_count, as_int, as_list, as_mapping, as_text, dig
+from krmfn.server.formats import check_dns_1035, check_short_name
+from krmfn.survey.census import Census
+
+#: Where something is wrong, what, and what to do.
+_Faults: TypeAlias = "Iterator[tuple[Path, str, str]]"
+
+#: Of the names of Jobs, pods and Services.
+_LONGEST = 63
+_SHORTER = "Use a shorter name."
+_KAI = SCHEDULERS["KAI"].name
+_FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
+
+
+@rule("webhook-refuses")
+def find_refused(census: Census) -> Matches:
+    for (group, kind), (name, find) in _WEBHOOKS.items():
+        for item in census.kind(group, kind):
+            for path, why, hint in find(item, as_mapping(item.value, "spec")):
+                yield tell(item, path, why=why, name=name, way=hint)
+    marked = (census.marked("annotations", key) for key in (_FRACTION, _MEMORY, _DEVICES))
+    for template in {id(each): each for found in marked for each in found}.values():
+        if template.scheduler == _KAI:
+            for key, why in _find_share_refused(template.metadata["annotations"], template.spec):
+                yield tell_mark(template, "annotations", key, case="share", why=why)
+
+
+def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
+    jobs = {as_text(job, "name"): as_mapping(job) for job in as_list(spec, "replicatedJobs")}
+    before: list[str] = []
+    for index, (name, job) in enumerate(jobs.items()):
+        place: Path = ("spec", "replicatedJobs", index)
+        longest = f"{item.name}-{name}-{as_count(job, 'replicas') - 1}"
+        completions = as_int(job, "template", "spec", "completions")
+        if completions is not None and dig(job, "template", "spec", "completionMode") in (None, "Indexed"):
+            longest += f"-{completions - 1}-xxxxx"
+        if item.name and len(longest) > _LONGEST:
+            why = f"Jobs or pods would be called {longest}: {len(longest)} characters, but {_LONGEST} are allowed"
+            yield ("metadata", "name"), why, _SHORTER
+        before.append(name)
+        if index == 0 and job.get("dependsOn") is not None:
+            why = f'the first replicated job "{name}" has dependsOn'
+            yield (*place, "dependsOn"), why, "Remove it, or list the job after those that it depends on."
+        for number, other in enumerate(as_list(job, "dependsOn") if index else ()):
+            wanted = as_text(other, "name")
+            if wanted not in before:
+                why = f'the replicated job "{name}" depends on "{wanted}", which is not listed before it'
+                yield (*place, "dependsOn", number, "name"), why, "List it before the jobs that depend on it."
+    targets: list[Path] = [("spec", "successPolicy")]
+    targets += [
+        ("spec", "failurePolicy", "rules", index) for index, _ in enumerate(as_list(spec, "failurePolicy", "rules"))
+    ]
+    for path in targets:
+        for index, wanted in enumerate(as_list(as_mapping(item.value, *path), "targetReplicatedJobs")):
+            if as_text(wanted) not in jobs:
+                why = f'there is no replicated job "{wanted}"{suggest(as_text(wanted), jobs)}'
+                yield (*path, "targetReplicatedJobs", index), why, "Use the name of a replicated job."
+
+
+def _find_worker_set_refused(item: Item, spec: Value) -> _Faults:
+    if item.name and check_dns_1035(item.name):
+        why = f"{item.name} is not a valid name for a Service: only lower case letters, digits and - are allowed"
+        yield ("metadata", "name"), why, f"Use at most {_LONGEST} characters, beginning with a letter."
+    template, at = as_mapping(spec, "leaderWorkerTemplate"), ("spec", "leaderWorkerTemplate", "subGroupPolicy")
+    size, part = as_int(template, "size"), as_int(template, "subGroupPolicy", "subGroupSize")
+    alone = dig(template, "subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded"
+    if (
+        size is not None
+        and part is not None
+        and part > 0
+        and (part > size or ((size - 1) % part and (alone or size % part)))
+    ):
+        why = f"groups of {size} pods cannot be divided into parts of {part}"
+        rule_of_it = "size - 1" if alone else "size, or size - 1,"
+        yield (*at, "subGroupSize"), why, f"Choose a subGroupSize by which {rule_of_it} can be divided."
+    path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
+    rollout, replicas = as_mapping(item.value, *path), as_int(spec.get("replicas", 1))
+    words = [rollout.get("maxUnavailable", 1), rollout.get("maxSurge", 0)]
+    readable = all(str(word).removesuffix("%").isdecimal() for word in words)
+    if replicas and readable and not share(words[0], replicas, up=False) and not share(words[1], replicas, up=True):
+        why = f"with {replicas} replicas, maxUnavailable and maxSurge are both 0 pods"
+        yield (*path, "maxUnavailable"), why, "Set one of them to 1."
+
+
+def _find_volcano_job_refused(item: Item, spec: Value) -> _Faults:
+    names = []
+    if len(item.name) > _LONGEST:
+        why = f"the name has {len(item.name)} characters, but {_LONGEST} are allowed"
+        yield ("metadata", "name"), why, _SHORTER
+    for index, task in enumerate(map(as_mapping, as_list(spec, "tasks"))):
+        name, place = as_text(task, "name"), ("spec", "tasks", index)
+        pod = f"{item.name}-{name}-{index}"
+        if name in names:
+            yield (*place, "name"), f'two tasks are called "{name}"', "Give each task a different name."
+        elif name and check_short_name(name):
+            yield (*place, "name"), f'"{name}" is not a DNS label', "Use lower case letters, digits and -."
+        elif len(pod) > _LONGEST >= len(item.name):
+            why = f"pods would be called {pod}: {len(pod)} characters, but {_LONGEST} are allowed"
+            yield (*place, "name"), why, _SHORTER
+        names.append(name)
+
+
+def _find_share_refused(annotations: Value, spec: Value) -> Iterator[Key]:
+    """A part of a GPU: the annotation, and what is wrong with it."""
+    boxes = [*as_list(spec, "containers"), *as_list(spec, "initContainers")]
+    whole = any("nvidia.com/gpu" in as_mapping(box, "resources", "limits") for box in boxes)
+    fraction, memory, devices = (annotations.get(key) for key in (_FRACTION, _MEMORY, _DEVICES))
+    if fraction is not None and whole:
+        yield _FRACTION, "the pods request a part of a GPU and a whole one"
+    elif memory is not None and (whole or fraction is not None):
+        yield _MEMORY, "the pods request GPU memory and also a GPU, or a part of one"
+    elif fraction is None and memory is None:
+        yield _DEVICES, f"{_DEVICES} needs {_FRACTION} or {_MEMORY}"
+    elif fraction is not None and not 0 < _read_number(fraction) < 1:
+        yield _FRACTION, f'"{fraction}" is not a number between 0 and 1'
+    for key, value in ((_MEMORY, memory), (_DEVICES, devices)):
+        if value is not None and not read_digits(as_text(value)):
+            yield key, f'"{value}" is not a whole number above 0'
+
+
+def _read_number(text: object) -> float:
+    """Not a number, and infinity, are none."""
+    try:
+        return float(as_text(text))
+    except ValueError:
+        return 0.0
+
+
+_WEBHOOKS = {
+    ("jobset.x-k8s.io", "JobSet"): ("JobSet", _find_job_set_refused),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): ("LeaderWorkerSet", _find_worker_set_refused),
+    ("batch.volcano.sh", "Job"): ("Volcano", _find_volcano_job_refused),
+}
