@@ -6,7 +6,9 @@ names, or are fetched from GitHub.
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -19,6 +21,7 @@ from conformance.storage import Record, write_records
 from conformance.versions import HERE
 
 RECORDED: Final = HERE / "data" / "kai.jsonl.xz"
+SHARES: Final = HERE / "data" / "shares.jsonl.xz"
 PROGRAM: Final = HERE / "go" / "kai"
 VERSION: Final = "0.17.0"
 _REPOSITORY: Final = "https://github.com/kai-scheduler/KAI-Scheduler"
@@ -159,9 +162,43 @@ def list_objects(record: Record) -> list[dict[str, Any]]:
     return [*facts, *groups, *pods]
 
 
+#: Values of annotations: numbers as Go reads them, as Python does, and none.
+_NUMBERS: Final = (
+    *("0.5", "1", "0", "0.25", "1.5", "-0.5", ".5", "5e-1", "0.5 ", "+0.5", "0x1p-2", "0_5", "half", "", "NaN", "Inf"),
+    *("2", "4096", "007", "-1", "2Gi", "1e3", "99999999999999999999"),
+)
+
+
+def make_shares(seed: int, count: int) -> Iterator[Record]:
+    """Pods that ask for parts of GPUs, or for whole ones, or for both."""
+    chance = Random(f"shares/{seed}")
+    chances = {"gpu-fraction": 0.5, "gpu-memory": 0.4, "gpu-fraction-num-devices": 0.3, "mps": 0.2}
+    for number in range(count):
+        notes = {
+            name: chance.choice(("true", "false", "yes") if name == "mps" else _NUMBERS)
+            for name, often in chances.items()
+            if chance.random() < often
+        }
+        whole = {"resources": {"limits": {"nvidia.com/gpu": chance.choice((0, 1))}}} if chance.random() < 0.2 else {}
+        pod = name_object("v1", "Pod", f"p{number}")
+        pod["metadata"] |= {"namespace": SPACE, "annotations": notes}
+        boxes = [{"name": "a", "image": "b"}, {"name": "c", "image": "d", **whole}]
+        yield pod | {"spec": {"schedulerName": "kai-scheduler", "containers": boxes[:: chance.choice((1, -1))]}}
+
+
+def ask_shares(program: Path, pods: Sequence[Record]) -> list[Record]:
+    """The pods with what the webhook says of them, empty where they are taken."""
+    line = json.dumps({"shares": pods}) + "\n"
+    done = subprocess.run([program], input=line, capture_output=True, text=True, check=True)
+    return [{"object": pod, "told": told} for pod, told in zip(pods, json.loads(done.stdout), strict=True)]
+
+
 def main(words: Sequence[str]) -> int:
-    """Makes up the worlds, asks, and writes what came of them."""
-    write_records(RECORDED, ask(build(), list(make_worlds(1, 300))))
+    """Makes up the worlds and the pods, asks, and writes what came of them; with `shares` of the pods alone."""
+    program = build()
+    if list(words) != ["shares"]:
+        write_records(RECORDED, ask(program, list(make_worlds(1, 300))))
+    write_records(SHARES, ask_shares(program, list(make_shares(1, 400))))
     return 0
 
 

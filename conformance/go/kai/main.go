@@ -4,6 +4,8 @@
 // The answer says of every PodGroup whether its pods were bound, and its conditions; of every pod its node:
 // {"groups": {name: {"ran", "alone", "conditions"}}, "pods": {name: node}}. "alone" is whether the group runs when the
 // other PodGroups and their pods are not there; asked of what did not run.
+// A line {"shares": […]} has pods instead, and the answer lists what the webhook refuses of the parts of GPUs that they
+// ask for: a text for each, empty where nothing.
 package main
 
 import (
@@ -27,6 +29,7 @@ import (
 	topology "github.com/kai-scheduler/KAI-scheduler/pkg/apis/kai/v1alpha1"
 	queues "github.com/kai-scheduler/KAI-scheduler/pkg/apis/scheduling/v2"
 	groups "github.com/kai-scheduler/KAI-scheduler/pkg/apis/scheduling/v2alpha2"
+	shares "github.com/kai-scheduler/KAI-scheduler/pkg/binder/plugins/gpusharing/gpu-request"
 	"github.com/kai-scheduler/KAI-scheduler/pkg/scheduler/actions"
 	"github.com/kai-scheduler/KAI-scheduler/pkg/scheduler/cache"
 	"github.com/kai-scheduler/KAI-scheduler/pkg/scheduler/conf"
@@ -45,6 +48,7 @@ type world struct {
 	Nodes           []*v1.Node                    `json:"nodes"`
 	PriorityClasses []*schedulingv1.PriorityClass `json:"priorityClasses"`
 	Topologies      []*topology.Topology          `json:"topologies"`
+	Shares          []*v1.Pod                     `json:"shares"`
 }
 
 type groupAnswer struct {
@@ -71,10 +75,27 @@ func main() {
 	for input.Scan() {
 		var asked world
 		check(json.Unmarshal(input.Bytes(), &asked))
-		line, err := json.Marshal(answer(asked))
+		var said any
+		if asked.Shares != nil {
+			said = refuse(asked.Shares)
+		} else {
+			said = answer(asked)
+		}
+		line, err := json.Marshal(said)
 		check(err)
 		fmt.Println(string(line))
 	}
+}
+
+// refuse says what is wrong with the parts of GPUs that pods ask for.
+func refuse(pods []*v1.Pod) []string {
+	said := make([]string, len(pods))
+	for index, pod := range pods {
+		if err := shares.ValidateGpuRequests(pod); err != nil {
+			said[index] = err.Error()
+		}
+	}
+	return said
 }
 
 func check(err error) {

@@ -7,6 +7,7 @@ say what else they refuse; a coordinator of a JobSet and its claims are not look
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -27,7 +28,9 @@ _Faults: TypeAlias = "Iterator[tuple[Path, str, str]]"
 _LONGEST = 63
 _SHORTER = "Use a shorter name."
 _KAI = SCHEDULERS["KAI"].name
-_FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
+_FRACTION, _MEMORY, _DEVICES, _SHARED = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices", "mps"
+#: A number as strconv.ParseFloat and Kubernetes' quantities both read it.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @rule("webhook-refuses")
@@ -36,7 +39,7 @@ def find_refused(census: Census) -> Matches:
         for item in census.kind(group, kind):
             for path, why, hint in find(item, as_mapping(item.value, "spec")):
                 yield tell(item, path, why=why, name=name, way=hint)
-    marked = (census.marked("annotations", key) for key in (_FRACTION, _MEMORY, _DEVICES))
+    marked = (census.marked("annotations", key) for key in (_FRACTION, _MEMORY, _DEVICES, _SHARED))
     for template in {id(each): each for found in marked for each in found}.values():
         if template.scheduler == _KAI:
             for key, why in _find_share_refused(template.metadata["annotations"], template.spec):
@@ -128,7 +131,10 @@ def _find_share_refused(annotations: Value, spec: Value) -> Iterator[Key]:
     elif memory is not None and (whole or fraction is not None):
         yield _MEMORY, "the pods request GPU memory and also a GPU, or a part of one"
     elif fraction is None and memory is None:
-        yield _DEVICES, f"{_DEVICES} needs {_FRACTION} or {_MEMORY}"
+        if annotations.get(_SHARED) == "true":
+            yield _SHARED, f"{_SHARED} needs {_FRACTION} or {_MEMORY}"
+        elif devices is not None:
+            yield _DEVICES, f"{_DEVICES} needs {_FRACTION} or {_MEMORY}"
     elif fraction is not None and not 0 < _read_number(fraction) < 1:
         yield _FRACTION, f'"{fraction}" is not a number between 0 and 1'
     for key, value in ((_MEMORY, memory), (_DEVICES, devices)):
@@ -137,11 +143,7 @@ def _find_share_refused(annotations: Value, spec: Value) -> Iterator[Key]:
 
 
 def _read_number(text: object) -> float:
-    """Not a number, and infinity, are none."""
-    try:
-        return float(as_text(text))
-    except ValueError:
-        return 0.0
+    return float(as_text(text)) if _NUMBER.fullmatch(as_text(text)) else 0.0
 
 
 _WEBHOOKS = {
