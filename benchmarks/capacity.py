@@ -85,7 +85,8 @@ def prove(row: tuple[int, int, int, int, int]) -> dict[str, float]:
 def simulate(row: tuple[int, int, int, int, int]) -> dict[str, float]:
     """Seconds of the processor for one trial with all pods, bytes of the simulator."""
     from krmfn.config import read_settings
-    from krmfn.forecast.question import ask, call_roll
+    from krmfn.forecast.question import ask
+    from krmfn.forecast.roster import call_roll
     from krmfn.krm import Item
     from krmfn.survey.census import take_census
     from krmfn.survey.counting import count_members

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from krmfn.capacity.pods import count_requests
-from krmfn.forecast.question import Ask, Roster, find_role, list_parts, list_stored
-from krmfn.forecast.voices import explain_workload
+from krmfn.forecast.question import Ask, list_stored
+from krmfn.forecast.queued import explain_workload
+from krmfn.forecast.roster import Roster, find_role, list_parts
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig

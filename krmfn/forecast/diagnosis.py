@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from krmfn.forecast.question import is_owner
+from krmfn.forecast.queued import explain_requests, explain_unresumed, explain_workload, is_workload, list_queues
+from krmfn.forecast.roster import is_owner
 from krmfn.forecast.standing import ELSEWHERE, Outlook, Standing
 from krmfn.forecast.voices import (
     FOREIGN,
     Explanation,
     Explanations,
     Told,
-    explain_requests,
-    explain_unresumed,
-    explain_workload,
     find_failed,
     find_growth,
     find_refused,
@@ -25,9 +23,7 @@ from krmfn.forecast.voices import (
     find_way,
     group_said,
     is_complete,
-    is_workload,
     list_claims,
-    list_queues,
     listen,
     read_conditions,
     read_refusals,

@@ -12,7 +12,8 @@ from krmfn.capacity.admission import counts, find_refusal, list_usage
 from krmfn.capacity.pods import PodKind, has_wishes, read_kinds, selects
 from krmfn.config import Settings
 from krmfn.forecast.admitting import Admission, admit, asks_only, grow, list_queued, obey
-from krmfn.forecast.question import Ask, Pod, Roster, ask, call_roll, full_name, list_parts, list_untold
+from krmfn.forecast.question import Ask, ask, list_untold
+from krmfn.forecast.roster import Pod, Roster, call_roll, full_name, list_parts
 from krmfn.forecast.standing import ELSEWHERE, GROWS, PREEMPTED, Outlook, Place, Standing, Verdict, find_key, list_loads
 from krmfn.model.findings import Finding, Findings
 from krmfn.model.schedulers import DEFAULT_SCHEDULER

@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 
 from krmfn.capacity.pods import count_requests
 from krmfn.forecast.admitting import Admission
-from krmfn.forecast.question import Pod, name_nodes
+from krmfn.forecast.question import name_nodes
+from krmfn.forecast.roster import Pod
 from krmfn.model.quantity import add
 from krmfn.model.values import Names, as_text, dig
 from krmfn.survey.facts import Amounts, Facts, Resources, read_resources

@@ -38,3 +38,52 @@ def test_a_job_that_is_complete_is_well(tmp_path: Path, krmfn: Call) -> None:
     (tmp_path / "dump.yaml").write_text(yaml.safe_dump_all([job, case["objects"][1]]))
     done = krmfn("why", case["asked"], "--cluster", "dump.yaml", "--prove")
     assert (done.code, "All is well." in done.out) == (0, True)
+
+
+WAITS = {"name": "wait", "ready": False, "started": False, "state": {"running": {"startedAt": "2026-11-27T10:00:00Z"}}}
+UNREADY = {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "message": "unready: [main]"}
+FAILED_PROBE = {
+    "apiVersion": "v1",
+    "kind": "Event",
+    "metadata": {"name": "p.1", "namespace": "ml"},
+    "involvedObject": {"kind": "Pod", "namespace": "ml", "name": "p"},
+    "reason": "Unhealthy",
+    "message": "Readiness probe failed: connection refused",
+    "lastTimestamp": "2026-11-27T10:01:00Z",
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "events", "cause", "way"),
+    [
+        (
+            {"phase": "Pending", "initContainerStatuses": [WAITS]},
+            [],
+            "Pod p waits for its init container wait, which has not ended",
+            "kubectl logs p -n ml -c wait.",
+        ),
+        ({"phase": "Running", "conditions": [UNREADY]}, [], "Pod p is not ready: ContainersNotReady: unready", "probe"),
+        (
+            {"phase": "Running", "conditions": [UNREADY]},
+            [FAILED_PROBE],
+            "Pod p is not ready: Unhealthy: Readiness probe failed: connection refused",
+            "readiness probe can pass",
+        ),
+    ],
+)
+def test_a_pod_that_is_not_there_yet(
+    status: dict[str, Any], events: list[Any], cause: str, way: str, tmp_path: Path, krmfn: Call
+) -> None:
+    spec = {"nodeName": "gpu-1", "initContainers": [{"name": "wait"}], "containers": [{"name": "main", "image": "a"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ml"}, "spec": spec}
+    status["conditions"] = [{"type": "PodScheduled", "status": "True"}, *status.get("conditions", ())]
+    (tmp_path / "dump.yaml").write_text(
+        yaml.safe_dump_all([make_node("gpu-1", "a"), {**pod, "status": status}, *events])
+    )
+    done = krmfn("why", "pod/ml/p", "--cluster", "dump.yaml", "--prove")
+    said = " ".join(done.out.split())
+    assert (done.code, cause in said.partition("Cause: ")[2], way in said.partition(" Way out: ")[2]) == (
+        1,
+        True,
+        True,
+    ), said

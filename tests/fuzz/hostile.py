@@ -17,7 +17,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from krmfn.forecast import Load, Outlook, Place, Standing
-from krmfn.forecast.question import Pod
+from krmfn.forecast.roster import Pod
 from krmfn.krm.results import FileRef, ResourceRef, Result
 from krmfn.plan.records import Change, Entry, Plan, Reason
 from krmfn.reports import render

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from krmfn.config import read_settings
-from krmfn.forecast.question import ask, call_roll
+from krmfn.forecast.question import ask
+from krmfn.forecast.roster import call_roll
 from krmfn.krm import Item
 from krmfn.survey.counting import count_all
 
