@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -26,7 +27,9 @@ import yaml
 ROOT = Path(__file__).parents[1]
 #: What is run after the tests of the room: whole runs, which go through most rooms.
 WHOLE = ("tests/test_goldens.py", "tests/test_golden_commands.py", "tests/cli", "tests/scheduler")
-SECONDS = 240
+SECONDS = 400
+#: How many seconds after now a file that is written seems to be.
+_WRITTEN = count(1)
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
     **{ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is},
@@ -129,33 +132,38 @@ def is_noticed(mutant: Mutant, copy: Path, tests: Path) -> bool:
     text = place.read_text()
     changed = mutant.apply(text)
     ast.parse(changed)
-    place.write_text(changed)
     try:
-        return bool(run_tests(mutant.room, copy, tests))
+        write(place, changed)
+        return any(run_tests(paths, copy) for paths in (list_tests(mutant.room, tests), WHOLE))
     finally:
-        place.write_text(text)
+        write(place, text)
 
 
-def run_tests(room: str, copy: Path, tests: Path) -> str:
-    """The last lines of the first tests that fail, of the room and then of whole runs; empty where none does."""
+def write(place: Path, text: str) -> None:
+    """Writes a file with a time of its own: bytecode is known by its second, and by the size of the text."""
+    place.write_text(text)
+    second = int(place.stat().st_mtime) + next(_WRITTEN)
+    os.utime(place, (second, second))
+
+
+def run_tests(paths: Sequence[str], copy: Path) -> str:
+    """The last lines of the first test that fails; empty where none does."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow"]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    for paths in (list_tests(room, tests), list(WHOLE)):
-        try:
-            done = subprocess.run(
-                [*command, *paths],
-                cwd=copy,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            return f"more than {SECONDS} s"
-        if done.returncode not in (0, 5):
-            return done.stdout[-500:] + done.stderr[-500:]
-    return ""
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONPYCACHEPREFIX": str(copy.parent / "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # some thousand starts compiled krmfn each
+    try:
+        done = subprocess.run(
+            [*command, *paths],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return f"more than {SECONDS} s"
+    return "" if done.returncode in (0, 5) else done.stdout[-500:] + done.stderr[-500:]
 
 
 def main(words: list[str]) -> int:
@@ -175,9 +183,10 @@ def main(words: list[str]) -> int:
             shutil.rmtree(copy / "tests")
             shutil.copytree(given.tests / "tests", copy / "tests", ignore=ignore)
         chosen = choose(given.count, given.seed, given.room)
-        for room in sorted({mutant.room for mutant in chosen}):
-            if failing := run_tests(room, copy, given.tests):
-                print(f"without a mutant the tests of {room} fail, so that all would seem to die:\n{failing}")
+        rooms = {room: list_tests(room, given.tests) for room in sorted({mutant.room for mutant in chosen})}
+        for name, paths in {**rooms, "whole runs": WHOLE}.items():
+            if failing := run_tests(paths, copy):
+                print(f"without a mutant the tests of {name} fail, so that all would seem to die:\n{failing}")
                 return 2
         for mutant in chosen:
             noticed = is_noticed(mutant, copy, given.tests)
