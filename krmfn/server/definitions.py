@@ -19,8 +19,8 @@ from krmfn.releases import schemastore
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
 from krmfn.server.formats import Faults
-from krmfn.server.plain.config import check_versions
 from krmfn.server.plain.values import check_kept
+from krmfn.server.plain.webhooks import check_versions
 from krmfn.server.schema import Stored
 from krmfn.server.spell import Key, spell
 from krmfn.server.structure import Endless, Schema, Structure

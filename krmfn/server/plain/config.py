@@ -1,19 +1,15 @@
 """Kinds of which little is no row: ConfigMap, Secret, Namespace, Node, PodDisruptionBudget, PriorityClass,
-RuntimeClass, APIService, FlowSchema, roles and their bindings; webhooks, admission policies and their bindings.
-Whether an expression compiles is not checked.
+RuntimeClass, APIService, FlowSchema, roles and their bindings.
 
 FlowSchemas and PriorityLevelConfigurations that a server makes by itself (`exempt`, `catch-all`) have fixed contents,
-which are not compared. Source: k8s.io/kubernetes/pkg/apis/{core,rbac,policy,scheduling,node,flowcontrol,
-admissionregistration}/validation,
-the strategies in pkg/registry/core, and k8s.io/kube-aggregator/pkg/apis/apiregistration/validation,
-k8s.io/apiserver/pkg/util/webhook/validation.go.
+which are not compared. Source: k8s.io/kubernetes/pkg/apis/{core,rbac,policy,scheduling,node,flowcontrol}/validation,
+the strategies in pkg/registry/core, and k8s.io/kube-aggregator/pkg/apis/apiregistration/validation.
 """
 
 from __future__ import annotations
 
 import base64
 import math
-import re
 from collections.abc import Mapping
 
 from krmfn.krm.paths import Path
@@ -21,16 +17,13 @@ from krmfn.model.gotext import quote
 from krmfn.model.placeholders import has_placeholder
 from krmfn.model.values import Fields, Value
 from krmfn.server.admission import SYSTEM_CLASSES
-from krmfn.server.cases import check_part
 from krmfn.server.formats import (
-    check_dns_1035,
     check_label_key,
-    check_long_name,
     check_short_name,
     count_bytes,
     find_format,
 )
-from krmfn.server.plain.values import check_choice, read_network
+from krmfn.server.plain.values import read_network
 from krmfn.server.pods.containers import check_overhead
 from krmfn.server.pods.spec import Setting, check_label_selector
 from krmfn.server.replicated import is_wrong_selector
@@ -38,7 +31,6 @@ from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key
 from krmfn.server.verdict import (
     Causes,
-    duplicate,
     find_repeated,
     forbidden,
     invalid,
@@ -237,187 +229,3 @@ def check_queues(kind: Kind, queuing: Value, at: Path) -> Causes:
             f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_MOST_BITS}"
         )
         yield invalid((*at, "handSize"), hand, detail)
-
-
-_REVIEWS = ("v1", "v1beta1")
-_NO_EFFECTS = ("None", "NoneOnDryRun")
-SELECTORS = ("namespaceSelector", "objectSelector")
-_FORM = "; desired format: https://host[/path]"
-
-
-def check_webhooks(kind: Kind, new: Value, old: Stored) -> Causes:
-    hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
-    names = [hook.get("name", "") for hook in hooks]
-    again = find_repeated(names)
-    were = [hook.get("name", "") for hook in before]
-    unique = len(set(were)) == len(were)
-    strict = all(hook.get("sideEffects") in _NO_EFFECTS for hook in before)
-    reviewed = all(set(_REVIEWS) & set(hook.get("admissionReviewVersions", ())) for hook in before)
-    any_value = any(is_wrong_selector(hook.get(name)) for hook in before for name in SELECTORS)
-    conditions = [[hook.get("matchConditions") for hook in each] for each in (hooks, before)]
-    for index, hook in enumerate(hooks):
-        at: Path = ("webhooks", index)
-        if unique and names[index] and index in again:
-            yield duplicate((*at, "name"), quote(names[index]))
-        yield from _check_effects(hook, (*at, "sideEffects"), strict)
-        yield from check_versions(hook.get("admissionReviewVersions", []), (*at, "admissionReviewVersions"), reviewed)
-        for name in SELECTORS:
-            yield from check_label_selector(kind, hook.get(name), (*at, name), any_value)
-        if conditions[0] != conditions[1]:
-            yield from check_part(kind, "matchConditions", hook.get("matchConditions", []), (*at, "matchConditions"))
-
-
-def check_resources(kind: Kind, resources: list[str], path: Path) -> Causes:
-    whole: set[str] = set()
-    every: set[str] = set()
-    for index, text in enumerate(resources):
-        resource, slash, inner = text.partition("/")
-        if not slash:
-            continue
-        for known, part, shown in ((whole, resource, f"{resource}/*"), (every, inner, f"*/{inner}")):
-            if part in known:
-                detail = f"if '{shown}' is present, must not specify {text}"
-                yield invalid((*path, index), text, detail)
-        if inner == "*":
-            whole.add(resource)
-        if resource == "*":
-            every.add(inner)
-    if len(resources) > 1 and "*/*" in resources:
-        yield invalid_text(path, "{…}", "if '*/*' is present, must not specify other resources")
-    alone = [text for text in resources if text and "/" not in text]
-    if "*" in alone and alone[-1] != "*":
-        detail = "if '*' is present, must not specify other resources without subresources"
-        yield invalid_text(path, "{…}", detail)
-
-
-def _check_effects(hook: Value, path: Path, strict: bool) -> Causes:
-    allowed = _NO_EFFECTS if strict else ("None", "NoneOnDryRun", "Some", "Unknown")
-    if "sideEffects" not in hook:
-        yield required(path, f"must specify one of {', '.join(allowed)}")
-    else:
-        yield from check_choice(hook["sideEffects"], path, allowed)
-
-
-def check_versions(versions: list[str], path: Path, reviewed: bool) -> Causes:
-    if not versions:
-        yield required(path, "must specify one of v1, v1beta1")
-        return
-    again = find_repeated(versions)
-    for index, version in enumerate(versions):
-        if index in again:
-            yield invalid((*path, index), version, "duplicate version")
-        else:
-            yield from refuse_text((*path, index), version, check_dns_1035(version))
-    if reviewed and not set(_REVIEWS) & set(versions):
-        yield invalid_text(path, "{…}", "must include at least one of v1, v1beta1")
-
-
-def check_client(kind: Kind | None, client: Value, path: Path) -> Causes:
-    url, service = client.get("url"), client.get("service")
-    yield from check_part(kind, "clientConfig", client, path)
-    if url is not None and service is None:
-        yield from _check_url(url, (*path, "url"))
-    elif service is not None and url is None:
-        yield from _check_path(service.get("path", ""), (*path, "service", "path"))
-
-
-def _check_path(text: str, path: Path) -> Causes:
-    if text in ("", "/"):
-        return
-    if text == "//":
-        yield invalid(path, text, "segment[0] may not be empty")
-        return
-    if text[0] != "/":
-        yield invalid(path, text, "must start with a '/'")
-    for index, step in enumerate(text[1:].removesuffix("/").split("/")):
-        wrong = check_long_name(step)
-        if not step:
-            yield invalid(path, text, f"segment[{index}] may not be empty")
-        else:
-            yield from refuse_text(path, text, [f"segment[{index}]: {message}" for message in wrong])
-
-
-def _find_fault(text: str) -> str:
-    """What Go's net/url says of an address that is none; empty for others."""
-    if re.search(r"[\x00-\x1f\x7f]", text):
-        return "net/url: invalid control character in URL"
-    scheme, colon, _ = re.split("[/?#]", text, maxsplit=1)[0].partition(":")
-    if colon and not re.match("[a-zA-Z][a-zA-Z0-9+.-]*$", scheme):
-        return "first path segment in URL cannot contain colon" if scheme else "missing protocol scheme"
-    found = re.match("[^/?#]*//([^/?#]*)", text)
-    host = found[1].rpartition("@")[2] if found else ""
-    if host.startswith("[") and "]" not in host:
-        return "missing ']' in host"
-    wrong = re.search(r"[ \\^`{|}]", host)
-    if wrong:
-        return f"invalid character {quote(wrong[0])} in host name"
-    port = re.search(r":[^\]]*$", host)
-    return f"invalid port {quote(port[0])} after host" if port and not re.match(":[0-9]*$", port[0]) else ""
-
-
-def _check_url(text: str, path: Path) -> Causes:
-    from urllib.parse import urlsplit
-
-    reason = _find_fault(text)
-    if reason:
-        yield required(path, f"url must be a valid URL: parse {quote(text)}: {reason}{_FORM}")
-        return
-    url = urlsplit(text)
-    user, _, host = url.netloc.rpartition("@")
-    if url.scheme != "https":
-        yield invalid(path, url.scheme, f"'https' is the only allowed URL scheme{_FORM}")
-    if not host:
-        yield invalid(path, host, f"host must be specified{_FORM}")
-    if user:
-        yield invalid(path, user, "user information is not permitted in the URL")
-    if url.fragment:
-        yield invalid(path, url.fragment, "fragments are not permitted in the URL")
-    if url.query:
-        yield invalid(path, url.query, "query parameters are not permitted in the URL")
-
-
-_MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
-
-
-def check_policy(kind: Kind, new: Value, old: Stored) -> Causes:
-    spec, before = new["spec"], old["spec"] if old else {}
-    at: Path = ("spec",)
-    if not old or any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
-        yield from check_part(kind, "matchConditions", spec.get("matchConditions", []), (*at, "matchConditions"))
-    if kind.name.startswith("Validating"):
-        yield from _check_validations(new, spec, at)
-
-
-def check_group_version(kind: Kind, text: str, path: Path) -> Causes:
-    group, _, version = text.rpartition("/")
-    if text.count("/") > 1:
-        yield invalid(path, text, f"unexpected GroupVersion string: {text}")
-    else:
-        if group and (wrong := check_long_name(group)):
-            yield invalid(path, group, ",".join(wrong))
-        if not version:
-            yield invalid(path, text, "version must be specified")
-        elif wrong := check_dns_1035(version):
-            yield invalid(path, version, ",".join(wrong))
-
-
-def _check_validations(new: Value, spec: Value, at: Path) -> Causes:
-    annotations = spec.get("auditAnnotations", [])
-    if len(annotations) > _MOST_ANNOTATIONS:
-        detail = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
-        yield invalid_text((*at, "auditAnnotations"), "{…}", detail)
-    again = find_repeated([each.get("key", "") for each in annotations])
-    for index, each in enumerate(annotations):
-        place: Path = (*at, "auditAnnotations", index)
-        key, text = each.get("key", ""), each.get("valueExpression", "").strip()
-        if name := new["metadata"].get("name", ""):
-            yield from refuse_text((*place, "key"), f"{name}/{key}", check_label_key(f"{name}/{key}"))
-        else:
-            yield invalid((*place, "key"), key, "requires metadata.name be non-empty")
-        if not text:
-            yield required((*place, "valueExpression"), "valueExpression is not specified")
-        elif len(text.encode()) > _LONGEST_EXPRESSION:
-            detail = f"must not exceed {_LONGEST_EXPRESSION} bytes in length"
-            yield required((*place, "valueExpression"), detail)
-        if index in again:
-            yield duplicate((*place, "key"), quote(key))
