@@ -15,7 +15,8 @@ from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_label_key, check_label_value, check_short_name
 from krmfn.server.plain.values import check_kept, count_share
-from krmfn.server.pods.changes import check_kept_template, fill_pods
+from krmfn.server.pods.changes import check_kept_template
+from krmfn.server.pods.defaults import fill_pods
 from krmfn.server.pods.spec import check_label_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import read_written, spell, write_json

@@ -10,6 +10,7 @@ import yaml
 
 from tests.cli.conftest import Call
 from tests.cli.test_fit import make_node
+from tests.cli.test_why import make_event
 
 FILES = ("unstarted.yaml", "pending.yaml")
 CASES: list[dict[str, Any]] = [
@@ -42,15 +43,7 @@ def test_a_job_that_is_complete_is_well(tmp_path: Path, krmfn: Call) -> None:
 
 WAITS = {"name": "wait", "ready": False, "started": False, "state": {"running": {"startedAt": "2026-11-27T10:00:00Z"}}}
 UNREADY = {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "message": "unready: [main]"}
-FAILED_PROBE = {
-    "apiVersion": "v1",
-    "kind": "Event",
-    "metadata": {"name": "p.1", "namespace": "ml"},
-    "involvedObject": {"kind": "Pod", "namespace": "ml", "name": "p"},
-    "reason": "Unhealthy",
-    "message": "Readiness probe failed: connection refused",
-    "lastTimestamp": "2026-11-27T10:01:00Z",
-}
+FAILED_PROBE = make_event("Pod", "p", "Unhealthy", "Readiness probe failed: connection refused")
 
 
 @pytest.mark.parametrize(

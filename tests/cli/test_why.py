@@ -24,16 +24,20 @@ def dump(tmp_path: Path, krmfn: Call) -> list[dict[str, Any]]:
         pod["metadata"]["ownerReferences"][0]["name"] = "train"
         pod["spec"] = {"schedulingGroup": {"podGroupName": "job-train"}, "containers": pod["spec"]["containers"]}
         pods.append(pod)
-    event = {
+    event = make_event("Job", "train", "FailedCreate", "exceeded quota: team")
+    return [make_node("gpu-1", "a"), *generated, *pods, event]
+
+
+def make_event(kind: str, name: str, reason: str, message: str) -> dict[str, Any]:
+    return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": "e", "namespace": "ml"},
-        "involvedObject": {"kind": "Job", "namespace": "ml", "name": "train"},
+        "involvedObject": {"kind": kind, "namespace": "ml", "name": name},
         "type": "Warning",
-        "reason": "FailedCreate",
-        "message": "exceeded quota: team",
+        "reason": reason,
+        "message": message,
     }
-    return [make_node("gpu-1", "a"), *generated, *pods, event]
 
 
 def write(folder: Path, values: list[dict[str, Any]]) -> None:
