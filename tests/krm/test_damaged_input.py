@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -127,6 +128,15 @@ def test_damaged_input_is_read_or_unreadable(data: bytes) -> None:
             use(resources)
 
 
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """As when krmfn runs: beside the objects of all other tests it takes longer than reading."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize(
     "data",
     [

@@ -30,7 +30,7 @@ _SHORTER = "Use a shorter name."
 _KAI = SCHEDULERS["KAI"].name
 _FRACTION, _MEMORY, _DEVICES, _SHARED = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices", "mps"
 #: A number as strconv.ParseFloat and Kubernetes' quantities both read it.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @rule("webhook-refuses")
