@@ -8,12 +8,11 @@ import yaml
 
 from krmfn.workspace.processes import find_simulator
 from tests.e2e.conftest import Engine, build_image
-from tests.e2e.tools import FUNCTION, JOB, ROOT, build, function, read_objects, write_kustomization
-
-pytestmark = pytest.mark.xdist_group("container")
+from tests.e2e.tools import FUNCTION, JOB, ROOT, build, function, read_objects, require_kustomize, write_kustomization
 
 REQUEST = yaml.safe_dump({"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [JOB]})
 KINDS = ["Job", "Workload", "PodGroup"]
+ARGO = ROOT / "examples" / "argocd"
 
 
 @pytest.mark.parametrize(
@@ -84,3 +83,26 @@ def test_the_second_image_asks_the_scheduler(engine: Engine) -> None:
     for image, verdict in ((engine.image, "open"), (f"{engine.image}-simulator", "runs")):
         done = engine.run("--read-only", "--network", "none", image, "fit", "-o", "json", "-", stdin=text)
         assert [gang["verdict"] for gang in json.loads(done.stdout)["gangs"]] == [verdict], done.stderr
+
+
+def test_the_plugin_of_argo_cd_runs_in_the_sidecar(engine: Engine) -> None:
+    """Confined as the sidecar is: user 999, nothing writable but /tmp, no capabilities."""
+    kustomize = require_kustomize()
+    containers = yaml.safe_load((ARGO / "plugin" / "repo-server.yaml").read_text())["spec"]["template"]["spec"][
+        "containers"
+    ]
+    (sidecar,) = (each for each in containers if each["name"] == "krmfn")
+    variables = [word for each in sidecar["env"] for word in ("--env", f"{each['name']}={each['value']}")]
+    generate = yaml.safe_load((ARGO / "plugin" / "plugin.yaml").read_text())["spec"]["generate"]
+    done = engine.run(
+        *("--user", str(sidecar["securityContext"]["runAsUser"]), "--read-only", "--cap-drop", "ALL"),
+        *("--network", "none", "--tmpfs", "/tmp", "--workdir", "/app"),
+        *("--volume", f"{kustomize}:/tools/kustomize:ro", "--volume", f"{ARGO / 'app'}:/app:ro"),
+        *variables,
+        *("--env", "PARAM_KUBERNETES_VERSION=1.36", "--entrypoint", generate["command"][0], engine.image),
+        *(*generate["command"][1:], *generate["args"]),
+    )
+    assert done.returncode == 0, done.stderr
+    objects = list(yaml.safe_load_all(done.stdout))
+    assert [each["kind"] for each in objects] == ["RayCluster", "Workload", "PodGroup"]
+    assert objects[2]["apiVersion"] == "scheduling.k8s.io/v1alpha2"

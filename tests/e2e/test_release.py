@@ -18,7 +18,7 @@ from release.making import ARCHIVES, BUNDLE, KEY, KREW, PROVENANCE, SIGNED, SUMS
 from tests.e2e.conftest import BASE, make_base
 from tests.e2e.tools import PATH, ROOT, require
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.slow
 
 
 def call(checkout: Path, *words: str, path: str = PATH) -> subprocess.CompletedProcess[str]:

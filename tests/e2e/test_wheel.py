@@ -17,8 +17,6 @@ from krmfn.cli import COMMANDS
 from release.single_file import MINORS
 from tests.e2e.tools import JOB, ROOT, function
 
-pytestmark = pytest.mark.xdist_group("wheel")
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:

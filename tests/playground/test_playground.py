@@ -21,7 +21,6 @@ from tests.e2e.tools import CACHE, ROOT, require
 
 Seen = dict[str, dict[str, Any]]
 SCRIPT = Path(__file__).with_name("browser.mjs")
-pytestmark = pytest.mark.xdist_group("playground")
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
