@@ -9,7 +9,7 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Value
-from krmfn.server.declarative import check_update
+from krmfn.server.declarative import check_declared
 from krmfn.server.formats import STATUSES, check_label_key, count_bytes
 from krmfn.server.requests import Address, check_name, check_version, read_body, refuse_uid
 from krmfn.server.schema import Kind
@@ -54,7 +54,7 @@ def update_status(kind: Kind, value: Any, stored: dict[str, Any], where: Address
     if kind.name == "PodGroup":
         causes += _check_claim_statuses(new)
     if kind.declarative:
-        check_update(kind.root, new, stored, causes)
+        check_declared(kind.root, new, stored, (), causes, update=True)
     if causes:
         return refuse(kind.name, kind.group, where.name, causes)._replace(dropped=dropped)
     return Verdict(200, dropped=dropped, stored=new)

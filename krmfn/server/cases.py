@@ -111,7 +111,7 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
             "above": lambda value: value is not None and value > asked,
             "below": lambda value: value is not None and value < asked,
             "blank": lambda value: (not (value or "").strip()) is asked,
-            "has": lambda value: asked in (value or ()),
+            "has": lambda value: not set(value or ()).isdisjoint(asked),
             "like": lambda value: _is_like(value or "", asked),
             "lacks": lambda value: asked not in (value or ()),
             "beyond": lambda value: not set(value or ()) <= set(asked),
@@ -133,7 +133,14 @@ def list_checks(row: Value) -> list[Check]:
 
 
 def _read_place(text: str) -> Path:
-    return tuple(Key(part[1:-1]) if part[0] == "[" else part for part in text.split(".") if part)
+    return tuple(Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[[^]]*\]|[^.]+", text))
+
+
+def _fill_in(detail: Any, holder: Value) -> Any:
+    """A text with the fields of the struct that it names in braces."""
+    if "{" not in detail:
+        return detail
+    return re.sub(r"\{([\w.]+)\}", lambda named: str(dig(holder, *named[1].split("."), default="")), detail)
 
 
 def _is_needed(names: str, wanted: Any) -> bool:
@@ -184,7 +191,7 @@ class Case:
         for say, detail in self.says:
             found = "" if value is None else value
             shown = write_json(found) if self.shown == "json" else self.shown or spell_any(found)
-            out.append(say(at, detail, shown))
+            out.append(say(at, _fill_in(detail, holder), shown))
         for check in self.checks if value is not None else ():
             if causes := check(kind, value, at):
                 out.extend(causes)

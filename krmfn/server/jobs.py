@@ -29,7 +29,6 @@ from krmfn.server.verdict import (
     of_rule,
     required,
     too_long,
-    too_many,
 )
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
@@ -94,25 +93,11 @@ def check_job_spec(kind: Kind, new: Value, spec: Value, before: Stored, path: Pa
     yield from check_part(kind, "job", spec, path)
     yield from of_rule("job-failure-policy", check_failure_policy(kind, new, spec, path))
     yield from check_part(kind, "jobPolicies", spec, path)
-    yield from _check_scheduling(spec, (*path, "scheduling"))
     if kind.is_on("newest-texts"):
         yield from _check_one_way(spec, before, (*path, "scheduling"))
     template = spec.get("template", {})
     yield from check_kept_template(kind, template, (before or {}).get("template"), (*path, "template"))
     yield from check_part(kind, "jobRestart", spec, path, "job-restart-policy")
-
-
-def _check_scheduling(spec: Value, path: Path) -> Causes:
-    """J4 and J8: a gang is no larger than the Job, and `all` needs a gang."""
-    scheduling = spec.get("scheduling")
-    if scheduling is None:
-        return
-    policy = scheduling.get("schedulingPolicy", {})
-    count = policy.get("gang", {}).get("minCount")
-    parallelism = spec.get("parallelism", 1)
-    if count is not None and count > parallelism:
-        where = (*path, "schedulingPolicy", "gang", "minCount")
-        yield invalid(where, count, f"must not be greater than parallelism ({parallelism})", "gang-within-parallelism")
 
 
 def _check_one_way(spec: Value, before: Stored, path: Path) -> Causes:
@@ -235,8 +220,6 @@ def check_failure_policy(kind: Kind, new: Value, spec: Value, path: Path) -> Cau
     pods = spec.get("template", {}).get("spec", {})
     names = {one.get("name", "") for field in ("containers", "initContainers") for one in pods.get(field, ())}
     path = (*path, "podFailurePolicy", "rules")
-    if len(rules) > 20:
-        yield too_many(path, len(rules), 20)
     for index, rule in enumerate(rules):
         at = (*path, index)
         if rule.get("action") == "FailIndex" and "backoffLimitPerIndex" not in spec:

@@ -15,7 +15,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
 from krmfn.model.values import Fields, Value
 from krmfn.server.admission import NO_FACTS, AdmissionFacts, Write
-from krmfn.server.declarative import check_create, check_update
+from krmfn.server.declarative import check_declared
 from krmfn.server.decode import Normal, name_json_type, read
 from krmfn.server.formats import check_path_segment, check_short_name
 from krmfn.server.metadata import check_changed_metadata, check_new_metadata
@@ -88,10 +88,8 @@ def _validate(kind: Kind, new: Fields, stored: Stored, facts: AdmissionFacts, ge
         causes.extend(check(kind, new, stored) if argument is None else check(kind, new, stored, argument))
     if stored is None and kind.late_metadata and not causes:
         causes.extend(check_new_metadata(kind.meta, meta, check_path_segment, kind))
-    if kind.declarative and stored is None:
-        check_create(kind.root, new, (), causes)
-    elif kind.declarative and stored is not None:
-        check_update(kind.root, new, stored, causes)
+    if kind.declarative:
+        check_declared(kind.root, new, stored, (), causes, update=stored is not None)
     if causes:
         return refuse(kind.name, kind.group, name, causes, generated)._replace(dropped=dropped)
     denial = _admit(kind, "validating" if stored is None else "validating-update", facts, new, stored, name)

@@ -27,7 +27,7 @@ def fill_defaults(of: Type, value: Fields) -> None:
     """Static defaults of this struct and everything below it."""
     plan = of.cache.get("defaults")
     if plan is None:
-        filled, holding = _plan(of, lambda field: field.default is not None, through=True)
+        filled, holding = plan_fields(of, lambda field: field.default is not None, through=True)
         plan = of.cache["defaults"] = (
             [(field.name, field.default, isinstance(field.default, dict | list)) for field in filled],
             [(field.name, _inner(field.type), field.type.kind == "struct", field.pointer) for field in holding],
@@ -72,7 +72,7 @@ def _find_gated(
     of: Type, value: Fields, old: Stored, path: Path, through: bool = False
 ) -> Iterator[tuple[Fields, Field, Path, Value | None]]:
     """The holder, the field and its path of what is there, and the holder in the stored object: items of lists are
-    matched by index or by name, as the strategy does for that list. `through`: see _plan."""
+    matched by index or by name, as the strategy does for that list. `through`: see plan_fields."""
     own, below = _list_gated(of, through)
     for field in own:
         if field.name in value:
@@ -97,11 +97,11 @@ def _list_gated(of: Type, through: bool) -> _Plan:
     key = "all gated" if through else "gated"
     plan: _Plan | None = of.cache.get(key)
     if plan is None:
-        plan = of.cache[key] = _plan(of, lambda field: bool(field.gate), through)
+        plan = of.cache[key] = plan_fields(of, lambda field: bool(field.gate), through)
     return plan
 
 
-def _plan(of: Type, test: Callable[[Field], bool], through: bool) -> _Plan:
+def plan_fields(of: Type, test: Callable[[Field], bool], through: bool = False) -> _Plan:
     """The fields of this struct that pass the test, and those below which some do; `through` opaque ones, too."""
     fields = of.fields.values()
     passed = (field for field in fields if through or not field.opaque)

@@ -10,22 +10,15 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.placeholders import has_placeholder
 from krmfn.model.values import Fields, Value
 from krmfn.server.admission import SYSTEM_CLASSES
-from krmfn.server.formats import (
-    check_label_key,
-    check_short_name,
-    count_bytes,
-    find_format,
-)
+from krmfn.server.formats import check_label_key, check_short_name, count_bytes, find_format
 from krmfn.server.plain.values import read_network
-from krmfn.server.pods.containers import check_overhead
-from krmfn.server.pods.spec import Setting, check_label_selector
+from krmfn.server.pods.spec import check_label_selector
 from krmfn.server.replicated import is_wrong_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key
@@ -35,17 +28,12 @@ from krmfn.server.verdict import (
     forbidden,
     invalid,
     invalid_text,
-    of_rule,
     refuse_text,
     required,
     too_long,
 )
 
 _MOST = 1024 * 1024
-_ACCOUNT = "kubernetes.io/service-account.name"
-#: The keys of which a Secret of a type needs all, or one.
-_NEEDS_ALL: Mapping[str, tuple[str, ...]] = {"kubernetes.io/tls": ("tls.crt", "tls.key")}
-_NEEDS_ONE: Mapping[str, tuple[str, ...]] = {"kubernetes.io/basic-auth": ("username", "password")}
 _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 
 
@@ -80,13 +68,6 @@ def check_secret(kind: Kind, new: Value, old: Stored) -> Causes:
     data, name = new.get("data", {}), new.get("type", "")
     if sum(len(read_bytes(value)) for value in data.values()) > _MOST:
         yield too_long(("data",), _MOST)
-    missing = [key for key in _NEEDS_ALL.get(name, ()) if key not in data]
-    if all(key not in data for key in _NEEDS_ONE.get(name, ())):
-        missing += _NEEDS_ONE.get(name, ())
-    for key in missing:
-        yield required(("data", Key(key)))
-    if name == "kubernetes.io/service-account-token" and not new["metadata"].get("annotations", {}).get(_ACCOUNT):
-        yield required(("metadata", "annotations", Key(_ACCOUNT)))
     if name == "kubernetes.io/ssh-auth" and not read_bytes(data.get("ssh-privatekey", "")):
         yield required(("data", Key("ssh-privatekey")))
     if name in _DOCKER:
@@ -203,11 +184,6 @@ def check_priority_class(kind: Kind, new: Value, old: Stored) -> Causes:
             yield forbidden(("metadata", "name"), detail)
     elif value > _HIGHEST:
         yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_HIGHEST}", "maximum")
-
-
-def check_runtime_class(kind: Kind, new: Value, old: Stored) -> Causes:
-    amounts = new.get("overhead", {}).get("podFixed", {})
-    yield from of_rule("pod-resources", check_overhead(Setting({}, kind.gates), amounts, ("overhead",)))
 
 
 _MOST_BITS = 60

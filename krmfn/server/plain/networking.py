@@ -19,7 +19,6 @@ from krmfn.server.cases import check_each, check_part
 from krmfn.server.formats import Faults, check_dns_1035, check_ip, check_long_name, check_short_name, count_bytes
 from krmfn.server.plain.values import (
     check_address,
-    check_choice,
     check_endpoint_address,
     check_network,
     check_port,
@@ -116,12 +115,6 @@ def check_network_policy(kind: Kind, new: Value, old: Stored) -> Causes:
             at: Path = (*_SPEC, way, index)
             for place, peer in enumerate(rule.get(side, ())):
                 yield from _check_peer(kind, peer, (*at, side, place), any_value, known)
-    types = spec.get("policyTypes", ())
-    if len(types) > 2:
-        yield invalid_text((*_SPEC, "policyTypes"), "{…}", "may not specify more than two policyTypes")
-        return
-    for index, name in enumerate(types):
-        yield from check_choice(name, (*_SPEC, "policyTypes", index), ("Ingress", "Egress"))
 
 
 def _list_blocks(spec: Value) -> Iterator[Value]:

@@ -120,10 +120,6 @@ def check_volume(kind: Kind, new: Value, old: Stored) -> Causes:
     name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
     if spec[name] == "Recycle" and normpath(host) in ("/", "//"):
         yield forbidden((*_SPEC, name), "may not be 'recycle' for a hostPath mount of '/'")
-    affinity = spec.get("nodeAffinity")
-    if affinity is not None and "required" in affinity:
-        path = (*_SPEC, "nodeAffinity", "required")
-        yield from check_part(pod, "neededNodes", affinity["required"], path, "pod-affinity")
     yield from _check_sources(spec, new["metadata"].get("name", ""), _SPEC, pod)
     if old:
         yield from _check_changed_volume(spec, old["spec"])
@@ -263,14 +259,6 @@ def check_names(kind: Kind, items: list[Any], path: Path) -> Causes:
     for index in sorted(find_repeated(names)):
         shown = write_json(names[index]) if kind.is_on("oldest-texts") else "{…}"
         yield duplicate((*path, index), shown)
-
-
-def check_expression(kind: Kind, text: str, path: Path) -> Causes:
-    if not text.strip():
-        detail = "compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>'"
-        yield invalid(path, text, detail)
-    elif len(text.encode()) > _LONGEST:
-        yield too_long(path, _LONGEST)
 
 
 def _check_constraint(kind: Kind, constraint: Value, names: set[str], at: Path) -> Causes:

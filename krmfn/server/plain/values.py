@@ -23,7 +23,7 @@ from krmfn.server.formats import (
 )
 from krmfn.server.schema import Kind, Stored, Type
 from krmfn.server.spell import read_written, spell, to_api, write_json
-from krmfn.server.verdict import Causes, invalid, invalid_text, not_supported, refuse_text, required
+from krmfn.server.verdict import Causes, invalid, invalid_text, not_supported, refuse_text
 
 
 def check_text(holder: Value, field: str, at: Path, check: Form) -> Causes:
@@ -74,13 +74,6 @@ def check_labels(kind: Any, labels: Value, path: Path) -> Causes:
     for key, value in labels.items():
         yield from refuse_text(path, key, check_label_key(key))
         yield from refuse_text(path, value, check_label_value(value))
-
-
-def check_named_ports(kind: Kind, ports: list[Value], path: Path) -> Causes:
-    """Each of several ports has a name."""
-    for index, port in enumerate(ports if len(ports) > 1 else ()):
-        if not port.get("name"):
-            yield required((*path, index, "name"))
 
 
 def check_address(kind: Any, text: str, path: Path) -> Causes:

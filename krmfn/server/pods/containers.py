@@ -298,7 +298,7 @@ def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: b
         yield invalid(path, amount, "must be greater than or equal to 0")
     if is_whole(name) and not is_integer(amount):
         yield invalid(path, amount, "must be an integer")
-    if name.startswith(_HUGE) and not _is_divisible(name, amount) and "indivisible-huge-pages" not in pod.allowed:
+    if name.startswith(_HUGE) and not _is_divisible(name, amount) and not pod.is_on("indivisible-huge-pages"):
         detail = f"{amount} is not positive integer multiple of {name}"
         yield invalid(path, amount, detail)
 

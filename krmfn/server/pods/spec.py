@@ -22,16 +22,7 @@ from krmfn.server.metadata import check_template_metadata
 from krmfn.server.plain.values import check_labels
 from krmfn.server.schema import Gates, Kind, Stored
 from krmfn.server.spell import Key, write_json
-from krmfn.server.verdict import (
-    Causes,
-    duplicate,
-    forbidden,
-    invalid,
-    invalid_text,
-    of_rule,
-    refuse_text,
-    required,
-)
+from krmfn.server.verdict import Causes, duplicate, forbidden, invalid, invalid_text, of_rule, refuse_text, required
 
 
 def check_template(template: Value, path: Path, gates: Gates, allowed: frozenset[str] = frozenset()) -> Causes:
@@ -45,9 +36,6 @@ def check_template(template: Value, path: Path, gates: Gates, allowed: frozenset
     yield from check_part(pod, "podSpec", spec, (*path, "spec"))
     if annotations:
         yield from of_rule(_ANNOTATIONS, _check_profiles(pod, annotations, spec, (*path, "spec")))
-    if "ephemeralContainers" in spec:
-        detail = "ephemeral containers not allowed in pod template"
-        yield forbidden((*path, "spec", "ephemeralContainers"), detail, "pod-containers")
 
 
 def check_pod(pod: Setting, spec: Value) -> Causes:
@@ -61,21 +49,8 @@ def check_created_pod(kind: Kind, new: Value, old: Stored) -> Causes:
     """A pod when it is made."""
     spec, pod = new["spec"], Setting(new["spec"], kind.gates, new["metadata"])
     yield from check_pod(pod, spec)
-    if "ephemeralContainers" in spec:
-        yield forbidden(("spec", "ephemeralContainers"), "cannot be set on create", "pod-containers")
-    if spec.get("nodeName") and spec.get("schedulingGates"):
-        detail = "cannot be set until all schedulingGates have been cleared"
-        yield forbidden(("spec", "nodeName"), detail, "pod-gates")
+    yield from check_part(pod, "createdPod", spec, ("spec",))
     yield from of_rule(_ANNOTATIONS, _check_profiles(pod, pod.annotations, spec, ("spec",)))
-
-
-def check_host_network(pod: Setting, spec: Value, path: Path) -> Causes:
-    for index, container in enumerate(spec.get("containers", ())):
-        for place, port in enumerate(container.get("ports", ())):
-            mine, theirs = port.get("hostPort", 0), port.get("containerPort", 0)
-            if (pod.is_pod or mine) and mine != theirs:
-                at = (*path, "containers", index, "ports", place, "hostPort")
-                yield invalid(at, mine, "must match `containerPort` when `hostNetwork` is true")
 
 
 def check_searches(pod: Setting, searches: list[str], path: Path) -> Causes:
@@ -258,7 +233,7 @@ def check_sysctls(pod: Setting, spec: Value, path: Path) -> Causes:
             yield duplicate(where, quote(name))
         seen.add(name)
         field = find_host_field(name, spec)
-        if field and "host-sysctls" not in pod.allowed:
+        if field and not pod.is_on("host-sysctls"):
             yield invalid(where, name, f"may not be specified when '{field}' is true")
 
 
@@ -362,6 +337,7 @@ class Setting:
         self.facts = {
             "users-of-host": spec.get("hostUsers") is not False,
             "restarts-never": spec.get("restartPolicy") == "Never",
+            "template": not self.is_pod,
             "no-os": self.os is None,
             "linux": self.os == "linux",
             "windows": self.os == "windows",
@@ -401,7 +377,7 @@ def _check_need(kind: Any, need: Value, at: Path, any_value: bool, name: str = "
 
 def check_nodes(pod: Setting, selector: Value, path: Path) -> Causes:
     """Terms of which a node has to meet one."""
-    any_value = "node-affinity-values" in pod.allowed  # the stored object has values that are no labels
+    any_value = pod.is_on("node-affinity-values")  # the stored object has values that are no labels
     where = (*path, "nodeSelectorTerms")
     terms = selector.get("nodeSelectorTerms", ())
     if not terms:
@@ -417,7 +393,7 @@ def check_preference(pod: Setting, term: Value, at: Path, any_value: bool = True
 
 
 def check_pod_selector(pod: Setting, selector: Value, path: Path) -> Causes:
-    yield from check_label_selector(pod, selector, path, "affinity-values" in pod.allowed)
+    yield from check_label_selector(pod, selector, path, pod.is_on("affinity-values"))
 
 
 def check_label_keys(pod: Setting, term: Value, at: Path) -> Causes:
@@ -464,17 +440,9 @@ def check_spread(pod: Setting, constraints: list[Any], path: Path) -> Causes:
                 where = (*at, "{topologyKey, whenUnsatisfiable}")
                 yield duplicate(where, quote(f"{{{key}, {action}}}"))
                 break
-        if "minDomains" in one and action != "DoNotSchedule":
-            detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-            yield invalid((*at, "minDomains"), one["minDomains"], detail)
-        selector = one.get("labelSelector")
-        if "matchLabelKeys" in one:
-            yield from _check_spread_keys(pod, one, at)
-        if "spread-selector" not in pod.allowed:
-            yield from check_label_selector(pod, selector, (*at, "labelSelector"))
 
 
-def _check_spread_keys(pod: Setting, one: Value, at: Path) -> Causes:
+def check_spread_keys(pod: Setting, one: Value, at: Path) -> Causes:
     keys, selector = one["matchLabelKeys"], one.get("labelSelector")
     merged = pod.is_on("MatchLabelKeysInPodTopologySpread")
     if merged and pod.is_on("MatchLabelKeysInPodTopologySpreadSelectorMerge") != ("spread-keys" in pod.allowed):

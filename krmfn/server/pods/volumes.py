@@ -21,16 +21,7 @@ from krmfn.server.formats import Form, check_label_key, check_long_name, check_s
 from krmfn.server.metadata import check_template_metadata
 from krmfn.server.pods.spec import Setting
 from krmfn.server.spell import Key
-from krmfn.server.verdict import (
-    Causes,
-    duplicate,
-    forbidden,
-    invalid,
-    invalid_text,
-    refuse_text,
-    required,
-    too_long,
-)
+from krmfn.server.verdict import Causes, duplicate, forbidden, invalid, invalid_text, refuse_text, required, too_long
 
 #: The members of a volume in the order in which the server looks at them, with the words of its paths where they
 #: differ: (for a second source, for what is wrong inside).
@@ -220,16 +211,6 @@ def check_user_annotations(pod: Setting, annotations: Value, path: Path) -> Caus
         yield from refuse_text(path, key, wrong)
 
 
-def check_lifetime(pod: Setting, certificate: Value, at: Path) -> Causes:
-    host = certificate.get("signerName", "").partition("/")[0]
-    most = 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
-    seconds = certificate["maxExpirationSeconds"]
-    if seconds > most:
-        detail = f"if provided, maxExpirationSeconds must be <= {most}"
-        yield invalid((*at, "maxExpirationSeconds"), seconds, detail)
-
-
-_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
 _TEMPLATE_META = ("annotations", "labels")
 
 
@@ -240,11 +221,6 @@ def check_metadata_of_claims(kind: Any, meta: Value, path: Path) -> Causes:
         if field not in _TEMPLATE_META:
             # The Go field in lower camel case, as the server spells it here.
             yield forbidden((*path, "uID" if field == "uid" else field), "cannot be set", "volume-claims")
-
-
-def check_modes(kind: Any, modes: list[str], path: Path) -> Causes:
-    if "ReadWriteOncePod" in modes and not set(modes).isdisjoint(_MODES):
-        yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
 def check_same_source(kind: Any, spec: Value, path: Path) -> Causes:
