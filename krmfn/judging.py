@@ -19,6 +19,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.model.patterns import is_inside, read_patterns
+from krmfn.model.rules import RULES, tell_retired
 from krmfn.model.wording import count, join
 from krmfn.pipeline import to_results
 
@@ -263,8 +264,6 @@ def list_unused(parts: Sequence[Ignores]) -> list[Ignore]:
 
 def _is_run(names: Sequence[str], selects: Collection[Sequence[str]], stages: Collection[str]) -> bool:
     """Whether a rule of these names was run and selected somewhere."""
-    from krmfn.model.rules import RULES
-
     return any(
         _is_either(rule.id, rule.stage, names)
         and any(not select or _is_either(rule.id, rule.stage, select) for select in selects)
@@ -334,8 +333,6 @@ def _check_names(rulings: Rulings, option: bool) -> None:
 
 def _find_unknown(name: str) -> str | None:
     """A hint for a name that is nothing, None for one that is something."""
-    from krmfn.model.rules import RULES, tell_retired
-
     if name in STAGES or any(fnmatchcase(rule, name) for rule in RULES):
         return None
     return tell_retired(name) or ask_about(name, [*RULES, *STAGES]) or "krmfn rules lists them."

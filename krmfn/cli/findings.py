@@ -9,6 +9,7 @@ from typing import Any
 
 from krmfn.cli import Options, streams
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity, has_errors
+from krmfn.model.rules import RULES
 from krmfn.reports import order, render, summarize, summarize_skipped
 from krmfn.reports.report import Screen
 from krmfn.workspace.disk import find_here, find_top, is_below
@@ -89,8 +90,6 @@ def report(
         checked = [(ref, place(file)) for ref, file in checked]
     rules = {}
     if form == "sarif":
-        from krmfn.model.rules import RULES
-
         rules = dict(RULES)
     color = is_colored(options)
     folded = not options.get("verbose")

@@ -1,15 +1,17 @@
 """The catalogue: every rule is a row of `schemas/rules.json`, in the part that finds it.
 
-Those of the API server stand for keywords and hand-written checks; their messages are the server's own. The texts of
-what targets and the others note are where they are found.
+Those of the API server stand for keywords and hand-written checks; their messages are the server's own. The other
+rows have the texts of what is found; some are put together where it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
-from krmfn.model.findings import Rule
+from krmfn.krm.paths import Path
+from krmfn.krm.results import ABSENT
+from krmfn.model.findings import Note, Rule
 from krmfn.releases import schemastore
 
 #: Which parts there are, each with its rules by id.
@@ -17,6 +19,16 @@ PARTS: Final[Mapping[str, Mapping[str, Rule]]] = {
     part: {id: Rule(id, **row) for id, row in rows.items()} for part, rows in schemastore.load("rules.json").items()
 }
 RULES: Final[Mapping[str, Rule]] = dict(sorted((id, rule) for rules in PARTS.values() for id, rule in rules.items()))
+
+
+def tell(rule: str, path: Path, case: str = "", current: Any = ABSENT, proposed: Any = ABSENT, /, **about: Any) -> Note:
+    """A note in the words of the rule's row, or of one of its cases. They name what it is `about`, the {current} value
+    and the {proposed} one."""
+    row = RULES[rule]
+    texts = row.cases[case] if case else {}
+    about |= {"current": current, "proposed": proposed}
+    message, hint = texts.get("message", row.message), texts.get("hint", row.hint)
+    return Note(rule, path, message.format(**about), current, proposed, hint.format(**about))
 
 
 def tell_retired(rule_id: str) -> str:

@@ -16,6 +16,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Finding, Note
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.names import operator_names
+from krmfn.model.rules import tell
 from krmfn.model.tree import Gang
 from krmfn.model.values import Fields, Identity, identify
 from krmfn.reconcile.ledger import Ledger, Marked
@@ -153,9 +154,7 @@ class _Run:
             return None
         if self.ledger.is_own_style(item, current):
             return None
-        message = f"the pod template already links to {current!r}, which krmfn did not generate"
-        hint = 'Remove the field, or set krmfn.dev/gang: "false" on the resource to keep it.'
-        return Note("link-foreign", path, message, current, hint=hint)
+        return tell("link-foreign", path, "", current)
 
     def _leave(self, entry: Wanted, foreign: Sequence[Note], links: int) -> None:
         """A person has linked the pods: all of them, then the gang is theirs; some, then it could never start."""

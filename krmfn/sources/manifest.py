@@ -13,7 +13,7 @@ from krmfn.krm.results import ABSENT, ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.kinds import KINDS, KindRow, keeps_link, kuberay_keeps
 from krmfn.model.placeholders import is_name_placeholder, is_number_placeholder, spell
-from krmfn.model.rules import RULES
+from krmfn.model.rules import RULES, tell
 from krmfn.model.tree import Group, Leaf, PodTemplate
 from krmfn.model.values import Value
 from krmfn.releases.release import first_release
@@ -118,11 +118,8 @@ class Manifest:
     def tell(self, rule: str, path: Path, case: str = "", proposed: Any = ABSENT, **about: Any) -> None:
         """Leave a note in the words of the rule's row, or of one of its cases, which name the {kind} and what it is
         about."""
-        row = RULES[rule]
-        texts = row.cases[case] if case else {}
-        message, hint = texts.get("message", row.message), texts.get("hint", row.hint)
-        about["kind"] = self.ref.kind
-        self.note(rule, path, message.format(**about), hint.format(**about), proposed)
+        told = tell(rule, path, case, ABSENT, proposed, kind=self.ref.kind, **about)
+        self.note(rule, path, told.message, told.hint, proposed)
 
     def decline(self, rule: str, path: Path, case: str = "", proposed: Any = ABSENT, **about: Any) -> bool:
         """Say why there will be no gang although there are pods. False, and no note, when pods are only counted."""

@@ -200,10 +200,11 @@ def find_obstacle(group: Group, settings: Settings) -> Note | None:
     # Pods of one gang with two schedulers are a mistake of their own.
     if scheduler not in OTHER_SCHEDULERS or any(template.scheduler != scheduler for template in templates):
         return None
-    message = f"{scheduler} does not read PodGroups of scheduling.k8s.io: no group is generated"
+    from krmfn.model.rules import tell
+
     choice = next((choice for choice, row in SCHEDULERS.items() if row.name == scheduler), "Volcano")
-    hint = f"Remove schedulerName, or use the groups of that scheduler (scheduler: {choice} in the configuration)."
-    return Note("scheduler-elsewhere", (*templates[0].path, "spec", "schedulerName"), message, scheduler, hint=hint)
+    path = (*templates[0].path, "spec", "schedulerName")
+    return tell("scheduler-elsewhere", path, "", scheduler, choice=choice)
 
 
 def find_strangers(items: Iterable[Item]) -> Findings:

@@ -13,10 +13,13 @@ from krmfn.config.problems import join_words
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.podnumber import divide
+from krmfn.model.rules import tell
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
 from krmfn.model.values import Fields
 from krmfn.model.wording import find_nearest
 from krmfn.sources.slices import list_sliced
+
+_GANG_GROUP = ("metadata", "annotations", "krmfn.dev/gang-group")
 
 
 class Shaped(NamedTuple):
@@ -90,7 +93,7 @@ def join(name: str, members: Sequence[SharingResource]) -> Joined:
     that waits for all of them, called after their resources.
     """
     notes = [
-        (index, _note_ordered(member))
+        (index, tell("ordered-start-deadlock", _GANG_GROUP, "shared", kind=member.ref.kind))
         for index, member in enumerate(members)
         if isinstance(member.group, Composite) and member.group.min_group_count is None
     ]
@@ -109,18 +112,6 @@ def join(name: str, members: Sequence[SharingResource]) -> Joined:
     mode: Any = _agree(modes, "disruption-mode", notes)
     leaf = _merge(Composite(name, tuple(groups), None))
     return Joined(leaf._replace(topology_key=key, disruption_mode=mode), naming, tuple(notes))
-
-
-def _note_ordered(member: SharingResource) -> Note:
-    message = (
-        f"the groups of this {member.ref.kind} start one after the other: a gang of all of them is never scheduled"
-    )
-    return Note(
-        "ordered-start-deadlock",
-        ("metadata", "annotations", "krmfn.dev/gang-group"),
-        message,
-        hint=f"Let the groups start at the same time, or remove the {member.ref.kind} from the gang.",
-    )
 
 
 def _merge(group: Group) -> Leaf:
@@ -266,16 +257,14 @@ def _refine(group: Group, options: GangOptions) -> Group:
 def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:
     count = len(leaves(group))
     if isinstance(options.min_count, int) and count > 1:
-        message = f"minCount {options.min_count} is a single number, but there are {count} groups"
-        hint = "Set gang.minCount to Replicas or MinReplicas, or gang.granularity to Cluster."
-        yield Note("min-count-for-groups", leaves(group)[0].templates[0].count_path, message, hint=hint)
+        path = leaves(group)[0].templates[0].count_path
+        yield tell("min-count-for-groups", path, least=options.min_count, count=count)
 
 
 def _note_optional(group: Composite) -> Iterator[Note]:
     for leaf in leaves(group):
         if leaf.min_count == 0:
-            message = f"group {leaf.name} has minReplicas 0: it is left out of the gang"
-            yield Note("group-not-guaranteed", leaf.templates[0].count_path, message)
+            yield tell("group-not-guaranteed", leaf.templates[0].count_path, name=leaf.name)
 
 
 def _note_strangers(group: Group, options: GangOptions) -> Iterator[Note]:
@@ -290,10 +279,8 @@ def _note_unused(group: Group, name: str, key: str) -> Note:
     known = [leaf.name for leaf in leaves(group)]
     if name in known:
         path = leaves(group)[known.index(name)].templates[0].count_path
-        message = f"topology key {key} of group {name} has no effect: the gang is one group"
-        return Note("group-topology-unused", path, message, key, hint="Set granularity: Group.")
-    message = f"topology key {key} has no effect: there is no group {name} with pods"
-    return Note("group-topology-unused", (), message, key, hint=_suggest(name, known))
+        return tell("group-topology-unused", path, "merged", key, name=name)
+    return tell("group-topology-unused", (), "", key, name=name, near=_suggest(name, known))
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
@@ -311,11 +298,9 @@ def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None)
         wanted["krmfn.dev/min-groups"] = ""
     for mark, name in wanted.items():
         if name and name not in known:
-            hint = _suggest(name, known)
-            yield Note("minimum-unused", (*marks, mark), f"{mark} has no effect: there is no such group", hint=hint)
+            yield tell("minimum-unused", (*marks, mark), mark=mark, near=_suggest(name, known))
         elif merged is not None:
-            hint = "Set granularity: Group, or Replica if the resource has replicas of several pods."
-            yield Note("minimum-unused", (*marks, mark), f"{mark} has no effect: the gang is one group", hint=hint)
+            yield tell("minimum-unused", (*marks, mark), "merged", mark=mark)
 
 
 def _own(group: Group, owner: int) -> Group:
@@ -343,8 +328,6 @@ def _agree(values: Sequence[str], what: str, notes: list[tuple[int, Note]]) -> s
             chosen = value
         elif value and value != chosen:
             path = ("metadata", "annotations", f"krmfn.dev/{what}")
-            message = f"{what} is {value} here, but {chosen} on another resource of the same gang"
-            hint = "Set the same value on all resources of the gang."
-            notes.append((index, Note("gang-group-conflict", path, message, value, chosen, hint)))
+            notes.append((index, tell("gang-group-conflict", path, "", value, chosen, what=what)))
             break
     return chosen

@@ -12,7 +12,8 @@ from krmfn.krm.paths import Path, format_path
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
-from krmfn.model.names import slug
+from krmfn.model.names import LABEL_LIMIT, slug
+from krmfn.model.rules import RULES, tell
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.tree import Gang, Leaf, PodTemplate, leaves
 from krmfn.model.values import Fields, Value, as_mapping
@@ -79,15 +80,12 @@ def check_quorums(*layouts: PlacedGroup) -> Iterator[Note]:
     for node in (node for layout in layouts for node in walk(layout)):
         group = node.group
         if isinstance(group, Leaf):
-            quorum, bound, what = group.min_count, group.size, "pods of group"
-            template = group.templates[0]
-            path, hint = template.count_path if template.owner == 0 else (), f"Use a number from 1 to {bound}."
+            quorum, bound, case, template = group.min_count, group.size, "", group.templates[0]
+            path = template.count_path if template.owner == 0 else ()
         else:
-            quorum, bound, what = group.min_group_count, group.width, "groups below"
-            path, hint = (), f"Set krmfn.dev/min-groups, or gang.minGroups of the configuration, to at most {bound}."
+            quorum, bound, case, path = group.min_group_count, group.width, "groups", ()
         if quorum is not None and not 1 <= quorum <= bound:
-            message = f"{quorum} of the {bound} {what} {group.name!r} must start together, which is impossible"
-            yield Note("quorum-out-of-bounds", path, message, quorum, bound, hint)
+            yield tell("quorum-out-of-bounds", path, case, quorum, bound, name=group.name)
 
 
 def note_layout(*layouts: PlacedGroup) -> Iterator[Note]:
@@ -97,51 +95,18 @@ def note_layout(*layouts: PlacedGroup) -> Iterator[Note]:
         for node in nodes:
             if node.part:
                 continue
+            whole, group = "-".join(node.path), node.group
             bad = next((part for part in node.path if slug(part) != part), None)
-            taken = node.path and node.template != "-".join(node.path)
-            if bad is not None:
-                yield _note_name(node, f"{bad!r} is not a DNS label")
-            elif taken:
-                long = len("-".join(node.path)) > 63
-                yield _note_name(node, "the name is too long" if long else "another group has that name")
-        parts = [node.name for node in nodes if node.part]
-        if parts:
-            message = f"the Workload can have only 8 groups in a list, so the others are nested in {', '.join(parts)}"
-            yield Note(
-                "groups-nested",
-                (),
-                message,
-                hint="Nothing to do. With granularity Cluster there is one group for all pods.",
-            )
-
-
-def _note_name(node: PlacedGroup, reason: str) -> Note:
-    group = node.group
-    path = group.templates[0].path if isinstance(group, Leaf) and group.templates[0].owner == 0 else ()
-    return Note("group-renamed", path, f"group {group.name!r} is called {node.template!r} in the Workload: {reason}")
-
-
-def note_too_large(gang: Gang, reason: str) -> Note:
-    """The tree does not fit into a Workload of this release."""
-    others = ", ".join(str(owner) for owner in gang.owners[1:])
-    message = (
-        f"the groups {f'together with those of {others} ' if others else ''}do not fit into one Workload: {reason}"
-    )
-    return Note(
-        "groups-do-not-fit",
-        (),
-        message,
-        hint="Use granularity Cluster: one group for all pods is not subject to this limit.",
-    )
+            if bad is not None or (whole and node.template != whole):
+                case = "" if bad is not None else "long" if len(whole) > LABEL_LIMIT else "taken"
+                path = group.templates[0].path if isinstance(group, Leaf) and group.templates[0].owner == 0 else ()
+                yield tell("group-renamed", path, case, name=group.name, template=node.template, bad=bad)
+        if parts := [node.name for node in nodes if node.part]:
+            yield tell("groups-nested", (), parts=", ".join(parts))
 
 
 def is_error(notes: Iterable[Note]) -> bool:
     """Whether one of `notes` has a rule of severity error."""
-    notes = tuple(notes)
-    if not notes:
-        return False
-    from krmfn.model.rules import RULES
-
     return any(RULES[note.rule].severity == "error" for note in notes)
 
 
@@ -185,24 +150,16 @@ def _common(
     values = [getattr(template, what) or default for template in templates]
     for template, mine in zip(templates, values, strict=True):
         if mine != values[0]:
-            first, other = templates[0], values[0]
-            field = _FIELDS[what]
-            path = (*template.path, *field)
-            message = f"all pods of a gang must have the same {field[-1]}, but it is " + " and ".join(
-                f"{_quote(value)} in {_place(gang, place)}" for value, place in ((mine, template), (other, first))
-            )
-            hint = f"Set one {field[-1]} in all of these pod templates, or do not put them into one gang."
-            return "", (Note(rule, path if template.owner == 0 else (), message, mine, other, hint),)
+            path = (*template.path, *_FIELDS[what]) if template.owner == 0 else ()
+            first, second = _place(gang, template, mine), _place(gang, templates[0], values[0])
+            return "", (tell(rule, path, "", mine, values[0], first=first, second=second),)
     return getattr(templates[0], what) if templates else "", ()
 
 
-def _quote(value: str) -> str:
-    return f'"{value}"' if value else "not set"
-
-
-def _place(gang: Gang, template: PodTemplate) -> str:
-    path = format_path(template.path)
-    return f"{path} of {gang.owners[template.owner]}" if len(gang.owners) > 1 else path
+def _place(gang: Gang, template: PodTemplate, value: str) -> str:
+    of = f" of {gang.owners[template.owner]}" if len(gang.owners) > 1 else ""
+    said = f'"{value}"' if value else "not set"
+    return f"{said} in {format_path(template.path)}{of}"
 
 
 def check_gates(release: Release, objects: Iterable[Value], given: Mapping[str, bool]) -> Iterator[Note]:
@@ -211,11 +168,8 @@ def check_gates(release: Release, objects: Iterable[Value], given: Mapping[str, 
         return
     for gate in list_needed(release, objects):
         if given.get(gate) is False:
-            message = (
-                f"the gang needs the feature gate {gate}, which is off in kubernetes.featureGates or --feature-gates"
-            )
-            hint = schemastore.load("ways.json")["gates"].get(gate, "Turn the feature gate on.")
-            yield Note("gate-off", (), message, False, True, hint)
+            way = schemastore.load("ways.json")["gates"].get(gate, "Turn the feature gate on.")
+            yield tell("gate-off", (), "", False, True, gate=gate, way=way)
 
 
 def note_gates(

@@ -13,6 +13,7 @@ from typing import Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
+from krmfn.model.rules import tell
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.tree import Composite, Gang
 from krmfn.model.values import Fields
@@ -73,17 +74,11 @@ def _describe_topology(node: PlacedGroup, topology: str) -> Fields:
 def _note_keys(nodes: tuple[PlacedGroup, ...], topology: str) -> Iterator[Note]:
     keys = sorted({node.group.topology_key for node in nodes} - {""})
     if keys and not topology:
-        level = ", ".join(keys)
-        message = f"KAI needs the name of the Topology that has the level {level}: the topology constraint is left out"
-        hint = f"Annotate the resource with {_TOPOLOGY}: NAME."
-        yield Note("topology-lost", (), message, keys[0], None, hint)
+        yield tell("topology-lost", (), "KAI", keys[0], None, keys=", ".join(keys))
 
 
 def _note_uncounted(nodes: tuple[PlacedGroup, ...]) -> Iterator[Note]:
     for node in nodes:
-        if isinstance(node.group, Composite) and (node.group.min_group_count or 1) < len(node.children):
-            message = (
-                f"{node.group.min_group_count or 1} of the {len(node.children)} groups of {node.group.name!r} "
-                "would be enough, but the installed version of KAI waits for all of them"
-            )
-            yield Note("kai-waits-for-all", (), message, hint="Use KAI 0.15 or later.")
+        least, number = getattr(node.group, "min_group_count", None) or 1, len(node.children)
+        if least < number:
+            yield tell("kai-waits-for-all", (), least=least, number=number, name=node.group.name)

@@ -14,7 +14,7 @@ from krmfn.model.findings import Note
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import digest, shorten, slug
-from krmfn.model.rules import RULES
+from krmfn.model.rules import RULES, tell
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, PodTemplate, leaves
 from krmfn.model.values import Fields, Value, as_mapping
 from krmfn.releases.release import QUORUMS, NotWritable, Release, first_release, list_fields
@@ -29,7 +29,6 @@ from krmfn.targets.emission import (
     check_quorums,
     describe,
     note_layout,
-    note_too_large,
 )
 from krmfn.targets.layout import PlacedGroup, TooLarge, flatten, lay_out, lay_out_flat, walk
 
@@ -43,13 +42,17 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     try:
         layouts, notes = _lay_out(gang, gang.name, release)
     except TooLarge as large:
-        return Emission((), (), (note_too_large(gang, str(large)),))
+        others = ", ".join(map(str, gang.owners[1:]))
+        others = f"together with those of {others} " if others else ""
+        return Emission((), (), (tell("groups-do-not-fit", (), others=others, reason=large),))
     if not layouts:
         return Emission((), (), notes)
     try:
         return _write(gang, settings, layouts, notes)
     except NotWritable as problem:
-        return Emission((), (), (_note_pinned(problem, settings),))
+        pinned = ", ".join(f"{kind}: {version}" for kind, version in settings.api_versions.items())
+        told = tell("api-version-pinned", (), problem=problem, pinned=pinned)
+        return Emission((), (), (told if pinned else told._replace(hint=""),))
 
 
 def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], notes: tuple[Note, ...]) -> Emission:
@@ -155,9 +158,7 @@ def _ask_bridge(template: PodTemplate, node: PlacedGroup) -> Iterator[Link]:
 def _note_bridge(links: tuple[Link, ...]) -> Iterator[Note]:
     first = next((link for link in links if link.path[-1] == POD_GROUP), None)
     if first is not None:
-        message = "the link bridge links the pods to their groups when they are created"
-        hint = "Apply the output of krmfn bridge, once per cluster and before the pods."
-        yield Note("bridge-needed", first.path if first.owner == 0 else (), message, hint=hint)
+        yield tell("bridge-needed", first.path if first.owner == 0 else ())
 
 
 def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup, ...], tuple[Note, ...]]:
@@ -182,12 +183,6 @@ def _find_version(settings: Settings, kind: str, spec: Value) -> str:
     """The version that an object of a kind with this spec is written in. Raises NotWritable."""
     fields = list_fields(spec) if kind in settings.release.lacks else frozenset[str]()
     return settings.release.api_version(kind, fields, settings.api_versions.get(kind, ""))
-
-
-def _note_pinned(problem: NotWritable, settings: Settings) -> Note:
-    pinned = ", ".join(f"{kind}: {version}" for kind, version in settings.api_versions.items())
-    hint = f"Change spec.kubernetes.apiVersions ({pinned}), or leave the choice to krmfn." if pinned else ""
-    return Note("api-version-pinned", (), str(problem), hint=hint)
 
 
 def refer_to_owner(gang: Gang) -> Fields:
@@ -265,22 +260,14 @@ def _note_lost(layouts: tuple[PlacedGroup, ...], release: Release) -> Iterator[N
     groups: list[Group] = [node.group for layout in layouts for node in walk(layout)]
     keys = sorted({group.topology_key for group in groups} - {""})
     if keys and not release.has("topology-keys"):
-        message = (
-            f"a Workload of Kubernetes {release} has no field for the topology key {', '.join(keys)}: "
-            "pods may be spread over all domains"
-        )
-        hint = f"Remove the topology key, or use Kubernetes {first_release('topology-keys')}."
-        yield Note("topology-lost", (), message, keys[0], None, hint)
+        later = first_release("topology-keys")
+        yield tell("topology-lost", (), "", keys[0], None, keys=", ".join(keys), release=release, later=later)
     modes = sorted({group.disruption_mode for group in groups} - {""})
     if modes and not release.has("disruption-modes"):
-        message = (
-            f"a Workload of Kubernetes {release} has no field for a disruption mode: pods are preempted one by one"
-        )
-        hint = f"Remove the disruption mode, or use Kubernetes {first_release('disruption-modes')}."
-        yield Note("disruption-mode-lost", (), message, hint=hint)
+        yield tell("disruption-mode-lost", (), release=release, later=first_release("disruption-modes"))
     elif modes and modes[0] not in release.modes:
-        message = f"Kubernetes {release} has no disruption mode {modes[0]}: pods are preempted one by one"
-        yield Note("disruption-mode-lost", (), message, hint=f"Use {' or '.join(release.modes)}.")
+        known = " or ".join(release.modes)
+        yield tell("disruption-mode-lost", (), "mode", release=release, mode=modes[0], known=known)
 
 
 def _revise(gang: Gang, templates: Value, more: Value, release: Release) -> str:

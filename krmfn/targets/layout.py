@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from krmfn.model.findings import Note
 from krmfn.model.names import LABEL_LIMIT, digest, name_group, shorten, slug
+from krmfn.model.rules import tell
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, leaves
 from krmfn.model.values import Names
 from krmfn.releases.release import Release, first_release
@@ -179,13 +180,13 @@ def flatten(gang: Gang, name: str, release: Release, longest: int) -> tuple[tupl
         return (assign_names(name, PlacedGroup(merged, ())),), notes
     nodes = lay_out_flat(name, _push_down(root))
     if len(nodes) > longest:
-        message = f"the gang has {len(nodes)} groups, but a Workload of Kubernetes {release} can have only {longest}"
         later = first_release("composite-groups")
-        hint = f"Use granularity Cluster (one group for all pods), or Kubernetes {later}, where groups can be nested."
-        return (), (Note("groups-do-not-fit", (), message, len(nodes), longest, hint),)
+        return (), (tell("groups-do-not-fit", (), "flat", len(nodes), longest, release=release, later=later),)
     if root.min_group_count is None:
         return nodes, _note_topology(root)  # they need not start together
-    notes = (_note_apart(root, release), *_note_topology(root)) if len(nodes) > 1 else ()
+    names, later = ", ".join(leaf.name for leaf in leaves(root)), first_release("composite-groups")
+    apart = tell("groups-apart", (), release=release, names=names, later=later)
+    notes = (apart, *_note_topology(root)) if len(nodes) > 1 else ()
     first = nodes[0].group
     if isinstance(first, Leaf) and first.pods == 1 and len(nodes) > 1:
         if first.disruption_mode == "All":
@@ -202,13 +203,10 @@ def _merge(root: Composite) -> tuple[Leaf, tuple[Note, ...]]:
     key = root.topology_key or (keys.pop() if len(keys) == 1 else "")
     mode = root.disruption_mode or (modes.pop() if len(modes) == 1 else "")
     lost = sorted(({leaf.topology_key for leaf in every} | _composite_keys(root)) - {key, ""})
-    notes: tuple[Note, ...] = ()
-    if lost:
-        hint = f"Use Kubernetes {first_release('composite-groups')}"
-        message = f"one group for all pods cannot keep each part in a domain of {', '.join(lost)}"
-        notes = (Note("topology-lost", (), message, lost[0], key or None, f"{hint} with granularity Group."),)
+    later = first_release("composite-groups")
+    told = tell("topology-lost", (), "parts", lost[0], key or None, keys=", ".join(lost), later=later) if lost else None
     templates = tuple(template for leaf in every for template in leaf.templates)
-    return Leaf(root.name, templates, sum(quorums) if quorums else None, key, mode), notes
+    return Leaf(root.name, templates, sum(quorums) if quorums else None, key, mode), (told,) if told else ()
 
 
 def _composite_keys(group: Group) -> set[str]:
@@ -229,21 +227,6 @@ def _push_down(root: Composite) -> Group:
     return give(root, "", "")
 
 
-def _note_apart(root: Composite, release: Release) -> Note:
-    names = ", ".join(leaf.name for leaf in leaves(root))
-    message = (
-        f"on Kubernetes {release} the groups {names} are scheduled independently: one may occupy its nodes while "
-        "another never fits"
-    )
-    later = first_release("composite-groups")
-    hint = f"Use granularity Cluster, or Kubernetes {later}, where the groups form one tree."
-    return Note("groups-apart", (), message, hint=hint)
-
-
 def _note_topology(root: Composite) -> tuple[Note, ...]:
-    keys = sorted(_composite_keys(root) - {""})
-    if not keys:
-        return ()
-    message = f"each group stays in one domain of {', '.join(keys)}, but together they may be spread over several"
-    hint = f"Use granularity Cluster, or Kubernetes {first_release('composite-groups')}."
-    return (Note("topology-loosened", (), message, hint=hint),)
+    keys, later = ", ".join(sorted(_composite_keys(root) - {""})), first_release("composite-groups")
+    return (tell("topology-loosened", (), keys=keys, later=later),) if keys else ()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import dig
 from krmfn.model.findings import Note
+from krmfn.model.rules import tell
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Group, Leaf
 from krmfn.model.values import Fields
@@ -52,10 +53,15 @@ def finish(
 ) -> Emission:
     """The PodGroup with this `spec`, the links of `nodes` to it, and the `notes` among those of all targets."""
     row = SCHEDULERS[settings.scheduler]
-    told = (*agreed.notes, *_note_scheduler(agreed.scheduler, row, settings), *notes, *_note_modes(groups, settings))
+    told = [*agreed.notes]
+    if agreed.scheduler not in ("", row.name):
+        told.append(tell("scheduler-not-chosen", (), "", agreed.scheduler, row.name, scheduler=settings.scheduler))
+    told += notes
+    if any(group.disruption_mode for group in groups):
+        told.append(tell("disruption-mode-lost", (), "other", scheduler=settings.scheduler))
     group = describe(row.api_version, "PodGroup", gang.name, gang, spec)
     group["metadata"]["labels"] |= labels or {}
-    return blame(Emission((group,), tuple(_write_links(gang, row, nodes, beside)), told))
+    return blame(Emission((group,), tuple(_write_links(gang, row, nodes, beside)), tuple(told)))
 
 
 def find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
@@ -68,25 +74,10 @@ def find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
     if len(queues) < 2:
         return next(iter(queues), ""), ()
     (first, one), (second, other), *_ = queues.items()
-    message = f"the gang is in several queues: {first} of {gang.owners[one]}, {second} of {gang.owners[other]}"
-    return "", (Note("queue-not-shared", (), message, first, second, f"Write the same {row.queue} label on both."),)
+    about = {"one": gang.owners[one], "other": gang.owners[other], "label": row.queue}
+    return "", (tell("queue-not-shared", (), "", first, second, **about),)
 
 
 def find_first(gang: Gang, part: str, key: str) -> str:
     """The first value that an owner has for a label or an annotation."""
     return next((str(found) for value in gang.values if (found := dig(value, "metadata", part, key))), "")
-
-
-def _note_scheduler(found: str, row: Scheduler, settings: Settings) -> Iterator[Note]:
-    """An error where the pods name another scheduler than the groups are for."""
-    if found not in ("", row.name):
-        message = f'the pods have schedulerName "{found}", but the configuration sets scheduler: {settings.scheduler}'
-        hint = "Remove schedulerName from the pod templates."
-        yield Note("scheduler-not-chosen", (), message, found, row.name, hint)
-
-
-def _note_modes(groups: Iterable[Group], settings: Settings) -> Iterator[Note]:
-    """A warning where a group wants a disruption mode."""
-    if any(group.disruption_mode for group in groups):
-        message = f"PodGroups of {settings.scheduler} do not support disruption modes: pods are preempted one by one"
-        yield Note("disruption-mode-lost", (), message)

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from krmfn.krm.paths import Path, dig
 from krmfn.model.findings import Note
 from krmfn.model.quantity import add, format_quantity, parse_quantity
+from krmfn.model.rules import tell
 from krmfn.model.tree import Gang, Group, Leaf
 from krmfn.model.values import as_list
 from krmfn.targets.layout import PlacedGroup
@@ -109,14 +110,9 @@ def note_order(layout: PlacedGroup, gang: Gang) -> Iterator[Note]:
             continue
         mine, other = measure(first.group, gang), measure(second.group, gang)
         if rank(first.group, gang) == rank(second.group, gang) and mine < other:
-            message = (
-                f"the scheduler takes group {first.group.name!r} before {second.group.name!r}, whose pods are larger "
-                f"({_spell(mine)} against {_spell(other)}): if nodes are scarce, the larger pods do not fit "
-                "and none of the groups starts"
-            )
-            hint = f"Give {second.group.name!r} a name that sorts before {first.group.name!r}."
             template = second.group.templates[0]
-            yield Note("groups-out-of-order", template.path if template.owner == 0 else (), message, hint=hint)
+            path, sizes = template.path if template.owner == 0 else (), {"mine": _spell(mine), "other": _spell(other)}
+            yield tell("groups-out-of-order", path, first=first.group.name, second=second.group.name, **sizes)
             return
     for child in layout.children:
         yield from note_order(child, gang)

@@ -7,11 +7,9 @@ resources of the cluster are at least minResources.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from krmfn.config.settings import Settings
-from krmfn.model.findings import Note
 from krmfn.model.names import LABEL_LIMIT
+from krmfn.model.rules import tell
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Group, Leaf
 from krmfn.model.values import Fields
@@ -24,31 +22,19 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. Priorities are those of the pods; everything in it can be changed."""
     root, row = gang.root, SCHEDULERS[settings.scheduler]
     if len(gang.name) > LABEL_LIMIT:
-        return Emission((), (), (_note_length(gang),))
+        return Emission((), (), (tell("link-too-long", ("metadata", "name"), name=gang.name, limit=LABEL_LIMIT),))
     nodes = lay_out_flat(gang.name, root)
     agreed = agree(gang, settings, row.name)
     spec: Fields = {"minMember": sum(least(node) for node in nodes)}
     if resources := sum_least(gang, nodes):
         spec["minResources"] = resources
     groups = (root, *(node.group for node in nodes))
-    notes = (*check_quorums(*nodes), *_note_merged(root), *_note_keys(groups))
+    notes = [*check_quorums(*nodes)]
+    if isinstance(root, Composite) and not _is_whole(root):  # those that start may be of one group alone
+        notes.append(tell("groups-merged", ()))
+    if keys := sorted({group.topology_key for group in groups} - {""}):
+        notes.append(tell("topology-lost", (), "SchedulerPlugins", keys[0], None, keys=", ".join(keys)))
     return finish(gang, settings, agreed, spec, nodes, groups, notes)
-
-
-def _note_length(gang: Gang) -> Note:
-    message = f'pods name their group in a label, and "{gang.name}" has more than {LABEL_LIMIT} characters'
-    hint = "Give the resource a shorter name, or name the gang with krmfn.dev/gang-group."
-    return Note("link-too-long", ("metadata", "name"), message, hint=hint)
-
-
-def _note_merged(root: Group) -> Iterator[Note]:
-    """Where not all pods have to start, those that start may be of one group alone."""
-    if isinstance(root, Composite) and not _is_whole(root):
-        message = (
-            "scheduler-plugins counts all pods of a gang together: its minimum may be met without pods of one group"
-        )
-        hint = "Use minCount: Replicas, or a scheduler that has groups of groups."
-        yield Note("groups-merged", (), message, hint=hint)
 
 
 def _is_whole(group: Group) -> bool:
@@ -56,11 +42,3 @@ def _is_whole(group: Group) -> bool:
     if isinstance(group, Leaf):
         return group.min_count == group.pods
     return group.min_group_count == len(group.children) and all(map(_is_whole, group.children))
-
-
-def _note_keys(groups: tuple[Group, ...]) -> Iterator[Note]:
-    keys = sorted({group.topology_key for group in groups} - {""})
-    if keys:
-        message = f"PodGroups of scheduler-plugins have no topology: {', '.join(keys)} is left out"
-        hint = "Keep the pods together by pod affinity in their template."
-        yield Note("topology-lost", (), message, keys[0], None, hint)

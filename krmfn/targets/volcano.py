@@ -13,6 +13,7 @@ from krmfn.config.settings import Settings
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
+from krmfn.model.rules import tell
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Leaf
 from krmfn.model.values import Fields
@@ -77,5 +78,4 @@ def _note_tiers(root: Leaf | Composite, nodes: tuple[PlacedGroup, ...]) -> Itera
         {group.topology_key for group in (root, *(node.group for node in nodes)) if "/" in group.topology_key}
     )
     if keys:
-        message = f"Volcano supports tiers of HyperNodes, not node labels: {', '.join(keys)} is left out"
-        yield Note("topology-lost", (), message, keys[0], None, "Use the number or the name of a tier as topology key.")
+        yield tell("topology-lost", (), "Volcano", keys[0], None, keys=", ".join(keys))

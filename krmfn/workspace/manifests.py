@@ -16,6 +16,7 @@ from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.results import Severity
 from krmfn.krm.stream import Skipped
 from krmfn.model.kept import find, is_used, keep
+from krmfn.model.rules import RULES
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import GIT, KUSTOMIZATIONS, MOST_BYTES, InputMissing, LeftOut, ManifestFile, Tree
 from krmfn.workspace.witness import lexists, realpath
@@ -125,8 +126,6 @@ def _tell(left: LeftOut) -> Result:
 
 def tell(rule: str, message: str, file: FileRef | None, severity: Severity | None = None, **tags: str) -> Result:
     """What a rule says about a file; without a `severity` that of its row."""
-    from krmfn.model.rules import RULES  # few runs have something to say
-
     row = RULES[rule]
     return Result(message, severity or row.severity, file=file, tags={"rule": rule, "stage": row.stage, **tags})
 

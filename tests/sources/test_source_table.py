@@ -89,20 +89,25 @@ def _noted_rules() -> set[str]:
 def test_texts_of_rows_name_what_they_are_told() -> None:
     """Of calls that write their rule and case out; each case of a row is told somewhere."""
     told = set()
-    for path in FOLDER.glob("*.py"):
+    places = (*FOLDER.glob("*.py"), *(FOLDER.parent / "targets").glob("*.py"), *(FOLDER.parent / "survey").glob("*.py"))
+    for path in (*places, FOLDER.parent / "reconcile" / "__init__.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             told |= {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+            if not isinstance(node, ast.Call) or name not in ("tell", "decline"):
                 continue
             names = [each.arg for each in node.keywords]
-            written = [each.value for each in node.args if isinstance(each, ast.Constant)]
-            if node.func.attr in ("tell", "decline") and len(written) + 1 == len(node.args) and None not in names:
-                row = RULES[str(written[0])]
-                texts = row.cases[str(written[1])] if len(written) > 1 else {}
+            rule, _, *more = node.args
+            literal = all(isinstance(each, ast.Constant) for each in (rule, *more[:1]))
+            if literal and isinstance(rule, ast.Constant) and None not in names:
+                row = RULES[str(rule.value)]
+                case = str(getattr(more[0], "value", "")) if more else ""
+                texts = row.cases[case] if case else {}
                 for text in (texts.get("message", row.message), texts.get("hint", row.hint)):
                     fields = {str(name).partition(".")[0] for _, name, _, _ in Formatter().parse(text) if name}
-                    assert fields <= {"kind", *names}, (row.id, text)
-    assert {case for rule in PARTS["sources"].values() for case in rule.cases} <= told
+                    assert fields <= {"kind", "current", "proposed", *names}, (row.id, text)
+    rows = (rule for part in ("sources", "targets", "config") for rule in PARTS[part].values())
+    assert {case for rule in rows for case in rule.cases} <= told
 
 
 def test_rules_are_those_that_are_noted() -> None:
