@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
@@ -25,9 +25,8 @@ from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
 
-if TYPE_CHECKING:
-    Key = tuple[int, Path]
-
+#: What tells a group apart: in 1.35 several are in one Workload.
+TreeKey: TypeAlias = tuple[int, Path]
 
 #: Seeds of trials: 0 is the order of the input; odd ones make the pods before their groups.
 TOGETHER = (0, 3, 4)
@@ -39,6 +38,16 @@ class _RootedTree(NamedTuple):
 
     root: Group
     gangs: tuple[LinkedGang, ...]
+
+    @property
+    def key(self) -> TreeKey:
+        """What tells the root apart."""
+        return _key(self.root)
+
+    @property
+    def templates(self) -> list[Template]:
+        """The templates of its pods."""
+        return [template for gang in self.gangs for template in gang.templates]
 
 
 def forecast(
@@ -62,45 +71,39 @@ def forecast(
     roster, waits = obey(roster, admissions, census)
     found = [*_grow(census, trees), *(_RootedTree(gang.group, (gang,)) for gang in grow(census, admissions))]
     absent = _blame(found, _index(unmade), census)
-    blamed = _blame(found, about, census) | absent
+    blamed, doubted = _blame(found, about, census) | absent, _blame(found, _index(doubts), census)
     refused = _admit((*roster.bound, *roster.waiting), census) | waits
-    parts = {_key(tree.root): [part for gang in tree.gangs for part in gang.templates] for tree in found}
-    jobs = {key: dict.fromkeys(id(part.item) for part in each) for key, each in parts.items()}
-    decided = {key: tuple(admissions[job] for job in each if job in admissions) for key, each in jobs.items()}
-    held = {key for key, each in decided.items() if not all(one.told["podSets"] for one in each)}
+    decided = {}
     for tree in found:
-        if _key(tree.root) in absent:
-            refused |= dict.fromkeys((pod.name for pod in _pods_of(tree, roster)), _UNMADE)
-    results = {}
+        jobs = dict.fromkeys(id(template.item) for template in tree.templates)
+        decided[tree.key] = tuple(admissions[job] for job in jobs if job in admissions)
+        if tree.key in absent:
+            refused |= dict.fromkeys((pod.name for pod in roster.pods_of(tree.templates)), _UNMADE)
+    trials = _Trials(census, roster, refused, trees)
     if simulator is not None and census.facts.nodes is not None:
-        results = _simulate(census, roster, settings, found, {*blamed, *held}, refused, simulator, trees)
-    lonely = _list_lonely(found, census, roster, results)
-    started = {
-        trial: {id(tree): _name(tree) for tree in found if _starts(tree, result, roster, census, trees)}
-        for trial, result in results.items()
-        if trial.startswith("together ")
-    }
-    standings, doubted = [], _blame(found, _index(doubts), census)
+        held = {key for key, each in decided.items() if not all(one.told["podSets"] for one in each)}
+        trials.run(found, {*blamed, *held}, settings, simulator)
+    lonely = trials.list_lonely(found)
+    standings = []
     for tree in found:
-        error, alone = blamed.get(_key(tree.root)), _key(tree.root) in lonely
-        standing = _judge(tree, census, roster, refused, error, results, started, trees, alone)
-        doubt = doubted.get(_key(tree.root))
-        standings.append(_doubt(_heed(standing, decided[_key(tree.root)], doubt), tree, doubt, census))
+        doubt = doubted.get(tree.key)
+        standing = trials.judge(tree, blamed.get(tree.key), tree.key in lonely)
+        standings.append(_doubt(_heed(standing, decided[tree.key], doubt), tree, doubt, census))
     standings += _list_lost(census, roster, about) if gangs else ()
-    ordered = sorted(standings, key=lambda standing: -_priority(standing, census.facts))
-    linked = {id(template) for tree in found for gang in tree.gangs for template in gang.templates}
-    linked |= {id(template) for template in census.dangling if gangs}
-    first = results.get("together 0", {}).get("pods", {})
-    loose = tuple(
-        _place(pod, first, refused) for pod in roster.waiting if pod.template is None or id(pod.template) not in linked
-    )
-    release = str(settings.release) if results else ""
     facts = census.facts
+    ordered = sorted(standings, key=lambda standing: -_priority(standing, facts))
+    linked = {id(template) for tree in found for template in tree.templates}
+    linked |= {id(template) for template in census.dangling if gangs}
+    loose = tuple(
+        trials.place(pod, trials.first)
+        for pod in roster.waiting
+        if pod.template is None or id(pod.template) not in linked
+    )
     key = find_key(facts, ordered)
-    gone = (*results.get("together 0", {}).get("preempted", ()), *roster.evicted)
-    bound = [pod for pod in roster.bound if pod.name not in gone]
+    bound = [pod for pod in roster.bound if pod.name not in trials.gone]
     loads = None if facts.nodes is None else list_loads(facts, ordered, bound, loose, key)
-    return Outlook(tuple(ordered), loads, key, loose, release, gone, bool(list_queued(census)))
+    release = str(settings.release) if trials.results else ""
+    return Outlook(tuple(ordered), loads, key, loose, release, tuple(trials.gone), bool(list_queued(census)))
 
 
 def _grow(census: Census, trees: bool) -> Iterator[_RootedTree]:
@@ -115,8 +118,7 @@ def _grow(census: Census, trees: bool) -> Iterator[_RootedTree]:
         yield _RootedTree(root, tuple(gangs))
 
 
-def _key(group: Group) -> tuple[int, Path]:
-    """What tells a group apart: in 1.35 several are in one Workload."""
+def _key(group: Group) -> TreeKey:
     return id(group.item), group.path
 
 
@@ -129,7 +131,7 @@ def _doubt(standing: Standing, tree: _RootedTree, doubt: Finding | None, census:
         standing = standing._replace(verdict="grows", why=doubt.message)
     elif doubt and not standing.why:
         standing = standing._replace(why=doubt.message, way_out=doubt.hint, rule=doubt.rule)
-    untold = list_untold((each for gang in tree.gangs for each in gang.templates), census.facts)
+    untold = list_untold(tree.templates, census.facts)
     if untold and not standing.why and standing.verdict in ("runs", "open"):
         return standing._replace(why=f"not checked: whether {join(untold)} exists", way_out=_TELL_CLAIMS)
     return standing
@@ -170,7 +172,7 @@ def _index(errors: Iterable[Finding]) -> Mapping[int, Sequence[Finding]]:
 
 def _blame(
     found: Sequence[_RootedTree], about: Mapping[int, Sequence[Finding]], census: Census
-) -> dict[tuple[int, Path], Finding]:
+) -> dict[TreeKey, Finding]:
     """For each root the first error about it, about a group below it, or about a template that links to one; of those
     that a template of several sets has alike, the one that names the root's own group."""
     blamed = {}
@@ -179,13 +181,13 @@ def _blame(
         mine = [
             error for group in groups.values() for error in about.get(id(group.item), ()) if _is_about(error, group)
         ]
-        for template in (template for gang in tree.gangs for template in gang.templates):
+        for template in tree.templates:
             mine += _choose(about, template, census)
         if mine:
             names = {group.name for group in groups.values()}
             alike = (each for each in mine if (each.rule, each.path) == (mine[0].rule, mine[0].path))
             named = (each for each in alike if not names.isdisjoint(re.findall(r"[^\s:;,]+", each.message)))
-            blamed[_key(tree.root)] = next(named, mine[0])
+            blamed[tree.key] = next(named, mine[0])
     return blamed
 
 
@@ -259,7 +261,7 @@ def _admit(pods: Iterable[Pod], census: Census, empty: bool = False) -> dict[str
     return refused
 
 
-def _exceed(kind: Any, facts: Facts, used: dict[tuple[str, str, str], int], bound: bool, created: bool) -> str:
+def _exceed(kind: PodKind, facts: Facts, used: dict[tuple[str, str, str], int], bound: bool, created: bool) -> str:
     """The words of a quota that has no room for one more pod; otherwise the pod is counted, where it was not yet."""
     usage = list_usage(kind, facts, claims=False)  # they may be there already, and in what is used
     taken = []
@@ -277,166 +279,163 @@ def _exceed(kind: Any, facts: Facts, used: dict[tuple[str, str, str], int], boun
     return ""
 
 
-def _simulate(
-    census: Census,
-    roster: Roster,
-    settings: Settings,
-    found: Sequence[_RootedTree],
-    blamed: Collection[tuple[int, Path]],
-    refused: Mapping[str, str],
-    simulator: Ask,
-    trees: bool,
-) -> dict[str, Fields]:
-    """Results by the name of the trial: all together in several orders; then what did not start each time, alone."""
-    # What is proved never to start is tried once, because single pods of it may take room.
-    open_trees = [tree for tree in found if _key(tree.root) not in blamed]
-    lost = {pod.name for tree in found if tree not in open_trees for pod in _pods_of(tree, roster)}
-    admitted = [pod.name for pod in roster.waiting if pod.name not in refused]
-    others = [name for name in admitted if name not in lost]
-    together = [{"name": "together 0", "seed": 0, "pods": admitted}]
-    together += [{"name": f"together {seed}", "seed": seed, "pods": others} for seed in TOGETHER[1:] if open_trees]
-    results = {
-        result["name"]: {**result, "preempted": dict.fromkeys(result.get("preempted", ()))}
-        for result in simulator(ask(census, roster, settings, together))
-    }
-    alone = []
-    for number, tree in enumerate(open_trees):
-        if not any(_starts(tree, result, roster, census, trees) for result in results.values()):
-            mine = _pods_of(tree, roster)
-            alone_refused = _admit(mine, census, empty=True)
-            names = [pod.name for pod in mine if pod.name not in alone_refused]
-            names += [pod.name for pod in _pods_of(tree, roster, bound=True)] if names else []
+class _Trials:
+    """What the scheduler does with the pods: the `results` by the name of the trial; the trees that `started` in those
+    of all gangs together, with their names; and the pods that are `gone` in the `first` one, which is shown."""
+
+    def __init__(self, census: Census, roster: Roster, refused: Mapping[str, str], trees: bool) -> None:
+        self._census, self._roster, self._refused, self._trees = census, roster, refused, trees
+        self.results: dict[str, Fields] = {}
+        self._started: dict[str, dict[int, str]] = {}
+        self.first: Value = {}
+        self.gone = dict.fromkeys(roster.evicted)
+
+    def run(
+        self, found: Sequence[_RootedTree], blamed: Collection[TreeKey], settings: Settings, simulator: Ask
+    ) -> None:
+        """All together in several orders; then what did not start each time, alone."""
+
+        def ask_for(trials: Sequence[Value]) -> dict[str, Fields]:
+            return {each["name"]: each for each in simulator(ask(self._census, self._roster, settings, trials))}
+
+        # What is proved never to start is tried once, because single pods of it may take room.
+        open_trees = [tree for tree in found if tree.key not in blamed]
+        lost = {pod.name for tree in found if tree.key in blamed for pod in self._roster.pods_of(tree.templates)}
+        admitted = [pod.name for pod in self._roster.waiting if pod.name not in self._refused]
+        others = [name for name in admitted if name not in lost]
+        together = [{"name": "together 0", "seed": 0, "pods": admitted}]
+        together += [{"name": f"together {seed}", "seed": seed, "pods": others} for seed in TOGETHER[1:] if open_trees]
+        self.results = ask_for(together)
+        self._started = {
+            trial: {id(tree): _name(tree) for tree in found if self._starts(tree, result)}
+            for trial, result in self.results.items()
+        }
+        first = self.results["together 0"]
+        self.first = first["pods"]
+        self.gone = dict.fromkeys((*first.get("preempted", ()), *self._roster.evicted))
+        alone = []
+        for number, tree in enumerate(open_trees):
+            if any(id(tree) in names for names in self._started.values()):
+                continue
+            waiting, bound = self._roster.pods_of(tree.templates), self._roster.pods_of(tree.templates, bound=True)
+            refused = _admit(waiting, self._census, empty=True)
+            names = [pod.name for pod in waiting if pod.name not in refused]
+            names += [pod.name for pod in bound] if names else []
             alone += [
                 {"name": f"alone {number} {seed}", "pods": names, "empty": True, "seed": seed}
                 for seed in (ALONE if _may_differ(tree, names) else ALONE[:2])
                 if names
             ]
-    if alone:
-        results |= {result["name"]: result for result in simulator(ask(census, roster, settings, alone))}
-    return results
+        self.results |= ask_for(alone) if alone else {}
+
+    def _starts(self, tree: _RootedTree, result: Value) -> bool:
+        """Whether the quorums are met, from the leaves up to the root; pods that make room for others do not count."""
+        started: dict[int, int] = defaultdict(int)
+        placed, gone = result["pods"], {*result.get("preempted", ()), *self._roster.evicted}
+        for gang in tree.gangs:
+            bound = sum(pod.name not in gone for pod in self._roster.pods_of(gang.templates, bound=True))
+            bound += sum(bool(placed.get(pod.name, {}).get("node")) for pod in self._roster.pods_of(gang.templates))
+            ready = bound >= (gang.group.quorum or 1)
+            for parent in self._census.chain(gang.group)[0] if self._trees else ():
+                if not ready:
+                    break
+                started[id(parent.item)] += 1
+                ready = started[id(parent.item)] == (parent.quorum or 1)  # just now: it counts once for its own parent
+            if ready and (not self._trees or not tree.root.composite):
+                return True
+        whole = started.get(id(tree.root.item), 0) >= (tree.root.quorum or 1)
+        return tree.root.composite and self._trees and whole
+
+    def place(self, pod: Pod, placed: Value) -> Place:
+        """Where a pod is among those that were `placed`."""
+        if pod.name in self._refused:
+            return Place(pod, "", self._refused[pod.name])
+        found = placed.get(pod.name, {})
+        return Place(pod, found.get("node", ""), found.get("message") or found.get("refused", ""))
+
+    def judge(self, tree: _RootedTree, error: Finding | None, lonely: bool) -> Standing:
+        """How a tree stands, by the `error` that was found about it, or by the trials. `lonely`: it is one of those
+        that list_lonely lists."""
+        groups = tuple({_key(gang.group): gang.group for gang in tree.gangs if gang.group.path}.values())
+        waiting, bound = self._roster.pods_of(tree.templates), self._roster.pods_of(tree.templates, bound=True)
+        staying = (Place(pod, "", PREEMPTED) if pod.name in self.gone else Place(pod, pod.node) for pod in bound)
+        places = (*staying, *(self.place(pod, self.first) for pod in waiting))
+        standing = Standing(_name(tree), tree.root, groups, "open", places)
+        if error is not None:
+            standing = standing._replace(why=error.message, way_out=error.hint, rule=error.rule)
+            return standing if error.rule == ELSEWHERE else standing._replace(verdict="never")
+        if not self.results:
+            return standing
+        if other := next((each.scheduler for each in tree.templates if each.scheduler != DEFAULT_SCHEDULER), ""):
+            return standing._replace(why=f"its pods name the scheduler {other}, which is not simulated")
+        if not all(result.get("settled", True) for result in self.results.values()):
+            return standing._replace(why=_LATE)
+        together = [id(tree) in names for names in self._started.values()]
+        if all(together):
+            return standing._replace(verdict="runs")
+        if any(together):
+            return standing._replace(verdict="depends", why=self._compare_orders(tree, _summarize(places)))
+        alone = self._list_alone(tree)
+        starts = [self._starts(tree, result) for result in alone]
+        lost = not starts and any(place.message == PREEMPTED for place in places)
+        waits, depends = lost or (starts and all(starts)), lonely or any(starts)
+        verdict: Verdict = "waits" if waits else "depends" if depends else "never"
+        if verdict == "never" and alone:
+            places = tuple(self.place(pod, alone[0]["pods"]) for pod in waiting)
+        return standing._replace(verdict=verdict, places=places, why=_summarize(places))
+
+    def _list_alone(self, tree: _RootedTree) -> list[Fields]:
+        """The trials of a tree alone."""
+        names = {pod.name for pod in self._roster.pods_of(tree.templates)}
+        return [
+            each for trial, each in self.results.items() if trial.startswith("alone ") and names & set(each["pods"])
+        ]
+
+    def _compare_orders(self, tree: _RootedTree, why: str) -> str:
+        """What becomes of a gang in another order than the one that is shown; `why` it does not start in that one."""
+        shown, *others = self._started.values()
+        other = next(each for each in others if (id(tree) in each) != (id(tree) in shown))
+        loses = id(tree) in shown
+        gaining, losing = (other, shown) if loses else (shown, other)
+        rivals = [name for each, name in gaining.items() if each not in losing]
+        named = join([*rivals[:3], "others"] if len(rivals) > 4 else rivals)
+        if loses:
+            return f"in another order {named} would start instead" if named else "in another order it would not start"
+        return f"{why.rstrip('.')}; in another order it would start{f' instead of {named}' if named else ''}"
+
+    def list_lonely(self, found: Iterable[_RootedTree]) -> set[TreeKey]:
+        """The roots that did not start alone for want of pods that others may be: those that are bound, or were placed
+        in any trial, and those of gangs that may start beside them. Gangs that only wait for each other are not among
+        them."""
+        failed = {tree.key: tree for tree in found if any(map(_lacks_pods, self._list_alone(tree)))}
+        wanted = {key: self._list_wanted(tree) for key, tree in failed.items()}
+        every = [*self.results.values()] if failed else []
+        alive = {name for result in every for name, place in result["pods"].items() if place.get("node")}
+        alive |= {pod.name for pod in self._roster.bound}
+        lonely: set[TreeKey] = set()
+        while more := {key for key, names in wanted.items() if key not in lonely and names & alive}:
+            lonely |= more
+            alive |= {pod.name for key in more for pod in self._roster.pods_of(failed[key].templates)}
+        return lonely
+
+    def _list_wanted(self, tree: _RootedTree) -> set[str]:
+        """The pods of others that may be what the pods of a tree lack."""
+        facts, waiting = self._census.facts, self._roster.pods_of(tree.templates)
+        own = {pod.name for pod in waiting}
+        kinds = read_kinds([each for each in tree.templates if self._roster.pods_of([each])], facts)
+        others = (pod for pod in (*self._roster.bound, *self._roster.waiting) if pod.name not in own)
+        return {pod.name for pod in others if _is_wanted(pod, kinds, facts)}
 
 
 def _may_differ(tree: _RootedTree, names: Sequence[str]) -> bool:
     """Whether the order of its pods may decide about a tree that is alone: they are not all alike, or one has to be
     near others or away from them."""
-    templates = [template for gang in tree.gangs for template in gang.templates]
+    templates = tree.templates
     return len(templates) > 1 or len(names) < sum(each.pods or 0 for each in templates) or has_wishes(templates[0])
-
-
-def _list_lonely(
-    found: Iterable[_RootedTree], census: Census, roster: Roster, results: Mapping[str, Fields]
-) -> set[tuple[int, Path]]:
-    """The roots that did not start alone for want of pods of others."""
-    failed = {}
-    for tree in found:
-        trials = _trials_alone(tree, roster, results)
-        if trials:
-            failed[_key(tree.root)] = TrialsAlone(_pods_of(tree, roster), trials)
-    if not failed:
-        return set()
-    placed = (name for result in results.values() for name, place in result["pods"].items() if place.get("node"))
-    return list_lonely(failed, roster, placed, census.facts)
-
-
-def _trials_alone(tree: _RootedTree, roster: Roster, results: Mapping[str, Fields]) -> list[Fields]:
-    names = {pod.name for pod in _pods_of(tree, roster)}
-    return [result for trial, result in results.items() if trial.startswith("alone ") and names & set(result["pods"])]
-
-
-def _pods_of(tree: _RootedTree, roster: Roster, bound: bool = False) -> list[Pod]:
-    return roster.pods_of([template for gang in tree.gangs for template in gang.templates], bound)
-
-
-def _starts(tree: _RootedTree, result: Value, roster: Roster, census: Census, trees: bool) -> bool:
-    """Whether the quorums are met, from the leaves up to the root; pods that make room for others do not count."""
-    started: dict[int, int] = defaultdict(int)
-    placed, gone = result["pods"], {*result.get("preempted", ()), *roster.evicted}
-    for gang in tree.gangs:
-        bound = sum(pod.name not in gone for pod in roster.pods_of(gang.templates, bound=True))
-        bound += sum(bool(placed.get(pod.name, {}).get("node")) for pod in roster.pods_of(gang.templates))
-        ready = bound >= (gang.group.quorum or 1)
-        for parent in census.chain(gang.group)[0] if trees else ():
-            if not ready:
-                break
-            started[id(parent.item)] += 1
-            ready = started[id(parent.item)] == (parent.quorum or 1)  # just now: it counts once for its own parent
-        if ready and (not trees or not tree.root.composite):
-            return True
-    return tree.root.composite and trees and started.get(id(tree.root.item), 0) >= (tree.root.quorum or 1)
-
-
-def _judge(
-    tree: _RootedTree,
-    census: Census,
-    roster: Roster,
-    refused: Mapping[str, str],
-    error: Finding | None,
-    results: Mapping[str, Fields],
-    started: Mapping[str, Mapping[int, str]],
-    trees: bool,
-    lonely: bool,
-) -> Standing:
-    name = _name(tree)
-    groups = tuple({_key(gang.group): gang.group for gang in tree.gangs if gang.group.path}.values())
-    first = results.get("together 0", {}).get("pods", {})
-    gone = {*results.get("together 0", {}).get("preempted", ()), *roster.evicted}
-    staying = (
-        Place(pod, "", PREEMPTED) if pod.name in gone else Place(pod, pod.node)
-        for pod in _pods_of(tree, roster, bound=True)
-    )
-    places = (*staying, *(_place(pod, first, refused) for pod in _pods_of(tree, roster)))
-    if error is not None:
-        verdict: Verdict = "open" if error.rule == ELSEWHERE else "never"
-        return Standing(name, tree.root, groups, verdict, places, error.message, error.hint, error.rule)
-    if not results:
-        return Standing(name, tree.root, groups, "open", places)
-    schedulers = (template.scheduler for gang in tree.gangs for template in gang.templates)
-    if other := next((name for name in schedulers if name != DEFAULT_SCHEDULER), ""):
-        why = f"its pods name the scheduler {other}, which is not simulated"
-        return Standing(name, tree.root, groups, "open", places, why)
-    if not all(result.get("settled", True) for result in results.values()):
-        return Standing(name, tree.root, groups, "open", places, _LATE)
-    together = [id(tree) in names for names in started.values()]
-    if all(together):
-        verdict = "runs"
-    elif any(together):
-        verdict = "depends"
-    else:
-        alone = _trials_alone(tree, roster, results)
-        starts = [_starts(tree, result, roster, census, trees) for result in alone]
-        lost = not starts and any(place.message == PREEMPTED for place in places)
-        verdict = "waits" if lost or (starts and all(starts)) else "depends" if any(starts) or lonely else "never"
-        if verdict == "never" and alone:
-            placed_alone = alone[0]["pods"]
-            places = tuple(_place(pod, placed_alone, refused) for pod in _pods_of(tree, roster))
-    why = _summarize(places) if verdict != "runs" else ""
-    if any(together) and not all(together):
-        why = _compare_orders(tree, started, why)
-    return Standing(name, tree.root, groups, verdict, places, why)
-
-
-def _compare_orders(tree: _RootedTree, started: Mapping[str, Mapping[int, str]], why: str) -> str:
-    """What becomes of a gang in another order than the one that is shown; `why` it does not start in that one."""
-    shown, *others = started.values()
-    other = next(each for each in others if (id(tree) in each) != (id(tree) in shown))
-    loses = id(tree) in shown
-    gaining, losing = (other, shown) if loses else (shown, other)
-    rivals = [name for each, name in gaining.items() if each not in losing]
-    named = join([*rivals[:3], "others"] if len(rivals) > 4 else rivals)
-    if loses:
-        return f"in another order {named} would start instead" if named else "in another order it would not start"
-    return f"{why.rstrip('.')}; in another order it would start{f' instead of {named}' if named else ''}"
 
 
 def _name(tree: _RootedTree) -> str:
     return f"{tree.root.namespace}/{tree.root.name}"
-
-
-def _place(pod: Pod, placed: Value, refused: Mapping[str, str]) -> Place:
-    if pod.name in refused:
-        return Place(pod, "", refused[pod.name])
-    found = placed.get(pod.name, {})
-    return Place(pod, found.get("node", ""), found.get("message") or found.get("refused", ""))
 
 
 def _summarize(places: Iterable[Place]) -> str:
@@ -449,36 +448,6 @@ def _summarize(places: Iterable[Place]) -> str:
 #: What the scheduler says where a node lacks other pods, and what it says of a node that no pod makes suitable.
 _LACKS_PODS = ("didn't match pod affinity rules", "didn't match pod topology spread constraints")
 _LACKS_LABEL = "didn't match pod topology spread constraints (missing required label)"
-
-
-class TrialsAlone(NamedTuple):
-    """A gang that did not start alone: its pods, and the trials."""
-
-    pods: Sequence[Pod]
-    trials: Sequence[Value]
-
-
-def list_lonely(failed: Mapping[Key, TrialsAlone], roster: Roster, placed: Iterable[str], facts: Facts) -> set[Key]:
-    """The gangs that failed for want of pods that others may be: those that are bound, or were `placed` in any trial,
-    and those of gangs that may start beside them. Gangs that only wait for each other are not among them."""
-    wanted = {key: _list_wanted(each, roster, facts) for key, each in failed.items() if any(map(_lacks_pods, each[1]))}
-    lonely = set()
-    alive = {*placed, *(pod.name for pod in roster.bound)}
-    more = {key for key, names in wanted.items() if names & alive}
-    while more:
-        lonely |= more
-        alive |= {pod.name for key in more for pod in failed[key].pods}
-        more = {key for key, names in wanted.items() if key not in lonely and names & alive}
-    return lonely
-
-
-def _list_wanted(failed: TrialsAlone, roster: Roster, facts: Facts) -> set[str]:
-    """The pods of others that may be what the pods of a gang lack."""
-    own = {pod.name for pod in failed.pods}
-    templates = {id(pod.template): pod.template for pod in failed.pods if pod.template is not None}
-    kinds = read_kinds(templates.values(), facts)
-    others = (pod for pod in (*roster.bound, *roster.waiting) if pod.name not in own)
-    return {pod.name for pod in others if _is_wanted(pod, kinds, facts)}
 
 
 def _lacks_pods(result: Value) -> bool:
