@@ -16,6 +16,7 @@ from krmfn.forecast.voices import (
     Explanation,
     Explanations,
     Told,
+    explain,
     find_failed,
     find_growth,
     find_refused,
@@ -250,9 +251,8 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
         return failed or find_unstarted(pods.bound, case.told)
     found = next(_list_causes(case, findings), None)
     if found is None and not pods.mine:
-        way = "Add the pods and events of the namespace to the data."
-        return Explanation(f"{top.kind} {top.name} has no pods in the data", way)
-    return found or Explanation("the data does not show why", "Check the log of the scheduler that the pods name.")
+        return explain("none", top=top)
+    return found or explain("unknown")
 
 
 def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
@@ -271,9 +271,7 @@ def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
         yield from read_refusals(item)
     for item in about:
         if dig(item.value, "metadata", "deletionTimestamp"):
-            name = f"{item.kind} {item.name}"
-            text = f"{name} is being deleted: its new pods do not start as a gang"
-            yield Explanation(text, f"Wait until {name} is gone.")
+            yield explain("deleted", item=item)
     refused = find_refused([top, *beside], told) if len(pods.mine) < wanted else None
     yield from _find_short(top, standing, pods, refused)
     if refused:
@@ -281,8 +279,7 @@ def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
     for pod in pods.mine:
         if gates := as_list(pod.value, "spec", "schedulingGates"):
             names = ", ".join(as_text(gate, "name") for gate in gates)
-            text = f"pod {pod.name} carries the scheduling gate {names}: the gang waits until somebody removes it"
-            yield Explanation(text, find_way("podGates", names))
+            yield explain("gated", pod=pod, names=names, way=find_way("podGates", names))
     warnings = [finding for finding in own if finding.severity == "warning"]
     yield from _quote(finding for finding in warnings if finding.rule in _load("surely"))
     yield from _find_unadmitted(about)
@@ -291,16 +288,15 @@ def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
     yield from _find_said(pods, told, beside)
     if unstarted := find_unstarted(pods.bound, told):
         yield unstarted
-    new = "the scheduler has not tried to place its pods yet", "Check that the scheduler runs, and wait."
     waiting = (pod for pod in pods.mine if pod not in pods.bound)
     is_new = bool(pods.mine) and not any(dig(pod.value, "status", "conditions") for pod in waiting)
     if is_new and standing and standing.verdict == "runs":
         nodes = list(dict.fromkeys(place.node for place in standing.places if place.node))
         where = f" on {', '.join(nodes[:3])}{f' and {len(nodes) - 3} more' if len(nodes) > 3 else ''}" if nodes else ""
-        yield Explanation(f"the gang fits{where}, but {new[0]}", new[1])
+        yield explain("fits", where=where)
     yield from _quote(finding for finding in warnings if finding.rule not in _load("later"))
     if is_new:
-        yield Explanation(*new)
+        yield explain("new")
 
 
 def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanations:
@@ -309,8 +305,7 @@ def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanati
     selector = as_mapping(top.value, "spec", "clusterSelector")
     if not wanted and top.kind == "RayJob" and selector:
         words = ", ".join(f"{key}: {value}" for key, value in selector.items())
-        text = f"RayJob {top.name} creates no pods of a cluster: it uses the RayCluster with {words}"
-        yield Explanation(text, "Ask why that RayCluster, or the RayJob's submitter, does not run.")
+        yield explain("selector", top=top, words=words)
 
 
 def _find_suspended(made: Items, own: Sequence[Finding], queued: Explanation | None) -> Explanations:
@@ -324,12 +319,9 @@ def _find_suspended(made: Items, own: Sequence[Finding], queued: Explanation | N
     if queued:
         yield queued
     queue = next((each.labels[KUEUE_QUEUE] for each in made if each.labels.get(KUEUE_QUEUE)), "")
-    way, owner = "Set spec.suspend to false.", find_controller(made[0])
-    if queue:
-        way = f"Kueue resumes it when the queue {queue} has quota."
-    elif owner:  # what suspends it is its owner: it would be suspended again
-        way = f"Add the {owner[1]} {owner[2]} to the data: it decides when the {made[0].kind} runs."
-    yield Explanation(f"{held.kind} {held.name} is suspended: no pods are created", way)
+    owner = find_controller(made[0])  # what suspends it is its owner: it would be suspended again
+    cause = "queued" if queue else "owned" if owner else "suspended"
+    yield explain(cause, held=held, queue=queue, owner=owner, kind=made[0].kind)
 
 
 def _find_unadmitted(about: Iterable[Item]) -> Explanations:
@@ -338,7 +330,7 @@ def _find_unadmitted(about: Iterable[Item]) -> Explanations:
         if item.ref.group in FOREIGN and item.ref.group != KUEUE:
             for text in read_conditions(item):
                 way = find_way("unadmitted", text).format(group=f"{item.kind} {item.name}")
-                yield Explanation(f"{FOREIGN[item.ref.group]} does not start {item.kind} {item.name}: {text}", way)
+                yield explain("unadmitted", scheduler=FOREIGN[item.ref.group], item=item, said=text, way=way)
 
 
 def _quote(findings: Iterable[Finding]) -> Explanations:
@@ -355,12 +347,9 @@ def _find_untried(pods: _Pods, told: Sequence[Told]) -> Explanations:
         name = as_text(pod.value, "spec", "schedulerName")
         if name in ("", DEFAULT_SCHEDULER) or pod in pods.bound or _is_told(pod):
             continue
-        for kind, named, text in told[-1:]:
-            way = f"Check the log of {name}, and that the queue of the pod can take it."
-            yield Explanation(f"{name} does not start pod {pod.name}: {kind} {named}: {text}", way)
-        cause = f"pod {pod.name} names the scheduler {name}, which has not tried to place it"
-        way = f"Check that {name} runs and knows PodGroups, or create the pods again without schedulerName."
-        yield Explanation(cause, way)
+        for last in told[-1:]:
+            yield explain("passed", scheduler=name, pod=pod, last=last)
+        yield explain("untried", scheduler=name, pod=pod)
 
 
 def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Explanation | None) -> Explanations:
@@ -373,17 +362,15 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Expl
     short = f"the group waits for {quorum} pods, but {members} exist"
     if pods.older and members < quorum:
         other = "1 pod was" if len(pods.older) == 1 else f"{len(pods.older)} pods were"
-        cause = f"{short}: {other} created before the link, and so not in the group"
         again = f"Delete the {top.kind} and create it again, so that all pods are created together."
-        yield Explanation(cause, _load("replaced").get(top.kind, again))
+        yield explain("older", short=short, other=other, way=_load("replaced").get(top.kind, again))
     if pods.done and 0 < members < quorum <= members + len(pods.done):
-        cause = f"{short} beside {count(len(pods.done), 'finished pod')}, which the scheduler does not count"
-        yield Explanation(cause, f"Lower {root.counted} of the group to {members}.")
+        done = count(len(pods.done), "finished pod")
+        yield explain("finished", short=short, done=done, root=root, members=members)
     if len(pods.mine) < quorum and refused:
         yield refused._replace(text=f"{short}: {refused.text}")
     elif len(pods.mine) < quorum:
-        way = "Check what prevents the controller from creating the others: quota, LimitRange, admission."
-        yield Explanation(short, way)
+        yield explain("short", short=short)
 
 
 def _find_said(pods: _Pods, told: Sequence[Told], beside: Items) -> Explanations:
@@ -391,17 +378,15 @@ def _find_said(pods: _Pods, told: Sequence[Told], beside: Items) -> Explanations
     and the claims of the pod say of it stands behind."""
     said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in read_conditions(pod)]
     for pod, text in sorted(said, key=lambda each: " nodes are available: " not in each[1]):
-        cause = f"Pod {pod.name}: {text}"
+        cause = explain("said", pod=pod, said=text, way=find_way("scheduler", text))
         if node := as_text(pod.value, "status", "nominatedNodeName"):
-            way = "Wait, or find out why they do not end: finalizers, or their terminationGracePeriodSeconds."
-            yield Explanation(f"Pod {pod.name} waits for pods of the node {node} to end, which make room for it", way)
+            yield explain("nominated", pod=pod, node=node)
         if grown := find_growth(pod, told, beside):
-            yield grown._replace(text=f"{cause} {grown.text}")
+            yield grown._replace(text=f"{cause.text} {grown.text}")
         claim = next((each for each in told if each.kind == "PersistentVolumeClaim"), None)
         if claim and claim.kind in text:
-            way = "Correct the claim, or the StorageClass that it names."
-            yield Explanation(f"{cause} {claim.kind} {claim.name}: {claim.text}", way)
-        yield Explanation(cause, find_way("scheduler", text))
+            yield explain("claim", cause=cause, claim=claim)
+        yield cause
 
 
 def _find_verdict(standing: Standing | None) -> Explanations:

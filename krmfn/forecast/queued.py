@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from krmfn.forecast.voices import Explanation, Explanations, find_way, list_true
+from krmfn.forecast.voices import Explanation, Explanations, explain, find_way, list_true
 from krmfn.krm.item import Item, Items
 from krmfn.model.values import Value, as_int, as_list, as_text, dig
 from krmfn.model.wording import join
@@ -46,51 +46,39 @@ def _list_reasons(workload: Item, conditions: Value, queue: Item | None, ours: I
     reason, said = (as_text(conditions, "Evicted", key) for key in ("reason", "message"))
     if dig(workload.value, "spec", "active") is False:
         way = find_way("deactivated", reason).format(name=workload.name)
-        yield Explanation(f"{name} is not active in Kueue: {said or 'its spec.active is false'}", way)
+        yield explain("deactivated", name=name, said=said or "its spec.active is false", way=way)
     inactive = _read(queue).get("Active") if queue else None
     if dig(inactive, "status") == "False":
         way = find_way("inactive", as_text(inactive, "reason")).format(queue=called)
-        yield Explanation(f"{called} is not active: {as_text(inactive, 'message')}", way)
+        yield explain("inactive", called=called, said=as_text(inactive, "message"), way=way)
     checks = list(_list_checks(workload))
     if checks and _is(conditions, "QuotaReserved", "True"):  # it has its quota, and somebody else has to agree
-        way = "Check the controller that the AdmissionCheck names (spec.controllerName): its log and its objects;"
-        way += f" or remove the check from {called}."
-        yield Explanation(f"Kueue has reserved quota for {name}, but {join(checks)}", way)
+        yield explain("unchecked", name=name, checks=join(checks), called=called)
     if _is(conditions, "Evicted", "True") and reason == "PodsReadyTimeout":
         at = as_text(workload.value, "status", "requeueState", "requeueAt")
-        way = "Find out why its pods did not become ready: images, probes and volumes, or nodes without room."
-        way += f" Kueue tries again at {at}." if at else ""
-        yield Explanation(f"Kueue has evicted {name}: {said}", way)
+        yield explain("evicted", name=name, said=said, again=f" Kueue tries again at {at}." if at else "")
     elif _is(conditions, "Evicted", "True") and reason == "Preempted":
         uids = {as_text(each.value, "metadata", "uid"): each for each in ours}
         by = next((_name(each) for uid, each in uids.items() if f"(UID: {uid}," in said), "")
-        way = f"Wait for {by or 'the other workload'} to finish, or raise its priority, or the quota of the queue."
-        yield Explanation(f"Kueue has preempted {name}{f' for {by}' if by else ''}: {said}", way)
+        other, reason = by or "the other workload", f" for {by}" if by else ""
+        yield explain("preempted", name=name, reason=reason, said=said, other=other)
     refused = as_text(conditions, "QuotaReserved", "message")
     if refused and _is(conditions, "QuotaReserved", "False"):
         names = list(_list_holders(queue, ours)) if queue else []
         who = f"{join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}" if names else "others"
         way = find_way("refused", refused).format(queue=called, who=who)
-        yield Explanation(f"Kueue does not start {name}: {refused}", way)
+        yield explain("refused", name=name, said=refused, way=way)
     first = _find_first(queue, ours) if dig(queue and queue.value, "spec", "queueingStrategy") == "StrictFIFO" else None
     if queue and first and first is not workload:  # nothing was said of it: it waits behind another one
-        text = f"{name} waits behind {_name(first)} in {called}, whose queueingStrategy is StrictFIFO"
-        way = f"Find out why {_name(first)} does not start, move it to another queue, or set queueingStrategy: "
-        yield Explanation(text, f"{way}BestEffortFIFO in {called}.")
+        yield explain("behind", name=name, first=_name(first), called=called)
 
 
 def explain_unresumed(name: str, workloads: Items, known: bool) -> Explanation | None:
     """Why something is suspended that no Workload keeps so: all of its `workloads` are admitted, or there is none among
     those that are `known`."""
-    way = "Read the log of Kueue's manager: "
     if workloads:
-        return Explanation(f"Kueue has admitted {name}, and does not resume it", f"{way}it may lack permissions.")
-    if not known:
-        return None
-    way += (
-        "it may be down, or not manage this kind or namespace (integrations.frameworks, managedJobsNamespaceSelector)."
-    )
-    return Explanation(f"Kueue has made no Workload of {name}", way)
+        return explain("unresumed", name=name)
+    return explain("unmade", name=name) if known else None
 
 
 def _read(item: Item) -> Value:

@@ -38,6 +38,12 @@ class Told(NamedTuple):
     text: str
 
 
+def explain(cause: str, /, **about: Any) -> Explanation:
+    """A cause, in the words that its row in schemas/ways.json has for what it is `about`."""
+    text, way = schemastore.load("ways.json")["causes"][cause]
+    return Explanation(text.format(**about), way.format(**about))
+
+
 def find_way(table: str, said: str) -> str:
     """What helps against something that was said; empty where nobody knows."""
     ways: Mapping[str, str] = schemastore.load("ways.json")[table]
@@ -104,8 +110,7 @@ def read_refusals(item: Item) -> Explanations:
         text = as_text(condition, "message")
         way = ways["PodGroupError"] if "should have the same" in text else ways.get(reason)  # how 1.37 says it
         if way and kind in _CONDITIONS and dig(condition, "status") == "False":
-            said = text or "it gives no reason"
-            yield Explanation(f"the scheduler does not accept {item.kind} {item.name}: {said}", way)
+            yield explain("groups", item=item, said=text or "it gives no reason", way=way)
 
 
 def list_true(item: Item, status: str = "True") -> Iterator[Key]:
@@ -140,7 +145,7 @@ _STUCK = frozenset(
     )
 )
 
-_MEMORY = "Raise the memory limit of the container, or let it use less."
+_READ = "Read the logs and events of its pods."
 #: Conditions with which an object is over, those of a failure and those of success.
 _FAILED = ("Failed", "FailureTarget")
 _COMPLETE = ("Complete", "Completed", "Succeeded", "Finished")
@@ -164,10 +169,8 @@ def find_failed(top: Item, pods: Collection[Item]) -> Explanation | None:
     container = next(ended, None) if said or alone else None
     if not said and not container:
         return None
-    text = "; ".join(filter(None, (said, container.text if container else "")))
-    way = container.way_out if container else "Read the logs and events of its pods."
-    again = f"{way} Then delete the {top.kind} and create it again."
-    return Explanation(f"{top.kind} {top.name} has failed: {text}", again)
+    said = "; ".join(filter(None, (said, container.text if container else "")))
+    return explain("failed", top=top, said=said, way=container.way_out if container else _READ)
 
 
 def find_unstarted(pods: Items, told: Sequence[Told]) -> Explanation | None:
@@ -185,7 +188,7 @@ def find_refused(objects: Iterable[Item], told: Sequence[Told]) -> Explanation |
     events = [each for each, reason in reasons if "Fail" in reason and "Creat" in reason]
     said = [(item, text) for item in objects for kind, text in list_true(item) if kind == "ReplicaFailure"]
     for kind, name, text in [*(Told(item.kind, item.name, text) for item, text in said), *events][-1:]:
-        return Explanation(f"{kind} {name} cannot create its pods: {text}", find_way("creation", text))
+        return explain("creation", kind=kind, name=name, said=text, way=find_way("creation", text))
     return None
 
 
@@ -200,7 +203,7 @@ def _find_waiting(pod: Item, _told: Sequence[Told]) -> Explanations:
     for container in _list_containers(pod):
         waiting = as_mapping(container, "state", "waiting")
         if way := schemastore.load("ways.json")["waiting"].get(as_text(waiting, "reason")):
-            yield Explanation(f"Pod {pod.name}, container {container.get('name')}: {join_reason(waiting)}", way)
+            yield explain("waiting", pod=pod, name=container.get("name"), said=join_reason(waiting), way=way)
 
 
 def _find_ended(pod: Item, _told: Sequence[Told]) -> Explanations:
@@ -215,22 +218,15 @@ def _find_ended(pod: Item, _told: Sequence[Told]) -> Explanations:
         restarts = as_int(container, "restartCount") or 0
         how = f"ends again and again ({count(restarts, 'restart')})" if again else "has ended"
         said = ", ".join(filter(None, (reason, "" if code is None else f"exit code {code}")))
-        text = f"Pod {pod.name}, container {container.get('name')}: it {how}{f': {said}' if said else ''}"
-        log = _log_of(pod, container.get("name")) + (" --previous" if restarts else "")
-        yield Explanation(text, _MEMORY if reason == "OOMKilled" else f"{log}.")
-
-
-def _log_of(pod: Item, container: object) -> str:
-    return f"Read its log: kubectl logs {pod.name} -n {pod.space} -c {container}"
+        about = {"said": f"it {how}{f': {said}' if said else ''}", "previous": " --previous" if restarts else ""}
+        case = "memory" if reason == "OOMKilled" else "ended"
+        yield explain(case, pod=pod, name=container.get("name"), **about)
 
 
 def _find_lost(pod: Item, _told: Sequence[Told]) -> Explanations:
     """A pod that is deleted and does not go: its node does not answer, or its containers do not end."""
     if dig(pod.value, "metadata", "deletionTimestamp"):
-        node = as_text(pod.value, "spec", "nodeName")
-        text = f"Pod {pod.name} is being deleted and is still there: no other pod takes its place"
-        way = f"Check that the node {node} answers; if it is gone, give it the taint node.kubernetes.io/out-of-service."
-        yield Explanation(text, way)
+        yield explain("lost", pod=pod, node=as_text(pod.value, "spec", "nodeName"))
 
 
 def _find_event(pod: Item, told: Sequence[Told]) -> Explanations:
@@ -238,7 +234,7 @@ def _find_event(pod: Item, told: Sequence[Told]) -> Explanations:
     ways = schemastore.load("ways.json")["events"]
     waits = any(dig(each, "state", "waiting") for each in _list_containers(pod)) or _phase(pod) == "Pending"
     for text in _list_events(told, pod, tuple(ways)) if waits else ():
-        yield Explanation(f"Pod {pod.name}: {text}", ways[text.partition(":")[0]])
+        yield explain("said", pod=pod, said=text, way=ways[text.partition(":")[0]])
 
 
 def _list_events(told: Sequence[Told], pod: Item, reasons: Collection[str]) -> Iterator[str]:
@@ -251,9 +247,7 @@ def _find_initial(pod: Item, _told: Sequence[Told]) -> Explanations:
     """An init container at work: the others wait for it."""
     for container in as_list(pod.value, "status", "initContainerStatuses"):
         if dig(container, "state", "running") and not dig(container, "started"):
-            name = as_text(container, "name")
-            text = f"Pod {pod.name} waits for its init container {name}, which has not ended"
-            yield Explanation(text, f"{_log_of(pod, name)}.")
+            yield explain("initial", pod=pod, name=as_text(container, "name"))
 
 
 def _find_unready(pod: Item, told: Sequence[Told]) -> Explanations:
@@ -261,8 +255,7 @@ def _find_unready(pod: Item, told: Sequence[Told]) -> Explanations:
     for condition in map(as_mapping, as_list(pod.value, "status", "conditions")):
         if condition.get("type") == "Ready" and condition.get("status") == "False":
             text = next(_list_events(told, pod, ("Unhealthy",)), "") or join_reason(condition)
-            way = "Read its log, and check that its readiness probe can pass."
-            yield Explanation(f"Pod {pod.name} is not ready{f': {text}' if text else ''}", way)
+            yield explain("unready", pod=pod, said=f": {text}" if text else "")
 
 
 def _phase(pod: Item) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import krmfn.forecast
 from conformance.scheduler.pods import expand
 from conformance.scheduler.replay import configuration
 from conformance.scheduler.storage import DATA, read
@@ -14,6 +17,7 @@ from krmfn.config import read_settings
 from krmfn.forecast.diagnosis import Diagnosis, find_object
 from krmfn.krm import Item
 from krmfn.pipeline import explain
+from krmfn.releases import schemastore
 
 EVERY = 20
 
@@ -76,3 +80,10 @@ def test_what_runs_is_well_and_the_rest_has_a_cause() -> None:
     assert told["none", False] > 60
     assert not told["none", True]
     assert unknown <= 2
+
+
+def test_each_cause_of_the_table_is_told_somewhere() -> None:
+    modules = Path(str(krmfn.forecast.__file__)).parent.glob("*.py")
+    nodes = (node for module in modules for node in ast.walk(ast.parse(module.read_text())))
+    told = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    assert schemastore.load("ways.json")["causes"].keys() <= told
