@@ -70,8 +70,8 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
     links = any(not LINK_FIELDS.isdisjoint(path) for path in paths)
     step = find_steps(census).get(id(item))
     if step is not None:
-        message, hint = describe(step)
-        yield f"{message[0].upper()}{message[1:]}. {hint}"
+        told = describe(step)
+        yield f"{told.message[0].upper()}{told.message[1:]}. {told.hint}"
     unlinked = any(change.path[-1] in LINK_FIELDS and change.new is ABSENT for change in changes)
     if item.ref.group == "ray.io" and is_recreated(item):
         if any("template" in path for path in paths):

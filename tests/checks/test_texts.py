@@ -12,6 +12,7 @@ import pytest
 
 from krmfn.checks.rule import _FORMS, list_checks
 from krmfn.model.findings import Rule
+from krmfn.model.kinds import KINDS
 from tests.checks.cases import TOPICS
 
 #: What every text may name, and forms that take a word.
@@ -37,4 +38,4 @@ def test_texts_name_only_what_their_module_tells(topic: str) -> None:
                     name = field.partition(".")[0].partition("[")[0]
                     assert name in GIVEN | told | words, (rule.id, text)
                     assert str(spec).partition(" ")[0] in FORMS or str(spec).startswith("."), (rule.id, text)
-        assert {*rule.cases} - {"Job"} <= words | {"CronJob", "RayCronJob", "Deployment", "RayService"}, rule.id
+        assert {*rule.cases} <= words | {kind for _, kind in KINDS}, rule.id

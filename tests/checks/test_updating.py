@@ -57,7 +57,8 @@ def find(old: dict[str, Any], new: dict[str, Any], *groups: dict[str, Any], befo
     head = {"apiVersion": "apps/v1", "metadata": {"name": "a"}}
     states = [[Item.new(head | value) for value in state] for state in ([old, *before], [new, *groups])]
     steps = find_steps(take_census(states[1], (), states[0])).values()
-    return describe(next(iter(steps))) if steps else ("", "")
+    told = describe(next(iter(steps))) if steps else None
+    return (told.message, told.hint) if told else ("", "")
 
 
 @pytest.mark.parametrize(

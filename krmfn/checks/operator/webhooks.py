@@ -21,12 +21,11 @@ from krmfn.model.values import Key, Value, as_count, as_int, as_list, as_mapping
 from krmfn.server.formats import check_dns_1035, check_short_name
 from krmfn.survey.census import Census
 
-#: Where something is wrong, what, and what to do.
-_Faults: TypeAlias = "Iterator[tuple[Path, str, str]]"
+#: Where something is wrong, in which case of the rule, and what there is to say.
+_Faults: TypeAlias = "Iterator[tuple[Path, str, Value]]"
 
 #: Of the names of Jobs, pods and Services.
 _LONGEST = 63
-_SHORTER = "Use a shorter name."
 _KAI = SCHEDULERS["KAI"].name
 _FRACTION, _MEMORY, _DEVICES, _SHARED = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices", "mps"
 #: A number as strconv.ParseFloat and Kubernetes' quantities both read it.
@@ -37,13 +36,13 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 def find_refused(census: Census) -> Matches:
     for (group, kind), (name, find) in _WEBHOOKS.items():
         for item in census.kind(group, kind):
-            for path, why, hint in find(item, as_mapping(item.value, "spec")):
-                yield tell(item, path, why=why, name=name, way=hint)
+            for path, case, about in find(item, as_mapping(item.value, "spec")):
+                yield tell(item, path, case=case, name=name, **about)
     marked = (census.marked("annotations", key) for key in (_FRACTION, _MEMORY, _DEVICES, _SHARED))
     for template in {id(each): each for found in marked for each in found}.values():
         if template.scheduler == _KAI:
             for key, why in _find_share_refused(template.metadata["annotations"], template.spec):
-                yield tell_mark(template, "annotations", key, case="share", why=why)
+                yield tell_mark(template, "annotations", key, why=why)
 
 
 def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
@@ -56,17 +55,14 @@ def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
         if completions is not None and dig(job, "template", "spec", "completionMode") in (None, "Indexed"):
             longest += f"-{completions - 1}-xxxxx"
         if item.name and len(longest) > _LONGEST:
-            why = f"Jobs or pods would be called {longest}: {len(longest)} characters, but {_LONGEST} are allowed"
-            yield ("metadata", "name"), why, _SHORTER
+            yield ("metadata", "name"), "long", {"what": "Jobs or pods", "longest": longest}
         before.append(name)
         if index == 0 and job.get("dependsOn") is not None:
-            why = f'the first replicated job "{name}" has dependsOn'
-            yield (*place, "dependsOn"), why, "Remove it, or list the job after those that it depends on."
+            yield (*place, "dependsOn"), "first", {"job": name}
         for number, other in enumerate(as_list(job, "dependsOn") if index else ()):
             wanted = as_text(other, "name")
             if wanted not in before:
-                why = f'the replicated job "{name}" depends on "{wanted}", which is not listed before it'
-                yield (*place, "dependsOn", number, "name"), why, "List it before the jobs that depend on it."
+                yield (*place, "dependsOn", number, "name"), "order", {"job": name, "wanted": wanted}
     targets: list[Path] = [("spec", "successPolicy")]
     targets += [
         ("spec", "failurePolicy", "rules", index) for index, _ in enumerate(as_list(spec, "failurePolicy", "rules"))
@@ -74,14 +70,13 @@ def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
     for path in targets:
         for index, wanted in enumerate(as_list(as_mapping(item.value, *path), "targetReplicatedJobs")):
             if as_text(wanted) not in jobs:
-                why = f'there is no replicated job "{wanted}"{suggest(as_text(wanted), jobs)}'
-                yield (*path, "targetReplicatedJobs", index), why, "Use the name of a replicated job."
+                about = {"wanted": wanted, "near": suggest(as_text(wanted), jobs)}
+                yield (*path, "targetReplicatedJobs", index), "target", about
 
 
 def _find_worker_set_refused(item: Item, spec: Value) -> _Faults:
     if item.name and check_dns_1035(item.name):
-        why = f"{item.name} is not a valid name for a Service: only lower case letters, digits and - are allowed"
-        yield ("metadata", "name"), why, f"Use at most {_LONGEST} characters, beginning with a letter."
+        yield ("metadata", "name"), "service", {}
     template, at = as_mapping(spec, "leaderWorkerTemplate"), ("spec", "leaderWorkerTemplate", "subGroupPolicy")
     size, part = as_int(template, "size"), as_int(template, "subGroupPolicy", "subGroupSize")
     alone = dig(template, "subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded"
@@ -91,33 +86,29 @@ def _find_worker_set_refused(item: Item, spec: Value) -> _Faults:
         and part > 0
         and (part > size or ((size - 1) % part and (alone or size % part)))
     ):
-        why = f"groups of {size} pods cannot be divided into parts of {part}"
-        rule_of_it = "size - 1" if alone else "size, or size - 1,"
-        yield (*at, "subGroupSize"), why, f"Choose a subGroupSize by which {rule_of_it} can be divided."
+        divided = "size - 1" if alone else "size, or size - 1,"
+        yield (*at, "subGroupSize"), "parts", {"size": size, "part": part, "divided": divided}
     path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
     rollout, replicas = as_mapping(item.value, *path), as_int(spec.get("replicas", 1))
     words = [rollout.get("maxUnavailable", 1), rollout.get("maxSurge", 0)]
     readable = all(str(word).removesuffix("%").isdecimal() for word in words)
     if replicas and readable and not share(words[0], replicas, up=False) and not share(words[1], replicas, up=True):
-        why = f"with {replicas} replicas, maxUnavailable and maxSurge are both 0 pods"
-        yield (*path, "maxUnavailable"), why, "Set one of them to 1."
+        yield (*path, "maxUnavailable"), "rollout", {"replicas": replicas}
 
 
 def _find_volcano_job_refused(item: Item, spec: Value) -> _Faults:
     names = []
     if len(item.name) > _LONGEST:
-        why = f"the name has {len(item.name)} characters, but {_LONGEST} are allowed"
-        yield ("metadata", "name"), why, _SHORTER
+        yield ("metadata", "name"), "name", {}
     for index, task in enumerate(map(as_mapping, as_list(spec, "tasks"))):
         name, place = as_text(task, "name"), ("spec", "tasks", index)
         pod = f"{item.name}-{name}-{index}"
         if name in names:
-            yield (*place, "name"), f'two tasks are called "{name}"', "Give each task a different name."
+            yield (*place, "name"), "twice", {"task": name}
         elif name and check_short_name(name):
-            yield (*place, "name"), f'"{name}" is not a DNS label', "Use lower case letters, digits and -."
+            yield (*place, "name"), "label", {"task": name}
         elif len(pod) > _LONGEST >= len(item.name):
-            why = f"pods would be called {pod}: {len(pod)} characters, but {_LONGEST} are allowed"
-            yield (*place, "name"), why, _SHORTER
+            yield (*place, "name"), "long", {"what": "pods", "longest": pod}
         names.append(name)
 
 

@@ -16,11 +16,12 @@ from krmfn.config.selection import is_selected
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
-from krmfn.model.findings import Finding
+from krmfn.model.findings import Findings, Note
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import ROLLOUTS, share
-from krmfn.model.values import Fields, Key, Names, as_int, as_mapping, as_text, dig, identify
+from krmfn.model.rules import tell as note
+from krmfn.model.values import Fields, Names, as_int, as_mapping, as_text, dig, identify
 from krmfn.survey.census import Census, LinkedGang, Template, count_pods, once, take_census
 from krmfn.survey.jobs import Jobs, find_jobs, is_suspended, list_own_gangs
 
@@ -184,21 +185,13 @@ def _compare(template: Template, old: Item, before: Census, gang: LinkedGang, ce
 def _judge(census: Census, old: Item, step: Move) -> Move | None:
     """The step with what the controller of its object creates at once; None where the group gets what it waits for."""
     item = step.item
-    kind = find_kind(item.ref.group, item.kind)
-    count = ROLLOUTS.get((item.ref.group, item.kind))
-    if kind is None or not (kind.kept or count):
+    kind, count = find_kind(item.ref.group, item.kind), ROLLOUTS.get((item.ref.group, item.kind))
+    if kind is None or not (kind.kept or count) or is_suspended(old) or is_suspended(item):
         return None
-    if is_suspended(old) or is_suspended(item):
-        return None
-    at_once = count(item.value) if count else None
-    if at_once is None and is_recreated(item):
-        return None
-    pods = count_pods(census.templates_of(item))
-    if at_once is not None and pods is not None and at_once >= pods:
-        return None
-    if step.needed is not None and step.needed <= (at_once or 1):
-        return None
-    return step._replace(at_once=at_once)
+    at_once, pods = count(item.value) if count else None, count_pods(census.templates_of(item))
+    whole = is_recreated(item) if at_once is None else pods is not None and at_once >= pods
+    met = step.needed is not None and step.needed <= (at_once or 1)
+    return None if whole or met else step._replace(at_once=at_once)
 
 
 def _find_opted_in(census: Census, settings: Settings) -> Iterator[Move]:
@@ -214,34 +207,29 @@ def _find_opted_in(census: Census, settings: Settings) -> Iterator[Move]:
             yield step
 
 
-def describe(step: Move) -> Key:
+def describe(step: Move) -> Note:
     """What becomes of the pods, and what to do."""
     waits = "all groups of its tree" if step.needed is None else f"{step.needed} pods"
-    group, item = step.group or "the group that krmfn generates", step.item
+    about = {"group": step.group or "the group that krmfn generates", "waits": waits, "kind": step.item.kind}
+    current = step.group or ABSENT
     if step.at_once is not None:
         pods = "1 pod" if step.at_once == 1 else f"{step.at_once} pods"
-        told = f"the rolling update creates {pods} at a time in {group}, which waits for {waits}"
-        return f"{told}: the update never ends", _HINTS[item.kind]
+        return note("rollout-starves", step.path, step.item.kind, current, pods=pods, **about)
     stay = f"members of {step.before}" if step.before else "outside of any group"
-    message = (
-        f"running pods stay {stay}; a pod that replaces one of them is in {group}, which waits for {waits}: it is "
-        "never scheduled"
-    )
-    if item.ref.group not in _SUSPENDED:
-        return message, f"Delete the {item.kind} and create it again, so that all pods are created together."
-    return message, f"Suspend the {item.kind} with this change until its pods are gone, or delete and create it again."
+    case = "suspended" if step.item.ref.group in _SUSPENDED else ""
+    return note("replaced-pod-starves", step.path, case, current, stay=stay, **about)
 
 
 @rule("replaced-pod-starves")
 def find_replaced_pod_starves(census: Census, settings: Settings) -> Matches:
-    yield from _tell(census, settings, rolls=False)
+    yield from _tell(census, settings, "replaced-pod-starves")
 
 
 @rule("rollout-starves")
 def find_rollout_starves(census: Census, settings: Settings) -> Matches:
     """Objects that replace their pods in steps which are smaller than the quorum of the new group, and replicas that
     an update adds for a while."""
-    yield from _tell(census, settings, rolls=True)
+    yield from _tell(census, settings, "rollout-starves")
     yield from _find_surges(census)
 
 
@@ -263,14 +251,9 @@ def _find_surges(census: Census) -> Matches:
         yield tell(item, path, value, pods=pods, template=template, first=first)
 
 
-def _tell(census: Census, settings: Settings, rolls: bool) -> Matches:
-    if not census.old:
-        return
-    for step in (*find_steps(census).values(), *_find_opted_in(census, settings)):
-        if (step.at_once is not None) == rolls:
-            message, hint = describe(step)
-            rule_id = "rollout-starves" if rolls else "replaced-pod-starves"
-            yield Finding(step.item, step.path, message, step.group or ABSENT, hint=hint, rule=rule_id)
+def _tell(census: Census, settings: Settings, id: str) -> Findings:
+    steps = (*find_steps(census).values(), *_find_opted_in(census, settings)) if census.old else ()
+    return (told.on(step.item) for step in steps if (told := describe(step)).rule == id)
 
 
 def _name_places(item: Item, path: Path) -> Sequence[str | int]:
@@ -287,10 +270,3 @@ def _name(entry: object, part: str | int) -> str | int:
 def is_recreated(item: Item) -> bool:
     """Whether KubeRay deletes all pods of a RayCluster and creates them again when their template changes."""
     return item.kind == "RayCluster" and dig(item.value, "spec", "upgradeStrategy", "type") == "Recreate"
-
-
-_HINTS = {
-    "Deployment": "Use strategy type Recreate, or maxSurge 100%.",
-    "StatefulSet": "Use updateStrategy type OnDelete and delete all pods after the change.",
-    "LeaderWorkerSet": "Set maxUnavailable to 100%, or generate one group per replica (granularity: Replica).",
-}
