@@ -35,17 +35,6 @@ _COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
 _REASON: Final = r"(?m)^([^(\n]*+)\(.*\)"
 #: What was not read at all is reported, whichever rules are selected.
 _ALWAYS: Final = ("unreadable", "not-rendered")
-#: What a setting, or the version of a cluster, does to every gang alike: found in each, and told once.
-_OF_SETTINGS: Final = ("api-version-pinned", "bridge-needed", "bridge-not-possible", "gate-off", "operator-release")
-#: Rules that say what is not there, or too little of it: it may be where nobody looked.
-OF_ABSENCE: Final = {
-    *("affinity-without-target", "bridge-missing", "controller-unlinked", "generated-orphan", "group-missing"),
-    *("group-unused", "kai-subgroup-missing", "kai-topology-missing", "kueue-group-incomplete"),
-    *("kueue-queue-missing", "kueue-reference-missing", "min-count-above-pods"),
-    *("min-group-count-above-children", "parent-missing", "priority-class-missing"),
-    *("scheduler-group-missing", "template-missing", "training-runtime-missing", "volcano-queue-missing"),
-    *("configuration-missing", "priority-class", "runtime-class", "workload-exists"),
-}
 _NONE: Final = Rulings()
 
 
@@ -237,14 +226,14 @@ def leave_out_present(
     found: Sequence[tuple[World, list[tuple[Finding, Result]]]],
 ) -> list[tuple[World, list[tuple[Finding, Result]]]]:
     """The findings of worlds, without those of an object that misses what one of its alternatives has."""
-    if not any(finding.rule in OF_ABSENCE for _, findings in found for finding, _ in findings):
+    if not any(_has(finding.rule, "absence") for _, findings in found for finding, _ in findings):
         return list(found)
     written = [(world, findings) for world, findings in found if not world.name]
     homes = Counter(id(item) for world, _ in written for item in world.items)
     missed = Counter(_identify(finding) for _, findings in written for finding, _ in findings)
 
     def is_there(finding: Finding) -> bool:
-        return finding.rule in OF_ABSENCE and missed[_identify(finding)] < homes[id(finding.item)]
+        return _has(finding.rule, "absence") and missed[_identify(finding)] < homes[id(finding.item)]
 
     return [(world, [pair for pair in findings if world.name or not is_there(pair[0])]) for world, findings in found]
 
@@ -273,7 +262,7 @@ def _is_run(names: Sequence[str], selects: Collection[Sequence[str]], stages: Co
 
 
 def _doubt(result: Result, unseen: Sequence[str]) -> Result:
-    if result.tags.get("rule") not in OF_ABSENCE:
+    if not _has(result.tags.get("rule", ""), "absence"):
         return result
     also = f"It may also be in what was not checked together with this: {join(list(unseen))}."
     tags = {**result.tags, "hint": f"{result.tags.get('hint', '')} {also}".lstrip()}
@@ -284,7 +273,7 @@ def _join_alike(results: list[Result | None]) -> list[Result | None]:
     """The results, of which the first that a setting causes stands for those that say the same of other objects."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for index, result in enumerate(results):
-        if result and result.tags.get("rule") in _OF_SETTINGS:
+        if result and _has(result.tags.get("rule", ""), "setting"):
             key = (result.message, result.severity, *sorted(result.tags.items()))
             alike.setdefault(key, []).append(index)
     for first, *others in alike.values():
@@ -298,6 +287,13 @@ def _join_alike(results: list[Result | None]) -> list[Result | None]:
 
 
 _ANNOTATION: Final = ("metadata", "annotations", IGNORE)
+
+
+def _has(rule: str, trait: str) -> bool:
+    """Whether the row of a rule has a trait; what no rule has found has none."""
+    from krmfn.model.rules import RULES  # many runs find nothing
+
+    return rule in RULES and trait in RULES[rule].traits
 
 
 def _is_named(result: Result, names: Iterable[str]) -> bool:

@@ -193,7 +193,7 @@ def find_all(
                     noted.add((id(finding.item), finding.path))
                 yield finding
         for finding in of_stages:
-            again = finding.rule in _DEADLOCKS and (id(finding.item), finding.path) in noted
+            again = _has(finding, "deadlock") and (id(finding.item), finding.path) in noted
             links = [each for each in links if not _explains(finding, each)]
             if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
                 yield finding
@@ -309,7 +309,9 @@ def _forecast(
     unmade = [
         finding
         for finding in operators
-        if finding.rule in (*_DEADLOCKS, ELSEWHERE) or (finding.rule in _UNMADE and _rate(finding) == "error")
+        if finding.rule == ELSEWHERE
+        or _has(finding, "deadlock")
+        or (_has(finding, "unmade") and _rate(finding) == "error")
     ]
     doubts = [each for each in (*found, *operators) if _is_doubt(each, simulator) and _rate(each) == "warning"]
     doubts[:0] = [finding for finding in found if finding.rule == GROWS]
@@ -324,7 +326,7 @@ def _is_doubt(finding: Finding, simulator: Ask | None) -> bool:
 
     rule = RULES[finding.rule]
     proves = simulator is None and rule.stage == "scheduler" and rule.severity == "error"
-    return proves or finding.rule in (*_UNMADE, *_HINDERING)
+    return proves or not {"unmade", "hindering"}.isdisjoint(rule.traits)
 
 
 def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding]:
@@ -347,6 +349,12 @@ def _rate(finding: Finding) -> Severity:
     from krmfn.model.rules import RULES
 
     return finding.severity or RULES[finding.rule].severity
+
+
+def _has(finding: Finding, trait: str) -> bool:
+    from krmfn.model.rules import RULES
+
+    return trait in RULES[finding.rule].traits
 
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:
@@ -402,16 +410,6 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
 
 #: Rules that speak about values that are filled in later; no other rule can know what they will be.
 _OF_PLACEHOLDERS = ("substitution-in-group",)
-#: Rules about gangs of which a controller makes the later pods when the earlier ones run; sources know some of it, too.
-_DEADLOCKS = (
-    *("statefulset-ordered", "jobset-ordered", "leader-ready-gang", "exclusive-placement-gang", "mpi-launcher-waits"),
-    *("driver-in-gang", "initializers-in-gang", "ray-submitter-linked"),
-)
-#: Rules about gangs that wait for somebody to change something.
-_HINDERING = (
-    *("kueue-queue-stopped", "kueue-resource-not-covered", "configuration-missing", "gated-member"),
-    *("cluster-gate-off", "volcano-queue-missing", "kai-queue-unusable", "scheduler-group-missing"),
-)
 #: What the server says of a group, and the rule that says it of its pods.
 _OF_PODS = {"priority-class": "priority-class-missing", "preemption-policy-of-class": "pod-refused"}
 _OF_SELECTOR = ("pod-selector", ("spec", "template", "metadata", "labels"))
@@ -419,10 +417,4 @@ _OF_SELECTOR = ("pod-selector", ("spec", "template", "metadata", "labels"))
 _OTHER_LINK = "link-of-other-release"
 #: Rules that also find a reference which renamed-reference explains.
 _OF_RENAMED = ("group-missing", "template-missing", "parent-missing")
-#: Rules about gangs for which no controller makes pods.
-_UNMADE = (
-    *("kueue-queue-too-small", "kueue-queue-missing", "kueue-namespace-not-selected"),
-    *("kueue-reference-missing", "kueue-flavor-unsuitable"),
-    *("ray-head-ports", "job-name-too-long", "ray-cluster-unused"),
-)
 GENERATED_GROUPS = ("scheduling.k8s.io", *(row.group for row in SCHEDULERS.values()))

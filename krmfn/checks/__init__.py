@@ -20,8 +20,8 @@ What a rule asks about the cluster: `needs` in the row is for what a release mus
 `settings.has(feature)` whether the gates that the user names bring a feature, `is_obeyed(census, settings, feature)`
 whether the scheduler has it by the gates that the facts show. What the folder of the objects says is in the settings,
 too (`base`, `rivals`). The examples are checked without a folder: tests/workspace shows a rule that needs one, and
-`tests/checks/cases.py` lists it among FILES. A rule about what is not there is in `judging.OF_ABSENCE`: it may be where
-nobody looked.
+`tests/checks/cases.py` lists it among FILES. A rule about what is not there has the trait `absence` in its row: it may
+be where nobody looked.
 
 Checks import neither sources nor targets: how many pods a manifest makes comes in as `findings.Member`.
 """

@@ -6,7 +6,7 @@ yield. The pipeline turns findings into results with the severity and stage of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
@@ -24,8 +24,11 @@ class Rule(NamedTuple):
 
     It holds for the releases of Kubernetes that have the feature `needs` and do not have the feature `lacks` (empty:
     for all). `message` says what was found and `hint` what to do, with {places} that are filled in; `cases` has other
-    texts by the names that the rule's function gives them, and takes those that it lacks from the row. Everything else
-    is on its page, `docs/rules/<id>.md`.
+    texts by the names that the rule's function gives them, and takes those that it lacks from the row. Of its `traits`,
+    "absence" says what is not there, or too little of it, which may be where nobody looked; "setting" is what a setting
+    or the version of a cluster does to every gang alike; "unmade" and "deadlock" are about gangs for which a controller
+    makes no pods, or the later ones when the earlier ones run; "hindering" about those that wait for somebody to change
+    something. Everything else is on its page, `docs/rules/<id>.md`.
     """
 
     id: str
@@ -34,6 +37,7 @@ class Rule(NamedTuple):
     sentence: str
     needs: str = ""
     lacks: str = ""
+    traits: Sequence[str] = ()
     message: str = ""
     hint: str = ""
     cases: Mapping[str, Mapping[str, str]] = {}
