@@ -37,12 +37,12 @@ def compose(text: str, find_anchor: FindAnchor | None = None) -> Node | None:
 
 def _make_parser(text: str) -> Any:
     """The parser of libyaml, or the slower one of PyYAML where there is no libyaml, as in a browser: same events."""
+    import yaml
+
     try:
         from yaml._yaml import CParser
     except ImportError:
-        from krmfn.krm.pure import PureParser
-
-        return PureParser(text)
+        return yaml.SafeLoader(text)
     return CParser(text)
 
 

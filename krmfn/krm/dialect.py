@@ -6,6 +6,7 @@ server use. Knows scalars only: no nodes, no positions.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from krmfn.krm.errors import Unreadable
@@ -54,7 +55,7 @@ def resolve_plain(text: str, tag: str | None = None) -> Plain:
         number = parse_number(text)
         return text if number is None else number
     if first == ".":
-        plain = _drop_underscores(text)
+        plain = re.sub("(?<=[0-9])_(?=[0-9])", "", text)  # others stay, and spoil the number
         number = _parse_float(plain) if _is_float(plain) else None
         return text if number is None else number
     return text
@@ -136,22 +137,7 @@ def _parse_int(text: str) -> int | None:
 
 
 def _is_float(text: str) -> bool:
-    """`^[-+]?(\\.[0-9]+|[0-9]+(\\.[0-9]*)?)([eE][-+]?[0-9]+)?$`, without the cost of importing re."""
-    body = text[1:] if text[:1] in ("+", "-") else text
-    if not body.isascii():
-        return False
-    mantissa, mark, exponent = body.replace("E", "e", 1).partition("e")
-    if mark and not exponent.removeprefix(exponent[:1] if exponent[:1] in ("+", "-") else "").isdigit():
-        return False
-    whole, _, fraction = mantissa.partition(".")
-    return (whole.isdigit() and (not fraction or fraction.isdigit())) or (not whole and fraction.isdigit())
-
-
-def _drop_underscores(text: str) -> str:
-    """Take out underscores between digits; others stay and spoil the number."""
-    parts = text.split("_")
-    fits = all(part[:1].isdigit() for part in parts[1:]) and all(part[-1:].isdigit() for part in parts[:-1])
-    return "".join(parts) if fits else text
+    return re.fullmatch(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", text) is not None
 
 
 def _parse_float(text: str) -> int | float | None:
@@ -235,9 +221,9 @@ def explain_ambiguity(text: str) -> str:
 
 
 def _explain_digits(text: str) -> str:
-    if _looks_like_date(text):
+    if re.match(r"[0-9]{4}-[0-9]+-[0-9]", text):
         return f"kustomize rewrites the date `{text}` as a timestamp, kubectl reads it as a string"
-    if _is_base_60(text):
+    if re.fullmatch(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", text):  # such as a time of day: `12:30:45`, `1:5.`
         return f"kubectl and kustomize read `{text}` as a string, YAML 1.1 readers as a number in base 60"
     number = parse_number(text)
     if number is None:
@@ -254,22 +240,7 @@ def _explain_digits(text: str) -> str:
     return ""
 
 
-def _is_base_60(text: str) -> bool:
-    """Whether YAML 1.1 knows an integer or a float such as a time of day: `12:30:45`, `1:5.`"""
-    if ":" not in text:
-        return False
-    import re  # most texts have no such word
-
-    return re.fullmatch(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", text) is not None
-
-
 def _is_old_float(digits: str, signed: bool) -> bool:
     """Whether YAML 1.1 knows a float in what Go reads as one: with a point, and with a sign in the exponent."""
     mantissa, mark, exponent = digits.lower().partition("e")
     return "." in mantissa and not (signed and mantissa[0] == ".") and (not mark or exponent[0] in "+-")
-
-
-def _looks_like_date(text: str) -> bool:
-    year, dash, rest = text.partition("-")
-    month, dash, rest = rest.partition("-")
-    return bool(dash) and len(year) == 4 and year.isdigit() and month.isdigit() and rest[:1].isdigit()

@@ -13,7 +13,7 @@ less, so they need no look.
 from __future__ import annotations
 
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.nodes import Node, Scalar
+from krmfn.krm.nodes import Scalar
 from krmfn.krm.source import BOM, RARE_BREAKS, Source
 
 _OTHER_BREAKS = (*RARE_BREAKS, BOM)
@@ -200,10 +200,7 @@ def _is_complete(source: Source, begin: int, end: int, item: bool) -> bool:
     if item:
         text = text.replace("-", " ", 1)
     try:
-        return (read_lines(text) or compose(text, _accept_anchor)) is not None
+        anywhere = Scalar(0, 0, None, None, "", ""), 0
+        return (read_lines(text) or compose(text, lambda _: anywhere)) is not None
     except Unreadable:
         return False
-
-
-def _accept_anchor(_: str) -> tuple[Node, int]:
-    return Scalar(0, 0, None, None, "", ""), 0

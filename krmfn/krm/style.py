@@ -84,20 +84,24 @@ def _list_blocks(root: Node) -> Iterator[tuple[Node, Mapping | Sequence]]:
 
 
 def _detect_json(text: str, root: Node, style: Style) -> None:
-    """Separators from the first pair, the step from the first key that begins a line."""
+    """Separators from the first pair, the step from the first key where keys are on lines of their own."""
     if not isinstance(root, Mapping) or not root.pairs:
         return
-    key, child = root.pairs[0]
-    style.colon = ":" + " " * (text[key.end : child.start].endswith(" "))
-    indent = key.start - line_start(text, key.start)
+    comma, style.colon = _find_separators(text, root)
     if is_multiline(text, root):
-        closing = column(text, root.end - 1)
-        style.step = max(1, indent - closing)
+        style.step = max(1, column(text, root.pairs[0][0].start) - column(text, root.end - 1))
         style.indented = True
-    elif len(root.pairs) > 1:
-        style.comma = "," + " " * text[child.end : root.pairs[1][0].start].endswith(" ")
     else:
-        style.comma = ", " if style.colon == ": " else ","
+        style.comma = comma
+
+
+def _find_separators(text: str, node: Mapping) -> tuple[str, str]:
+    """What is behind the first value and the first key of a flow mapping: a comma and a colon, each with a blank or
+    without. Where there is one value alone, the comma is as the colon."""
+    key, child = node.pairs[0]
+    colon = ": " if text[key.end : child.start].endswith(" ") else ":"
+    behind = text[child.end : node.pairs[1][0].start] if len(node.pairs) > 1 else colon
+    return ", " if behind.endswith(" ") else ",", colon
 
 
 def flow_style(text: str, node: Mapping | Sequence, style: Style) -> Style:
@@ -106,12 +110,8 @@ def flow_style(text: str, node: Mapping | Sequence, style: Style) -> Style:
         return style
     quoted = isinstance(node, Mapping) and any(isinstance(key, Scalar) and key.style == '"' for key, _ in node.pairs)
     comma, colon = style.comma, style.colon
-    if isinstance(node, Mapping) and quoted and node.pairs:
-        key, child = node.pairs[0]
-        colon = ": " if text[key.end : child.start].endswith(" ") else ":"
-        comma = ", " if colon == ": " else ","
-        if len(node.pairs) > 1:
-            comma = ", " if text[child.end : node.pairs[1][0].start].endswith(" ") else ","
+    if isinstance(node, Mapping) and quoted:
+        comma, colon = _find_separators(text, node)
     return Style(style.step, style.wide, quoted, style.newline, comma, colon)
 
 
