@@ -6,20 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.config.problems import suggest
 from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
 from krmfn.config.settings import GangOptions, Settings
+from krmfn.krm.item import Item
 from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import PREFIX
 from krmfn.model.values import Fields, Names
 from krmfn.model.wording import find_nearest
-
-if TYPE_CHECKING:
-    from krmfn.config.selectors import Head
 
 OPT_IN = "krmfn.dev/gang"
 #: Says which findings do not count, and nothing about a gang.
@@ -41,12 +39,12 @@ class Selection(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def is_selected(item: Head, settings: Settings) -> bool:
+def is_selected(item: Item, settings: Settings) -> bool:
     """Whether `item` gets a gang, by its own opt-in or by the configuration."""
     return options_for(settings, item).options is not None
 
 
-def options_for(settings: Settings, item: Head) -> Selection:
+def options_for(settings: Settings, item: Item) -> Selection:
     """Whether `item` becomes a gang, and with which options.
 
     Defaults, then every override that matches, then the annotations of the resource. `krmfn.dev/gang` decides
@@ -85,7 +83,7 @@ def known_annotations() -> Mapping[str, Schema]:
     return {**load_schema()["x-krmfn-annotations"], **settable}
 
 
-def _decide(settings: Settings, item: Head) -> tuple[Why, bool]:
+def _decide(settings: Settings, item: Item) -> tuple[Why, bool]:
     """Whether the item is selected, and whether somebody meant it in particular."""
     opt_in = item.annotations.get(OPT_IN)
     if opt_in == "false":
@@ -98,7 +96,7 @@ def _decide(settings: Settings, item: Head) -> tuple[Why, bool]:
     return ("selected" if settings.select.mode == "All" else "not selected"), False
 
 
-def _has_kuberay_opt_in(item: Head) -> bool:
+def _has_kuberay_opt_in(item: Item) -> bool:
     if not item.api_version.startswith("ray.io/"):
         return False
     if str(item.labels.get(KUBERAY_LABEL, "")).lower() == "true":

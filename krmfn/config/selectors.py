@@ -5,28 +5,13 @@ kubectl and kustomize (k8s.io/apimachinery `labels.Parse`). Knows no configurati
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from fnmatch import fnmatchcase
+from typing import NamedTuple
 
+from krmfn.krm.item import Item
 from krmfn.model.gotext import parse_int
 from krmfn.model.selectors import holds
 from krmfn.model.values import Names
-
-
-class Head(Protocol):
-    """What selection reads of an item: nothing that would need the item to be parsed."""
-
-    @property
-    def api_version(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def labels(self) -> Mapping[str, str]: ...
-    @property
-    def annotations(self) -> Mapping[str, str]: ...
 
 
 class SelectorError(ValueError):
@@ -54,11 +39,10 @@ class Selector(NamedTuple):
     labels: tuple[Requirement, ...] = ()
     annotations: tuple[Requirement, ...] = ()
 
-    def matches(self, item: Head) -> bool:
+    def matches(self, item: Item) -> bool:
         """Whether `item` is selected. An absent namespace counts as `default`, too."""
-        group = item.api_version.rpartition("/")[0]
         return (
-            _any_matches(self.kinds, (item.kind, f"{item.kind}.{group}"))
+            _any_matches(self.kinds, (item.kind, f"{item.kind}.{item.ref.group}"))
             and _any_matches(self.namespaces, (item.namespace,) if item.namespace else ("", "default"))
             and _any_matches(self.names, (item.name,))
             and all(term.matches(item.labels) for term in self.labels)
@@ -80,18 +64,7 @@ def match_glob(pattern: str, text: str) -> bool:
     >>> match_glob("train-*", "train-7"), match_glob("train", "train-7")
     (True, False)
     """
-    first, *rest = pattern.split("*")
-    if not rest:
-        return pattern == text
-    if not text.startswith(first):
-        return False
-    place = len(first)
-    for part in rest[:-1]:
-        found = text.find(part, place)
-        if found < 0:
-            return False
-        place = found + len(part)
-    return len(text) - place >= len(rest[-1]) and text.endswith(rest[-1])
+    return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
 def _any_matches(patterns: Names, texts: Names) -> bool:

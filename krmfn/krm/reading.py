@@ -8,7 +8,7 @@ made as a whole or not at all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.lookup import find_place
@@ -17,10 +17,21 @@ from krmfn.krm.style import detect_style
 
 if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
-    from krmfn.krm.item import Item
+    from krmfn.krm.frames import Frame
     from krmfn.krm.lines import Lines
     from krmfn.krm.nodes import Node
     from krmfn.krm.style import Style
+
+    class Owner(Protocol):
+        """The item whose text this is: where it stands, and how a text that stands there is read."""
+
+        frame: Frame
+        start: int
+        end: int
+
+        def read_lines(self, text: str) -> Lines | None: ...
+
+        def compose(self, text: str) -> Node | None: ...
 
     #: Everything that an edit changes.
     State = tuple[Any, ...]
@@ -47,7 +58,7 @@ class Reading:
         "touched",
     )
 
-    def __init__(self, owner: Item, write: Callable[[], str], value: Any = _NOTHING) -> None:
+    def __init__(self, owner: Owner, write: Callable[[], str], value: Any = _NOTHING) -> None:
         """Nothing is parsed yet. `write` gives the text when it is needed; `value` is given where it is known: from
         the reader of a stream, or because the object is new."""
         self._owner = owner

@@ -108,8 +108,7 @@ class Gathering:
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         found = {step.overlay.folder: step.overlay for step in steps if step.overlay and step.is_made}
         wanted = [folder for folder, overlay in found.items() if self._needs_kustomize(overlay)]
-        programs, partly, done, helm = rendering.allowed, not rendering.required, rendering.done, rendering.helm
-        self._queue = render_all(tree, wanted, programs, self._free, partly, added, done, helm)
+        self._queue = render_all(tree, wanted, rendering, self._free, added)
         try:
             for world, overlay, deployment, is_made in steps:
                 if overlay and is_made:
@@ -120,8 +119,8 @@ class Gathering:
                     self.worlds.append(world)
         finally:
             self._queue.close()
-        if helm is not None:
-            self._add_charts(helm)
+        if rendering.helm is not None:
+            self._add_charts(rendering.helm)
 
     @property
     def rest(self) -> Inputs:

@@ -37,6 +37,7 @@ from krmfn.workspace.processes import (
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, InputMissing, Lacking, NotRendered, Tree
 from krmfn.workspace.witness import recall, spell_program
+from krmfn.workspace.world import Rendering
 
 _PLUGINS = ("--enable-alpha-plugins", "--enable-exec")
 #: Nothing that people build takes as long, and a CI job should end with a word about the reason.
@@ -78,27 +79,25 @@ class Rendered(NamedTuple):
 def render_all(
     tree: Tree,
     folders: Iterable[str],
-    allowed: Sequence[str] = (),
+    wanted: Rendering,
     free: Collection[str] = (),
-    partly: bool = False,
     added: Mapping[str, Sequence[str]] = {},
-    done: MutableMapping[bytes, bytes] | None = None,
-    helm: Helm | None = None,
 ) -> Generator[tuple[str, Rendered | NotRendered], None, None]:
     """Each folder and its kustomization, or the reason why it is not rendered; as many at a time as there are
-    processors. `allowed` are the programs, besides krmfn, that they may run. The `free` ones may use files that are not
-    below their folder. `partly`: all are, and what cannot be had and only adds objects is left out. `added` are
-    components besides those that a folder's kustomization lists. `done` is what kustomize printed for other states, by
-    the digest of the copy: what would be built of the same files is not built again. `helm` renders charts."""
+    processors. The `free` ones may use files that are not below their folder; where rendering is not required all may,
+    and what cannot be had and only adds objects is left out. `added` are components besides those that a folder's
+    kustomization lists. What kustomize printed for other states is in `wanted.done`, by the digest of the copy: what
+    would be built of the same files is not built again."""
     kustomize = find_program("kustomize")
     if reason := _find_obstacle(kustomize):
         yield from ((folder, reason) for folder in folders)
         return
-    programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in allowed}
+    programs = {os.path.realpath(find_program(path) or path): os.path.realpath(path) for path in wanted.allowed}
     with end_with_signals(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | Rendered | NotRendered]] = deque()
-        known = {} if done is None else done
+        known = {} if wanted.done is None else wanted.done
+        partly, helm = not wanted.required, wanted.helm
         renderer = [path, kustomize] if (path := find_program(RENDERER)) else []
         spelled = tuple(map(spell_program, (kustomize, *renderer)))
         workshop = _Workshop(tree, kustomize, renderer, spelled, programs, root, partly, added, known, [], [], helm)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.config import Settings, known_annotations, options_for, read_settings
-from tests.config.heads import Head
+from tests.config.heads import make_head
 
 RAY, JOB = ("ray.io/v1", "RayCluster"), ("batch/v1", "Job")
 
@@ -20,7 +20,7 @@ def make_settings(**spec: Any) -> Settings:
 def choose(annotations: dict[str, str] | None = None, kind: Any = RAY, labels: Any = None, **spec: Any) -> Any:
     """What is decided for one item."""
     return options_for(
-        make_settings(**spec), Head(kind[0], kind[1], labels=labels or {}, annotations=annotations or {})
+        make_settings(**spec), make_head(kind[0], kind[1], labels=labels or {}, annotations=annotations or {})
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.config.selectors import Selector, SelectorError, match_glob, parse_requirements
-from tests.config.heads import Head
+from tests.config.heads import make_head
 
 LABELS = {"team": "ml", "tier": "gold", "rank": "7", "empty": ""}
 
@@ -80,7 +80,7 @@ def test_glob(pattern: str, text: str, matches: bool) -> None:
     assert match_glob(pattern, text) is matches
 
 
-ITEM = Head("ray.io/v1", "RayCluster", "train-1", "ml", {"team": "ml"}, {"note": "long"})
+ITEM = make_head("ray.io/v1", "RayCluster", "train-1", "ml", {"team": "ml"}, {"note": "long"})
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_all_parts_must_match(fields: dict[str, Any], matches: bool) -> None:
 
 @pytest.mark.parametrize(("namespace", "matches"), [("default", True), ("", True), ("ml", False)])
 def test_no_namespace_is_the_default_one(namespace: str, matches: bool) -> None:
-    assert Selector(namespaces=(namespace,)).matches(Head("v1", "Pod", "a")) is matches
+    assert Selector(namespaces=(namespace,)).matches(make_head("v1", "Pod", "a")) is matches

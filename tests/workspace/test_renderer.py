@@ -17,6 +17,7 @@ from krmfn.workspace.manifests import open_tree
 from krmfn.workspace.processes import Failed, Renderer
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.trees import NotRendered
+from krmfn.workspace.world import Rendering
 from tests.cli.conftest import ROOT
 from tests.e2e.tools import PATH, require, require_kustomize
 from tests.workspace.test_rendering import folder
@@ -97,7 +98,8 @@ def test_the_schema_of_one_build_is_not_that_of_the_next(renderer: Renderer, tmp
 
 def render(*folders: str) -> list[Rendered | NotRendered]:
     tree, place = open_tree(folders[0])
-    return [each for _, each in render_all(tree, [os.path.join(os.path.dirname(place), name) for name in folders])]
+    places = [os.path.join(os.path.dirname(place), name) for name in folders]
+    return [each for _, each in render_all(tree, places, Rendering(required=True))]
 
 
 def test_many_are_rendered_alike_with_and_without_it(

@@ -15,6 +15,7 @@ from krmfn.krm import Stream
 from krmfn.workspace.manifests import open_tree
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.trees import NotRendered
+from krmfn.workspace.world import Rendering
 from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import GANGS, JOB, Trap, commit
 
@@ -42,7 +43,7 @@ def trap(tmp_path: Path) -> Trap:
 
 def build(path: str = "app", *allowed: str) -> Rendered:
     tree, place = open_tree(path)
-    (_, done) = next(render_all(tree, [place], allowed))
+    (_, done) = next(render_all(tree, [place], Rendering(allowed=allowed, required=True)))
     if isinstance(done, NotRendered):
         raise done
     return done
@@ -359,7 +360,7 @@ def test_nothing_of_theirs_runs(way: str, revision: str, folder: Path, trap: Tra
         build(f"{revision}app")
     assert reason in str(caught.value)
     tree, place = open_tree(f"{revision}app")
-    list(render_all(tree, [place], partly=True))
+    list(render_all(tree, [place], Rendering()))
     assert not trap.was_run
     assert not Asked.was_asked
 

@@ -16,6 +16,7 @@ import pytest
 from krmfn.workspace.manifests import open_tree
 from krmfn.workspace.rendering import render_all
 from krmfn.workspace.trees import NotRendered
+from krmfn.workspace.world import Rendering
 from tests.cli.conftest import ROOT
 from tests.e2e.tools import PATH
 from tests.workspace.repositories import JOB, Trap
@@ -162,7 +163,7 @@ def test_as_many_are_built_at_a_time_as_there_are_processors(folder: Path, monke
         write(folder, {f"{name}/kustomization.yaml": f"resources: [job.yaml]\nnamePrefix: {name}-\n"})
         write(folder, {f"{name}/job.yaml": JOB})
     tree, _ = open_tree(".")
-    done = list(render_all(tree, names))
+    done = list(render_all(tree, names, Rendering(required=True)))
     assert [name for name, _ in done] == names
     for name, rendered in done:
         if isinstance(rendered, NotRendered):
