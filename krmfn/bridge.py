@@ -9,74 +9,22 @@ runs once more after webhooks, because some operators put their labels on in one
 missing, or is no number; the validating policy, which runs at the end, refuses it. So nothing is refused but pods that
 ask.
 
-Every expression can be evaluated for every pod: an error in one would refuse pods that ask for nothing.
+Every expression can be evaluated for every pod: an error in one would refuse pods that ask for nothing. They are data,
+in schemas/bridge.json: which pods are looked at (KubeRay makes one from the template of the head when the cluster is
+deleted, which belongs to no gang), variables, and the rules for pods that ask, of which the first that does not hold is
+the answer. The `values` of a rule are CEL, in the order of the `{}` in its text.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
-from krmfn.model.podnumber import SLICE
 from krmfn.model.values import Fields, Names, Value
+from krmfn.releases import schemastore
 
 #: The name of all four objects.
 NAME: Final = "gang-link.krmfn.dev"
-#: KubeRay makes this pod from the template of the head when the cluster is deleted: it belongs to no gang.
-ASIDE: Final = ("ray.io/node-type", "redis-cleanup")
-
-
-class LinkRule(NamedTuple):
-    """What must hold of a pod that asks for its link, and what it is refused with: `values` are CEL, in the order of
-    the `{}` in `text`."""
-
-    expression: str
-    text: str
-    values: Names = ()
-
-
-NAMED: Final = LinkRule(
-    "variables.base != ''", "the annotation krmfn.dev/pod-group is empty: write the name of a PodGroup"
-)
-LABELLED: Final = LinkRule(
-    "variables.labelled",
-    "the pod does not have the label {}, which krmfn.dev/pod-group-by names: its PodGroup is not known",
-    ("variables.by",),
-)
-COUNTED: Final = LinkRule(
-    "variables.counted",
-    "krmfn.dev/pod-group-by is {}, but the labels of the pod have no numbers for it: its PodGroup is not known",
-    ("variables.by",),
-)
-LINKED: Final = LinkRule(
-    "variables.link == variables.group",
-    "the pod should be in the PodGroup {}, but is linked to {}: the MutatingAdmissionPolicy "
-    f"{NAME} did not run, or the feature gate GenericWorkload is off",
-    ("variables.group", "(variables.link == '' ? 'none' : variables.link)"),
-)
-
 _VERSION: Final = "admissionregistration.k8s.io/v1"
-_CONDITIONS: Final = (
-    {"name": "asks", "expression": f"object.metadata.?annotations[?'{POD_GROUP}'].hasValue()"},
-    {"name": "member", "expression": f"object.metadata.?labels[?'{ASIDE[0]}'].orValue('') != '{ASIDE[1]}'"},
-)
-_VARIABLES: Final = {
-    "base": f"object.metadata.annotations['{POD_GROUP}']",
-    "by": f"object.metadata.annotations[?'{POD_GROUP_BY}'].orValue('')",
-    "sliced": "variables.by.contains(' / ')",
-    "terms": "variables.by.split(' / ')[0].replace('(', '').replace(')', '').split(' + ')",
-    "keys": "variables.sliced ? variables.terms.map(term, term.split('*')[0]) "
-    ": variables.by == '' ? [] : [variables.by]",
-    "labelled": "variables.keys.all(key, object.metadata.?labels[?key].hasValue())",
-    "counted": f"!variables.sliced || (variables.by.matches('{SLICE}') && "
-    "variables.keys.all(key, object.metadata.?labels[?key].orValue('').matches('^[0-9]{1,9}$')))",
-    "place": "variables.terms.map(term, int(object.metadata.labels[term.split('*')[0]]) * "
-    "(term.contains('*') ? int(term.split('*')[1]) : 1)).sum() / int(variables.by.split(' / ')[1])",
-    "told": "variables.labelled && variables.counted",
-    "suffix": "variables.by == '' || !variables.told ? '' : '-' + "
-    "(variables.sliced ? string(variables.place) : object.metadata.labels[variables.by])",
-    "group": "variables.base + variables.suffix",
-}
 _PATCH: Final = "variables.base == '' || !variables.told ? [] : [JSONPatch{op: 'add', path: '/spec/%s', value: %s}]"
 
 
@@ -84,19 +32,26 @@ def write_policies(namespaces: Value, link: Names) -> tuple[Fields, ...]:
     """The two policies, each with its binding. `namespaces` is a LabelSelector of the namespaces that they act in,
     `link` the path from the spec of a pod to the name of its group."""
     scope = {"matchResources": {"namespaceSelector": dict(namespaces)}} if namespaces else {}
-    variables = [{"name": name, "expression": expression} for name, expression in _VARIABLES.items()]
+    told = schemastore.load("bridge.json")
+    variables = [{"name": name, "expression": expression} for name, expression in told["variables"].items()]
     standing = {"name": "link", "expression": f"object.spec.?{'.?'.join(link)}.orValue('')"}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    head = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "matchConditions": told["conditions"],
+    }
     mutating = {
-        **_head(),
+        **head,
         "reinvocationPolicy": "IfNeeded",
         "variables": variables,
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _PATCH % (link[0], _nest(link))}}],
     }
     validations = [
-        {"expression": expression, "messageExpression": _concatenate(text, *values)}
-        for expression, text, values in (NAMED, LABELLED, COUNTED, LINKED)  # the first that does not hold is the answer
+        {"expression": rule["expression"], "messageExpression": _concatenate(rule["text"], *rule.get("values", ()))}
+        for rule in told["rules"].values()
     ]
-    validating = {**_head(), "variables": [*variables, standing], "validations": validations}
+    validating = {**head, "variables": [*variables, standing], "validations": validations}
     bind = {"policyName": NAME, **scope}
     return (
         _object("MutatingAdmissionPolicy", mutating),
@@ -104,16 +59,6 @@ def write_policies(namespaces: Value, link: Names) -> tuple[Fields, ...]:
         _object("ValidatingAdmissionPolicy", validating),
         _object("ValidatingAdmissionPolicyBinding", {**bind, "validationActions": ["Deny"]}),
     )
-
-
-def _head() -> Fields:
-    """What both policies look at: pods that are created and ask."""
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-    return {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [rule]},
-        "matchConditions": list(_CONDITIONS),
-    }
 
 
 def _nest(link: Names, above: str = "Object.spec") -> str:

@@ -6,9 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from krmfn.bridge import ASIDE, COUNTED, LABELLED, LINKED, NAMED, LinkRule
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.podnumber import read_slice
+from krmfn.releases import schemastore
+
+#: The label and the value of a pod that KubeRay makes when a cluster is deleted.
+ASIDE = ("ray.io/node-type", "redis-cleanup")
 
 
 class Prediction(NamedTuple):
@@ -26,18 +29,18 @@ def predict(metadata: Mapping[str, Any], link: str = "", groups: bool = True) ->
     if base is None or labels.get(ASIDE[0]) == ASIDE[1]:
         return Prediction(link if groups else "")
     if not base:
-        return Prediction("", _refuse(NAMED))
+        return Prediction("", _refuse("named"))
     terms = read_slice(by)
     keys = [key for key, _ in terms.terms] if terms else _list_keys(by)
     if any(key not in labels for key in keys):
-        return Prediction("", _refuse(LABELLED, by))
+        return Prediction("", _refuse("labelled", by))
     if " / " in by and not (terms and all(re.fullmatch("[0-9]{1,9}", labels[key]) for key in keys)):
-        return Prediction("", _refuse(COUNTED, by))
+        return Prediction("", _refuse("counted", by))
     if terms:
         group = f"{base}-{sum(int(labels[key]) * stride for key, stride in terms.terms) // terms.size}"
     else:
         group = f"{base}-{labels[by]}" if by else base
-    return Prediction(group) if groups else Prediction("", _refuse(LINKED, group, "none"))
+    return Prediction(group) if groups else Prediction("", _refuse("linked", group, "none"))
 
 
 def _list_keys(by: str) -> list[str]:
@@ -55,7 +58,8 @@ def _texts(value: Any) -> Mapping[str, str]:
     return {key: text for key, text in value.items() if isinstance(text, str)}
 
 
-def _refuse(rule: LinkRule, *values: str) -> str:
-    """The refusal, as the API server spells it: a text of several lines is replaced by the expression."""
-    text = rule.text.format(*values)
-    return f"failed expression: {rule.expression}" if "\n" in text else text
+def _refuse(name: str, *values: str) -> str:
+    """The refusal by a rule, as the API server spells it: a text of several lines is replaced by the expression."""
+    rule = schemastore.load("bridge.json")["rules"][name]
+    text: str = rule["text"].format(*values)
+    return f"failed expression: {rule['expression']}" if "\n" in text else text

@@ -10,7 +10,16 @@ import os
 from typing import Any
 
 _READ: dict[str, dict[str, Any]] = {}
-_NO_SCHEMAS = ("commands.json", "names.json", "release.json", "rules.json", "retired.json", "ways.json", "cluster.json")
+_NO_SCHEMAS = (
+    "bridge.json",
+    "commands.json",
+    "names.json",
+    "release.json",
+    "rules.json",
+    "retired.json",
+    "ways.json",
+    "cluster.json",
+)
 
 
 class SchemaMissing(LookupError):

@@ -11,6 +11,8 @@ from conformance.offline import facts_of, kind_of
 from conformance.storage import Record, read_records
 from conformance.versions import read_profiles
 from krmfn.bridge import NAME
+from krmfn.model.podnumber import SLICE
+from krmfn.releases import schemastore
 from krmfn.server.requests import create
 
 _DENIED = f"ValidatingAdmissionPolicy '{NAME}' with binding '{NAME}' denied request: "
@@ -25,6 +27,10 @@ def _predict(row: Record, groups: bool) -> Prediction:
     index = label_leader(pod["metadata"])
     labels = pod["metadata"].get("labels", {}) | ({INDEX["lws"]: index} if index else {})
     return predict({**pod["metadata"], "labels": labels}, link, groups)
+
+
+def test_the_policies_know_the_slices_that_are_generated() -> None:
+    assert f"'{SLICE}'" in schemastore.load("bridge.json")["variables"]["counted"]
 
 
 @pytest.mark.parametrize("name", FILES)
