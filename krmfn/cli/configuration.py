@@ -189,10 +189,10 @@ def use_kinds_in(files: Iterable[ManifestFile]) -> bool:
             raise UsageError(error.spell(file)) from None
     if not items:
         return False
-    from krmfn.config.kinds import describes_kind, use_objects
+    from krmfn.config.kinds import is_karta, is_workload_kind, use_objects
 
     use_objects(items)
-    return any(map(describes_kind, items))
+    return any(is_workload_kind(item) or is_karta(item) for item in items)
 
 
 def merge_facts(found: Iterable[tuple[str, Any]]) -> Value:

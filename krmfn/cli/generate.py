@@ -49,9 +49,7 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
     configurations = Configurations(options)
     judged = Judged(configurations, {})
     shard = read_shard(options)
-    found = find_written(
-        words, lambda files: streams.track(files, "reading", options), split_list(options["exclude"]), shard
-    )
+    found = find_written(words, lambda files: streams.track(files, options), split_list(options["exclude"]), shard)
     use_kinds(found.items)
     problems = judged.judge_files(found)
     results = list(problems)

@@ -14,7 +14,6 @@ from krmfn.model.drafts import draft, list_strays
 from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.marks import KIND_KIND, PREFIX
 from krmfn.model.values import as_text
-from krmfn.workspace.trees import InputMissing
 
 
 def list_words() -> Iterable[str]:
@@ -50,14 +49,11 @@ def _say(row: KindRow) -> str:
 
 
 def _draft(path: str) -> Iterator[str]:
-    from krmfn.cli.reading import read
+    from krmfn.cli.reading import read_items
     from krmfn.workspace.manifests import read_paths
 
-    read_now = read(read_paths([path]), {"quiet": True})
-    if read_now.unreadable:
-        problem = read_now.problems[0]
-        raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)
-    definitions = [item for item in read_now.items if item.kind == "CustomResourceDefinition" or is_karta(item)]
+    items = read_items(read_paths([path]), {"quiet": True})
+    definitions = [item for item in items if item.kind == "CustomResourceDefinition" or is_karta(item)]
     if not definitions:
         raise UsageError(f"{path}: contains no CustomResourceDefinition and no Karta")
     specs = [(item, translate(item.value) if is_karta(item) else draft(item.value)) for item in definitions]

@@ -16,20 +16,27 @@ from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.manifests import Inputs, Manifests, load, read_paths
-from krmfn.workspace.trees import InputMissing, LeftOut, RevisionMissing
+from krmfn.workspace.trees import InputMissing, LeftOut, RevisionMissing, Tree
 from krmfn.workspace.world import Rendering, World
 from krmfn.workspace.worlds import Worlds, find_worlds
 
 if TYPE_CHECKING:
-    from krmfn.model.kept import Printed
     from krmfn.workspace.helm import Helm
     from krmfn.workspace.sharding import Shard
-from krmfn.workspace.trees import Tree
 
 
 def read(inputs: Inputs, options: Options) -> Manifests:
     """The files, read."""
-    return load(streams.track(inputs.files, "reading", options), inputs.left_out)
+    return load(streams.track(inputs.files, options), inputs.left_out)
+
+
+def read_items(inputs: Inputs, options: Options) -> list[Item]:
+    """The objects of the files. Raises InputMissing for one that cannot be read."""
+    found = read(inputs, options)
+    if found.unreadable:
+        problem = found.problems[0]
+        raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)
+    return found.items
 
 
 def read_file(path: str) -> bytes:
@@ -63,7 +70,7 @@ def read_worlds(
         shard=read_shard(options) if shard is None else shard,
         helm=_prepare_helm(options, done) if options.get("allow_helm") else None,
     )
-    found = find_worlds(words, rendering, default, lambda files: streams.track(files, "reading", options), complete)
+    found = find_worlds(words, rendering, default, lambda files: streams.track(files, options), complete)
     use_kinds(found.items)
     return found
 

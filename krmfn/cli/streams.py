@@ -120,17 +120,17 @@ def agrees(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def track(things: Sequence[_Thing], label: str, options: Options) -> Iterable[_Thing]:
+def track(things: Sequence[_Thing], options: Options) -> Iterable[_Thing]:
     """`things`, with a bar on stderr while they are consumed when there are many and somebody watches."""
     if len(things) < _LONG or options.get("quiet") or sys.stderr is None or not sys.stderr.isatty():
         return things
-    return _show(things, label)
+    return _show(things)
 
 
-def _show(things: Sequence[_Thing], label: str) -> Iterator[_Thing]:
+def _show(things: Sequence[_Thing]) -> Iterator[_Thing]:
     import click
 
-    with click.progressbar(things, label=label, file=sys.stderr) as bar:
+    with click.progressbar(things, label="reading", file=sys.stderr) as bar:
         yield from bar
 
 

@@ -12,7 +12,7 @@ from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import is_colored, show
 from krmfn.cli.fit import find_asker
 from krmfn.cli.options import UsageError
-from krmfn.cli.reading import read, use_kinds
+from krmfn.cli.reading import read_items, use_kinds
 from krmfn.config.problems import ask_about
 from krmfn.forecast.diagnosis import NOT_EXPLAINED, Diagnosis, find_object
 from krmfn.krm import Item
@@ -27,7 +27,7 @@ from krmfn.workspace import clusters
 from krmfn.workspace.clusters import leave_out_lacking, leave_out_pods, read_live
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.manifests import Inputs, read_paths
-from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing
+from krmfn.workspace.trees import MOST_OF_CLUSTERS
 from krmfn.workspace.world import World
 
 #: So many objects are compared with a name that none has.
@@ -74,11 +74,7 @@ def _read(options: Options, word: str, whole: bool) -> tuple[list[Item], list[An
         named = read_live(inputs.files, cut, leave_out_lacking(name)).items
         spaces = {item.space for item in find_object(named, word)}
     live = read_live(inputs.files, cut, leave_out_pods((*spaces, PROGRAMS)) if spaces and not whole else None)
-    dump = read(Inputs(tuple(live.others), inputs.left_out), options)
-    if dump.unreadable:
-        problem = dump.problems[0]
-        raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)
-    return [*live.items, *dump.items], live.nodes
+    return [*live.items, *read_items(Inputs(tuple(live.others), inputs.left_out), options)], live.nodes
 
 
 def _choose(items: Sequence[Item], word: str) -> Item:

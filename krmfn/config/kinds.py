@@ -253,11 +253,6 @@ def is_karta(item: Item) -> bool:
     return (item.ref.group, item.kind) in (("run.ai", "Karta"), ("optimization.nvidia.com", "ResourceInterface"))
 
 
-def describes_kind(item: Item) -> bool:
-    """Whether an object describes a kind."""
-    return is_workload_kind(item) or is_karta(item)
-
-
 def use_inline(entries: Iterable[Any], path: Path) -> list[Mistake]:
     """Know the kinds whose `spec` stands in a configuration at `path`; nothing where one has a mistake."""
     mistakes: list[Mistake] = []

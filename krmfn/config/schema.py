@@ -20,19 +20,13 @@ SCHEMA_PATH = "krmfn/v1alpha1/gangscheduling.json"
 
 Schema: TypeAlias = "Mapping[str, Any]"
 
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list, tuple),
-    "string": (str,),
-    "integer": (int,),
-    "boolean": (bool,),
-}
-_ARTICLES: Mapping[str, str] = {
-    "object": "a mapping",
-    "array": "a list",
-    "string": "a string",
-    "integer": "a whole number",
-    "boolean": "true or false",
+#: The types of JSON: of which types of Python their values are, and what messages call one.
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "object": ((dict,), "a mapping"),
+    "array": ((list, tuple), "a list"),
+    "string": ((str,), "a string"),
+    "integer": ((int,), "a whole number"),
+    "boolean": ((bool,), "true or false"),
 }
 
 
@@ -66,7 +60,7 @@ def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Mista
         return
     wanted = schema.get("type")
     if wanted and not is_type(value, wanted):
-        yield Mistake(path, f"should be {_ARTICLES[wanted]}, not {_describe(value)}", _spell_otherwise(value, schema))
+        yield Mistake(path, f"should be {_TYPES[wanted][1]}, not {_describe(value)}", _spell_otherwise(value, schema))
     elif isinstance(value, Mapping):
         yield from _check_object(value, schema, path)
     elif isinstance(value, list | tuple):
@@ -82,7 +76,7 @@ def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Mista
 
 def is_type(value: Any, name: str) -> bool:
     """Whether `value` has the JSON type `name`; true and false are no integers."""
-    return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+    return isinstance(value, _TYPES[name][0]) and (name == "boolean" or not isinstance(value, bool))
 
 
 def fill_defaults(value: Value, schema: Schema) -> Fields:
@@ -163,7 +157,7 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
 
 def _spell_form(schema: Schema) -> str:
     needed = schema.get("required")
-    return f"{_ARTICLES[schema['type']]}{f' with {join_words(needed)}' if needed else ''}"
+    return f"{_TYPES[schema['type']][1]}{f' with {join_words(needed)}' if needed else ''}"
 
 
 def _spell_otherwise(value: Any, schema: Schema) -> str:
@@ -178,7 +172,7 @@ def _spell_otherwise(value: Any, schema: Schema) -> str:
     if wanted == "string" and isinstance(value, int | float):
         return f'Write it in quotes: "{str(value).lower() if isinstance(value, bool) else value}".'
     if wanted in ("boolean", "integer") and isinstance(value, str):
-        return f"Write it without quotes, as {_ARTICLES[wanted]}."
+        return f"Write it without quotes, as {_TYPES[wanted][1]}."
     return ""
 
 

@@ -131,11 +131,8 @@ def _is_pod(schema: Value) -> bool:
 def _is_template(schema: Value, path: str) -> bool:
     """Whether a schema says no more than that something is there, whose name is that of a pod template."""
     inner = as_mapping(schema, "properties", "spec") or (schema if not schema.get("properties") else {})
-    return _is_opaque(inner) and _TEMPLATE.fullmatch(path.rpartition(".")[2]) is not None
-
-
-def _is_opaque(schema: Value) -> bool:
-    return schema.get("x-kubernetes-preserve-unknown-fields") is True and not schema.get("properties")
+    opaque = inner.get("x-kubernetes-preserve-unknown-fields") is True and not inner.get("properties")
+    return opaque and _TEMPLATE.fullmatch(path.rpartition(".")[2]) is not None
 
 
 def _keeps(template: Value, pod: Value) -> bool:

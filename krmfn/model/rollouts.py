@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import read_digits
+from krmfn.model.values import as_count
 
 Count = Callable[[Any], int | None]
 
@@ -28,7 +29,7 @@ def share(value: object, of: int, up: bool) -> int:
 
 def _count_deployment(value: Any) -> int | None:
     """Surge and gaps are filled with new pods."""
-    replicas = _read(value, "spec", "replicas")
+    replicas = as_count(value, "spec", "replicas")
     if dig(value, "spec", "strategy", "type") == "Recreate":
         return replicas
     update = ("spec", "strategy", "rollingUpdate")
@@ -41,28 +42,22 @@ def _count_stateful_set(value: Any) -> int | None:
     if dig(value, "spec", "updateStrategy", "type") == "OnDelete":
         return None
     gap = _get(value, ("spec", "updateStrategy", "rollingUpdate", "maxUnavailable"), 1)
-    return share(gap, _read(value, "spec", "replicas"), up=True) or 1
+    return share(gap, as_count(value, "spec", "replicas"), up=True) or 1
 
 
 def _count_leader_worker_set(value: Any) -> int | None:
     """A replica is a leader with its workers, and is replaced as a whole."""
     update = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
-    replicas = _read(value, "spec", "replicas")
+    replicas = as_count(value, "spec", "replicas")
     gap = share(_get(value, (*update, "maxUnavailable"), 1), replicas, up=False)
     surge = share(_get(value, (*update, "maxSurge"), 0), replicas, up=True)
-    return max(gap + surge, 1) * (_read(value, "spec", "leaderWorkerTemplate", "size") or 1)
+    return max(gap + surge, 1) * (as_count(value, "spec", "leaderWorkerTemplate", "size") or 1)
 
 
 def _get(value: Any, path: Path, default: object) -> object:
     """The value at `path`; null is the default, too."""
     found = dig(value, *path)
     return default if found is None else found
-
-
-def _read(value: Any, *path: str) -> int:
-    """A number with the default 1."""
-    found = dig(value, *path)
-    return found if isinstance(found, int) and not isinstance(found, bool) else 1
 
 
 #: (API group, kind) -> how many pods of a manifest are replaced at once; None where nobody replaces them.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from copy import copy
 
 from krmfn.workspace import witness
@@ -184,15 +184,6 @@ def read_stream(path: str) -> bytes | None:
 def is_below(path: str, folder: str) -> bool:
     """Whether an absolute path is a folder or lies in it. Looks at the names only."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def list_names(folder: str) -> Iterable[str]:
-    """The names in a folder, sorted; none where it cannot be read."""
-    try:
-        witness.note("entries", folder)
-        return sorted(os.listdir(folder))
-    except OSError:
-        return ()
 
 
 def _spell_kind(entry: os.DirEntry[str]) -> str:

@@ -65,7 +65,7 @@ def check(repository: FleetMember) -> Visit:
             # -P and no relative path: nothing in a repository is taken for a module of ours.
             command = [sys.executable, "-P", "-m", "krmfn", "validate", "-o", "json", *options, *words]
             modules = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
-            report, _ = run(command, {**os.environ, "PYTHONPATH": modules}, folder, seconds=_MOST_SECONDS)
+            report = run(command, {**os.environ, "PYTHONPATH": modules}, folder, seconds=_MOST_SECONDS)
     except Failed as failed:
         report, status = failed.out, failed.status
         if status != 1 or not report:

@@ -258,7 +258,7 @@ def name_tree(text: str) -> str:
 def _parse(repository: str, *words: str) -> str:
     """What git makes of the names of revisions. Raises Failed."""
     command = _spell_command(repository, "rev-parse", *words)
-    return run(*command, seconds=_MOST_SECONDS)[0].decode("utf-8", "replace")
+    return run(*command, seconds=_MOST_SECONDS).decode("utf-8", "replace")
 
 
 def _spell_command(repository: str, *words: str) -> tuple[list[str], dict[str, str]]:

@@ -21,7 +21,7 @@ from krmfn.model.values import as_list
 from krmfn.model.wording import count
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
-from krmfn.workspace.disk import Disk, list_names
+from krmfn.workspace.disk import Disk
 from krmfn.workspace.overlays import CONFIG_KIND, list_entries, list_sources
 from krmfn.workspace.replacing import FileChange
 from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, InputMissing, LeftOut, is_chart
@@ -243,7 +243,7 @@ def _list_resources(folder: str) -> list[str]:
     """The manifest files of a folder, and the folders in it that are kustomizations."""
     found = []
     tree = Disk(folder)
-    for name in list_names(folder):
+    for name in sorted(entry.name for entry in tree.entries(folder)):
         path = os.path.join(folder, name)
         if name.startswith(".") or name in (CONFIG_FILE, NAMES_FILE):
             continue

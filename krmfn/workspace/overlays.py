@@ -39,7 +39,7 @@ CONFIG_GROUP = "krmfn.dev"
 _MARKS = ("config.kubernetes.io/function", "config.k8s.io/function")
 _FLUX = "kustomize.toolkit.fluxcd.io"
 _NOT_FETCHED = "krmfn fetches nothing. Keep a copy in the repository, or check the output of kustomize build."
-_HELM = ("helmCharts", "helmChartInflationGenerator")
+HELM = ("helmCharts", "helmChartInflationGenerator")
 #: We read and write the fields of a kustomization by the names of the table, which kustomize reads in any case of
 #: letters: any other one might mean one thing there and another here.
 _TEXTS = (*USES, *PLUGINS, "configurations", "crds", "buildMetadata")
@@ -316,16 +316,11 @@ def refuse_fetching(value: object) -> None:
 
 def find_charts(value: Value) -> str:
     """The Helm charts that a kustomization, or a generator, inflates, in words; empty where it inflates none."""
-    if all(value.get(field) in (None, []) for field in _HELM) and value.get("kind") != "HelmChartInflationGenerator":
+    if all(value.get(field) in (None, []) for field in HELM) and value.get("kind") != "HelmChartInflationGenerator":
         return ""
-    charts = [chart for field in _HELM for chart in _list_mappings(value.get(field))] or [dict(value)]
+    charts = [chart for field in HELM for chart in _list_mappings(value.get(field))] or [dict(value)]
     names = (str(chart.get("chartName") or chart.get("name") or "without a name") for chart in charts)
     return " and ".join(f"the Helm chart {name}" for name in dict.fromkeys(names))
-
-
-def without_charts(value: Value) -> Fields:
-    """A kustomization without the Helm charts that it inflates."""
-    return {key: each for key, each in value.items() if key not in _HELM}
 
 
 def read_function(value: Value) -> Function | None:

@@ -73,8 +73,8 @@ def run(
     folder: str | None = None,
     stdin: bytes = b"",
     seconds: float | None = None,
-) -> tuple[bytes, list[str]]:
-    """Run a program to its end, with `stdin` on its standard input: its output, and the lines of its stderr.
+) -> bytes:
+    """Run a program to its end, with `stdin` on its standard input: its output.
 
     Raises Failed, also for a program that is still at work after `seconds`, and InputMissing when there is none.
     """
@@ -91,10 +91,9 @@ def run(
         raise InputMissing(f"{words[0]} is not on the PATH") from None
     except OSError as error:
         raise InputMissing(f"{words[0]} cannot be started: {error.strerror}") from None
-    lines = _split(done.stderr)
     if done.returncode:
-        raise Failed(lines, done.returncode, done.stdout)
-    return done.stdout, lines
+        raise Failed(_split(done.stderr), done.returncode, done.stdout)
+    return done.stdout
 
 
 def has_output(process: Popen[bytes], seconds: float) -> bool:
@@ -335,7 +334,7 @@ def simulate(program: str, question: Value) -> list[Fields]:
 def _simulate(program: str, question: Value) -> list[Fields]:
     names, asked = [trial["name"] for trial in question["trials"]], json.dumps(question).encode()
     try:
-        out, _ = run([program], {"PATH": os.environ.get("PATH", "")}, None, asked, _MOST_SECONDS * len(names))
+        out = run([program], {"PATH": os.environ.get("PATH", "")}, None, asked, _MOST_SECONDS * len(names))
         trials: list[Fields] = json.loads(out)["trials"]
         shapes = [_OF_KUEUE if "jobs" in each else {"pods": {key: {} for key in each["pods"]}} for each in trials]
         if [trial["name"] for trial in trials] == names and all(map(_fits, trials, shapes)):

@@ -22,6 +22,7 @@ from krmfn.workspace.helm import Helm, inflate, read_inflated
 from krmfn.workspace.overlays import (
     DEEPEST,
     GENERATORS,
+    HELM,
     PLUGINS,
     USES,
     Overlay,
@@ -47,7 +48,6 @@ from krmfn.workspace.overlays import (
     spell_json,
     with_components,
     with_program,
-    without_charts,
 )
 from krmfn.workspace.processes import find_program
 from krmfn.workspace.trees import CHARTS, KUSTOMIZATIONS, MISSING, Lacking, LeftOut, NotRendered, Tree, join_path
@@ -177,7 +177,7 @@ class Stage:
     def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> Fields:
         """The kustomization as kustomize will read it, with all that it names copied."""
         charts = find_charts(overlay.value)
-        value = without_charts(overlay.value)
+        value = {key: each for key, each in overlay.value.items() if key not in HELM}
         above = self._namespace
         self._namespace = as_text(value, "namespace") or above
         inflated: list[str] = []
