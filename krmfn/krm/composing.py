@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from krmfn.krm.errors import HOLDS_ITSELF, Unreadable
-from krmfn.krm.nodes import MAX_DEPTH, Alias, Mapping, Node, Scalar, Sequence
+from krmfn.krm.nodes import MAX_DEPTH, Alias, Mapping, Node, Parent, Scalar, Sequence
 from krmfn.krm.places import position
 
 #: Looks an anchor up outside the text: name -> node and where its part of the document begins, or None.
@@ -77,7 +77,7 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) ->
     )
     anchors: dict[str, Node] = {}
     #: The open collections, their children, and the key that waits for its value in each.
-    stack: list[Mapping | Sequence] = []
+    stack: list[Parent] = []
     children: list[list[Any]] = []
     keys: list[Node | None] = []
     get_event = parser.get_event
@@ -130,11 +130,11 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) ->
 def measure_height(node: Node) -> int:
     """How many levels of collections a node stands for."""
     target = node.target if isinstance(node, Alias) else node
-    return target.height if isinstance(target, Mapping | Sequence) else 0
+    return target.height if isinstance(target, Parent) else 0
 
 
 def _resolve_alias(
-    event: Any, anchors: dict[str, Node], find_anchor: FindAnchor | None, stack: list[Mapping | Sequence], text: str
+    event: Any, anchors: dict[str, Node], find_anchor: FindAnchor | None, stack: list[Parent], text: str
 ) -> Node:
     """Find what an alias stands for: the latest definition before it, in this text or outside."""
     name = event.anchor

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.lookup import Step, find_child, read_key
-from krmfn.krm.nodes import Alias, Mapping, Node, Sequence, is_merge, walk, walk_places
+from krmfn.krm.nodes import Alias, Mapping, Node, Parent, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.places import begins_line, column, is_block_scalar
 from krmfn.krm.splices import end_line, insert_elements, insert_entry, remove_child, replace_child
@@ -91,7 +91,7 @@ class Editor:
             self.edits = end_line(self.text, self.root, self.style.newline)
         return True
 
-    def _write_out(self, alias: Alias, holder: Mapping | Sequence | None, place: int) -> None:
+    def _write_out(self, alias: Alias, holder: Parent | None, place: int) -> None:
         """Plan to write a value in place of an alias: of a key (`place` -1), of a child, or of the whole text."""
         if holder is not None and place >= 0:
             self.edits += replace_child(self.text, holder, place, self._read(alias), self.style)
@@ -105,7 +105,7 @@ class Editor:
     def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> bool:
         """Walk down to the place of the change. `way` are the steps to `node`, none of them an alias or merged."""
         way = way[:]
-        while depth < len(path) and isinstance(node, Mapping | Sequence):
+        while depth < len(path) and isinstance(node, Parent):
             part = path[depth]
             step = find_child(node, part)
             if step is None:
@@ -127,9 +127,7 @@ class Editor:
             raise EditRefused(f"{format_path(path[:depth])} is neither a map nor a list")
         return True if value is REMOVED else self._replace(way, _nest(path[depth:], value))
 
-    def _change_merged(
-        self, way: list[Step], node: Mapping | Sequence, step: Step, path: Path, depth: int, value: Any
-    ) -> bool:
+    def _change_merged(self, way: list[Step], node: Parent, step: Step, path: Path, depth: int, value: Any) -> bool:
         """Write a key out that came from a merge; the written one wins when it stands behind the `<<`."""
         part = path[depth]
         assert isinstance(node, Mapping)
@@ -191,7 +189,7 @@ class Editor:
             return True
         return False
 
-    def _insert(self, way: list[Step], node: Mapping | Sequence, path: Path, depth: int, value: Any) -> bool:
+    def _insert(self, way: list[Step], node: Parent, path: Path, depth: int, value: Any) -> bool:
         part = path[depth]
         if isinstance(node, Mapping) != isinstance(part, str):
             kind = "a map" if isinstance(node, Mapping) else "a list"
@@ -200,7 +198,7 @@ class Editor:
             raise EditRefused(f"{format_path(path[:depth])} has {len(node.items)} elements")
         if not self._free(way, node, None):
             return False
-        empty = not (node.pairs if isinstance(node, Mapping) else node.items)
+        empty = not node.children
         if empty and way and not way[-1].holder.flow and not self.style.json:
             self.edits = self._splice(way[-1], {part: value} if isinstance(part, str) else [value])
         elif isinstance(node, Mapping):
@@ -227,7 +225,7 @@ class Editor:
             return False
         if isinstance(holder, Mapping):
             self._refuse_revealed(holder, path)
-        if len(holder.pairs if isinstance(holder, Mapping) else holder.items) > 1:
+        if len(holder.children) > 1:
             self.edits = remove_child(self.text, holder, step.place)
             return isinstance(holder, Sequence) or sum(read_key(key) == path[-1] for key, _ in holder.pairs) == 1
         empty: Any = {} if isinstance(holder, Mapping) else []

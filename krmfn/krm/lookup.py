@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from krmfn.krm.dialect import spell_key
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
+from krmfn.krm.nodes import Alias, Mapping, Node, Parent, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
 from krmfn.krm.places import content_start
 
@@ -19,7 +19,7 @@ class Step(NamedTuple):
     `merged` tells that the child comes out of a merge key of the holder: `place` is that of the `<<`.
     """
 
-    holder: Mapping | Sequence
+    holder: Parent
     place: int
     key: Node | None
     node: Node
@@ -129,6 +129,6 @@ def find_place(root: Node, path: Path) -> int:
     if not steps:
         return root.start
     last = steps[-1]
-    if isinstance(last.node, Mapping | Sequence) and not last.node.flow and last.key is not None:
+    if isinstance(last.node, Parent) and not last.node.flow and last.key is not None:
         return last.key.start
     return last.node.start

@@ -86,29 +86,29 @@ class Parent(Node):
         #: A list, or Later.
         self.children: Any = []
 
+    @property
+    def pairs(self) -> Children[tuple[Node, Node]]:
+        """Keys and values of a mapping."""
+        pairs: Children[tuple[Node, Node]] = self.children
+        return pairs
+
+    @property
+    def items(self) -> Children[Node]:
+        """The elements of a sequence."""
+        items: Children[Node] = self.children
+        return items
+
 
 class Mapping(Parent):
     """Pairs in the order of the text, duplicates and merge keys included."""
 
     __slots__ = ()
 
-    @property
-    def pairs(self) -> Children[tuple[Node, Node]]:
-        """Keys and values."""
-        pairs: Children[tuple[Node, Node]] = self.children
-        return pairs
-
 
 class Sequence(Parent):
     """Elements in the order of the text."""
 
     __slots__ = ()
-
-    @property
-    def items(self) -> Children[Node]:
-        """The elements."""
-        items: Children[Node] = self.children
-        return items
 
 
 class Alias(Node):
@@ -144,9 +144,9 @@ def walk(node: Node) -> Iterator[Node]:
     return (place[0] for place in walk_places(node))
 
 
-def walk_places(root: Node) -> Iterator[tuple[Node, Mapping | Sequence | None, int]]:
+def walk_places(root: Node) -> Iterator[tuple[Node, Parent | None, int]]:
     """Like `walk`, with the collection that each node is in, and its place there: -1 for a key."""
-    todo: list[tuple[Node, Mapping | Sequence | None, int]] = [(root, None, 0)]
+    todo: list[tuple[Node, Parent | None, int]] = [(root, None, 0)]
     while todo:
         found = todo.pop()
         yield found

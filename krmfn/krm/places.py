@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+from krmfn.krm.nodes import Mapping, Node, Parent, Scalar, Sequence
 
 _BLANKS = " \t"
 _RARE_BREAKS = "\x85\u2028\u2029"
@@ -54,12 +54,12 @@ def column(text: str, offset: int) -> int:
 
 def last_leaf(text: str, node: Node) -> Node:
     """The node whose text ends `node`."""
-    while isinstance(node, Mapping | Sequence) and not node.flow and node.children:
+    while isinstance(node, Parent) and not node.flow and node.children:
         node = ending(text, node, -1)
     return node
 
 
-def ending(text: str, holder: Mapping | Sequence, place: int) -> Node:
+def ending(text: str, holder: Parent, place: int) -> Node:
     """The node that ends an entry: its value, or the key if that is a block scalar with no colon behind it."""
     if isinstance(holder, Sequence):
         return holder.items[place]
@@ -174,7 +174,7 @@ def find_colon(text: str, start: int, end: int) -> int:
     return start if start < end else -1
 
 
-def first_dash(text: str, sequence: Sequence) -> int:
+def first_dash(text: str, sequence: Parent) -> int:
     """Offset of the first dash of a block sequence, which stands below its anchor and tag."""
     offset = sequence.start
     while text[offset] != "-":
@@ -184,7 +184,7 @@ def first_dash(text: str, sequence: Sequence) -> int:
     return offset
 
 
-def dash_of(text: str, sequence: Sequence, index: int) -> int:
+def dash_of(text: str, sequence: Parent, index: int) -> int:
     """Offset of the dash of an element of a block sequence."""
     dash = first_dash(text, sequence)
     if index == 0:

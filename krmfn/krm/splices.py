@@ -10,7 +10,7 @@ from collections.abc import Sequence as Children
 from typing import Any
 
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, is_merge
+from krmfn.krm.nodes import Mapping, Node, Parent, Scalar, Sequence, is_merge
 from krmfn.krm.places import (
     begins_line,
     block_header,
@@ -41,7 +41,7 @@ Edits = list[tuple[int, int, str]]
 # --- replace ---------------------------------------------------------------------------------------------------------
 
 
-def replace_child(text: str, holder: Mapping | Sequence, place: int, value: Any, style: Style) -> Edits:
+def replace_child(text: str, holder: Parent, place: int, value: Any, style: Style) -> Edits:
     """Put `value` where the child at `place` is. Raises EditRefused for a key that no value can be put behind."""
     if isinstance(holder, Sequence):
         node = holder.items[place]
@@ -58,7 +58,7 @@ def replace_child(text: str, holder: Mapping | Sequence, place: int, value: Any,
     return _replace_in_flow(text, holder, node, value, style)
 
 
-def _replace_in_flow(text: str, holder: Mapping | Sequence, node: Node, value: Any, style: Style) -> Edits:
+def _replace_in_flow(text: str, holder: Parent, node: Node, value: Any, style: Style) -> Edits:
     flow = flow_style(text, holder, style)
     indent = column(text, node.start) - len(text[line_start(text, node.start) : node.start].lstrip())
     new = write_indented(value, flow, indent) if style.indented else write_flow(value, flow)
@@ -90,7 +90,7 @@ def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -
     if node.start == node.end:
         end = after
     elif key_line < node.start:
-        if isinstance(node, Mapping | Sequence):
+        if isinstance(node, Parent):
             end = line_end(text, end)  # with a comment behind its last line
         if block:
             return [(key_line, end - key_line, new)]
@@ -108,7 +108,7 @@ def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -
 # --- add -------------------------------------------------------------------------------------------------------------
 
 
-def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style) -> Edits:
+def insert_entry(text: str, holder: Parent, key: str, value: Any, style: Style) -> Edits:
     """Put a new key behind the last one."""
     if holder.flow:
         return _insert_in_flow(text, holder, [(key, value)], style)
@@ -122,7 +122,7 @@ def insert_entry(text: str, holder: Mapping, key: str, value: Any, style: Style)
     return insert_lines(text, holder, end, " " * indent + entry, style.newline)
 
 
-def insert_elements(text: str, holder: Sequence, values: Children[Any], style: Style) -> Edits:
+def insert_elements(text: str, holder: Parent, values: Children[Any], style: Style) -> Edits:
     """Put new elements behind the last one."""
     if holder.flow:
         return _insert_in_flow(text, holder, [(None, value) for value in values], style)
@@ -156,9 +156,7 @@ def end_line(text: str, node: Node, newline: str) -> Edits:
     return [(content_start(text, leaf), len(header), header.replace("+", "") + "-"), (offset, 0, newline)]
 
 
-def _insert_in_flow(
-    text: str, holder: Mapping | Sequence, new: Children[tuple[str | None, Any]], style: Style
-) -> Edits:
+def _insert_in_flow(text: str, holder: Parent, new: Children[tuple[str | None, Any]], style: Style) -> Edits:
     """Put pairs into a mapping, or elements (with the key None) into a sequence, behind the last one."""
     flow = flow_style(text, holder, style)
     children = [child for _, child in holder.pairs] if isinstance(holder, Mapping) else holder.items
@@ -185,7 +183,7 @@ def _insert_in_flow(
 # --- take out --------------------------------------------------------------------------------------------------------
 
 
-def remove_child(text: str, holder: Mapping | Sequence, place: int) -> Edits:
+def remove_child(text: str, holder: Parent, place: int) -> Edits:
     """Take out a pair or an element; the collection has another one."""
     nodes = [child for _, child in holder.pairs] if isinstance(holder, Mapping) else holder.items
     if holder.flow:
@@ -208,7 +206,7 @@ def remove_child(text: str, holder: Mapping | Sequence, place: int) -> Edits:
     return [(line, end - line, "")]
 
 
-def _remove_from_flow(text: str, holder: Mapping | Sequence, nodes: Children[Node], place: int) -> Edits:
+def _remove_from_flow(text: str, holder: Parent, nodes: Children[Node], place: int) -> Edits:
     if isinstance(holder, Mapping):
         starts = [entry_start(text, key) for key, _ in holder.pairs]
         ends = [max(key.end, child.end) for key, child in holder.pairs]

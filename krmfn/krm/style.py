@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+from krmfn.krm.nodes import Mapping, Node, Parent, Scalar, Sequence
 from krmfn.krm.places import column, entry_start, first_dash, line_start
 
 
@@ -68,12 +68,12 @@ def _is_wide(text: str, root: Node) -> bool:
     return False
 
 
-def _list_blocks(root: Node) -> Iterator[tuple[Node, Mapping | Sequence]]:
+def _list_blocks(root: Node) -> Iterator[tuple[Node, Parent]]:
     """The block collections that are values of block mappings, with their keys, those of a mapping before what is in
     them: few nodes have to be made for the first."""
     if isinstance(root, Mapping) and not root.flow:
         for key, child in root.pairs:
-            if isinstance(child, Mapping | Sequence) and not child.flow:
+            if isinstance(child, Parent) and not child.flow:
                 yield key, child
         for key, child in root.pairs:
             yield from _list_blocks(key)
@@ -104,7 +104,7 @@ def _find_separators(text: str, node: Mapping) -> tuple[str, str]:
     return ", " if behind.endswith(" ") else ",", colon
 
 
-def flow_style(text: str, node: Mapping | Sequence, style: Style) -> Style:
+def flow_style(text: str, node: Parent, style: Style) -> Style:
     """The style of one flow collection inside YAML: strings in double quotes where its neighbours have them."""
     if style.json:
         return style
@@ -115,7 +115,7 @@ def flow_style(text: str, node: Mapping | Sequence, style: Style) -> Style:
     return Style(style.step, style.wide, quoted, style.newline, comma, colon)
 
 
-def is_multiline(text: str, node: Mapping | Sequence) -> bool:
+def is_multiline(text: str, node: Parent) -> bool:
     """Whether a flow collection has its children on lines of their own."""
     children = [key for key, _ in node.pairs] if isinstance(node, Mapping) else node.items
     last = children[-1] if children else None

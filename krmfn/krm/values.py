@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from krmfn.krm.dialect import explain_ambiguity, resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
-from krmfn.krm.nodes import Alias, Mapping, Node, Scalar, Sequence, follow, is_merge
+from krmfn.krm.nodes import Alias, Mapping, Node, Parent, Scalar, Sequence, follow, is_merge
 from krmfn.krm.paths import Path
 from krmfn.krm.places import position
 
@@ -160,7 +160,7 @@ def _is_refolded(node: Scalar) -> bool:
     return any(line[0] in blank and before[0] not in blank for before, line in pairwise(lines))
 
 
-def _is_empty_in_flow(node: Node, holder: Mapping | Sequence) -> bool:
+def _is_empty_in_flow(node: Node, holder: Parent) -> bool:
     return holder.flow and isinstance(node, Scalar) and not (node.style or node.content or node.tag)
 
 

@@ -338,20 +338,20 @@ def find_region(text: str, root: nodes.Node, path: Path, new: Any) -> tuple[int,
         if place == 0 and len(spans) > 1 and line[0].strip(" \t\r\n"):
             return begin, max(end, spans[1][0])  # what follows a first child takes its place behind the dash
         if new is GONE or isinstance(
-            steps[-1].node, nodes.Mapping | nodes.Sequence
+            steps[-1].node, nodes.Parent
         ):  # with the comment on its last line
             breaks = [place for sign in "\n\r\x85\u2028\u2029" if (place := text.find(sign, end)) >= 0]
             end = min(breaks, default=len(text))
         return begin, end
     holder = steps[-1].node if steps else root
-    if isinstance(holder, nodes.Mapping | nodes.Sequence) and not holder.flow:
+    if isinstance(holder, nodes.Parent) and not holder.flow:
         children = [pair[1] for pair in holder.pairs] if isinstance(holder, nodes.Mapping) else holder.items
         return children[-1].end, children[-1].end
     key = steps[-1].key if steps else None
     return min(holder.start, key.start if key is not None else holder.start), max(holder.end, holder.start)
 
 
-def _spans(holder: nodes.Mapping | nodes.Sequence) -> list[tuple[int, int]]:
+def _spans(holder: nodes.Parent) -> list[tuple[int, int]]:
     """Where the entries of a collection begin and end."""
     if isinstance(holder, nodes.Sequence):
         return [(child.start, max(child.end, child.start)) for child in holder.items]
