@@ -291,8 +291,6 @@ _ANNOTATION: Final = ("metadata", "annotations", IGNORE)
 
 def _has(rule: str, trait: str) -> bool:
     """Whether the row of a rule has a trait; what no rule has found has none."""
-    from krmfn.model.rules import RULES  # many runs find nothing
-
     return rule in RULES and trait in RULES[rule].traits
 
 

@@ -337,9 +337,7 @@ def find_region(text: str, root: nodes.Node, path: Path, new: Any) -> tuple[int,
         line = text[:begin].splitlines(keepends=True)[-1:] or [""]
         if place == 0 and len(spans) > 1 and line[0].strip(" \t\r\n"):
             return begin, max(end, spans[1][0])  # what follows a first child takes its place behind the dash
-        if new is GONE or isinstance(
-            steps[-1].node, nodes.Parent
-        ):  # with the comment on its last line
+        if new is GONE or isinstance(steps[-1].node, nodes.Parent):  # with the comment on its last line
             breaks = [place for sign in "\n\r\x85\u2028\u2029" if (place := text.find(sign, end)) >= 0]
             end = min(breaks, default=len(text))
         return begin, end
