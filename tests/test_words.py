@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.model.findings import Rule
 from krmfn.model.rules import RULES
 from krmfn.releases.release import list_releases
 from krmfn.reports.pages import read_page
@@ -88,45 +87,48 @@ def list_texts(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_messages(path: Path) -> None:
-    assert not [(line, text, bad) for line, text in list_texts(path) for bad in find_banned(text)]
+@pytest.fixture(scope="module")
+def texts() -> list[tuple[str, str]]:
+    """Each text of the code, with its place."""
+    return [(f"{path}:{line}", text) for path in MODULES for line, text in list_texts(path)]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_message_shows_the_name_of_a_variable(path: Path) -> None:
+def test_messages(texts: list[tuple[str, str]]) -> None:
+    assert [(place, text, bad) for place, text in texts for bad in find_banned(text)] == []
+
+
+def test_no_message_shows_the_name_of_a_variable(texts: list[tuple[str, str]]) -> None:
     """A text with `{member.kind}` is meant to be filled in: it lacks its f."""
-    assert not [(line, text) for line, text in list_texts(path) if re.search(r"\{[a-z_]+\.[a-z_.]+\}", text)]
+    assert [(place, text) for place, text in texts if re.search(r"\{[a-z_]+\.[a-z_.]+\}", text)] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_text_names_a_release(path: Path) -> None:
+def test_no_text_names_a_release(texts: list[tuple[str, str]]) -> None:
     """A number in a text is wrong under the next release: name `settings.release`, or `first_release(feature)`.
     `v1.37.2` only shows how a version is spelled."""
-    assert not [(line, text) for line, text in list_texts(path) if NUMBER.search(text)]
+    assert [(place, text) for place, text in texts if NUMBER.search(text)] == []
 
 
 def test_ways_out() -> None:
     assert find_banned((ROOT / "schemas/ways.json").read_text()) == []
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
-def test_texts_of_rules(rule: Rule) -> None:
-    cases = [text for case in rule.cases.values() for text in case.values()]
-    for text in (rule.sentence, rule.message, rule.hint, *cases):
-        assert find_banned(re.sub(r"\{[^{}]*\}", "…", text)) == []
-        assert not NUMBER.search(text)
+def test_texts_of_rules() -> None:
+    for rule in RULES.values():
+        cases = [text for case in rule.cases.values() for text in case.values()]
+        for text in (rule.sentence, rule.message, rule.hint, *cases):
+            assert (rule.id, find_banned(re.sub(r"\{[^{}]*\}", "…", text))) == (rule.id, [])
+            assert not NUMBER.search(text), rule.id
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_pages(path: Path) -> None:
-    assert find_banned(_CODE.sub("`…`", path.read_text())) == []
+def test_pages() -> None:
+    banned = {path: find_banned(_CODE.sub("`…`", path.read_text())) for path in PAGES}
+    assert {path: found for path, found in banned.items() if found} == {}
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_other_files_that_people_read(path: Path) -> None:
+def test_other_files_that_people_read() -> None:
     commands = re.compile(r"^.*\b(COPY|run --rm|rendered rendered)\b.*$", re.MULTILINE)
-    assert find_banned(commands.sub("", path.read_text())) == []
+    banned = {path: find_banned(commands.sub("", path.read_text())) for path in OTHERS}
+    assert {path: found for path, found in banned.items() if found} == {}
 
 
 def test_phrases_that_are_gone_stay_away() -> None:
@@ -149,13 +151,13 @@ _OWN = (
 )
 
 
-@pytest.mark.parametrize("rule", list(RULES))
-def test_sources_can_be_opened(rule: str) -> None:
+def test_sources_can_be_opened() -> None:
     """What a page refers to is a link, or what was observed in a real cluster. Who says something about a cluster or
     another program refers to something."""
-    entries = [line for line in read_page(rule).sections.get("Sources", "").splitlines() if line.startswith("* ")]
-    assert bool(entries) != (rule in _OWN)
-    assert all(_LINK.match(line) or _OBSERVED.search(line) for line in entries)
+    for rule in RULES:
+        entries = [line for line in read_page(rule).sections.get("Sources", "").splitlines() if line.startswith("* ")]
+        assert bool(entries) != (rule in _OWN), rule
+        assert [line for line in entries if not _LINK.match(line) and not _OBSERVED.search(line)] == []
 
 
 def test_what_is_banned_is_found() -> None:
