@@ -40,12 +40,12 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     spec |= _describe_topology(root, topology)
     if root.children:
         spec["subGroups"] = list(_describe_sub_groups(root, topology, counts))
-    notes = (*queue_notes, *check_quorums(root), *_note_keys(nodes, topology))
-    notes += () if counts else tuple(_note_uncounted(nodes))
-    groups = [node.group for node in nodes]
+    notes = (*queue_notes, *check_quorums(root), *(() if counts else _note_uncounted(nodes)))
+    lost = frozenset(() if topology else (node.group.topology_key for node in nodes))
     pool = find_first(gang, "labels", NODE_POOL)
     labels = {NODE_POOL: pool} if pool else {}
-    return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*" if root.children else "", "true"], labels)
+    beside = ["*" if root.children else "", "true"]
+    return finish(gang, settings, agreed, spec, nodes, notes, lost, beside, labels)
 
 
 def _describe_minimum(node: PlacedGroup, counts: bool) -> dict[str, int]:
@@ -69,12 +69,6 @@ def _describe_topology(node: PlacedGroup, topology: str) -> Fields:
     if not node.group.topology_key or not topology:
         return {}
     return {"topologyConstraint": {"topology": topology, "requiredTopologyLevel": node.group.topology_key}}
-
-
-def _note_keys(nodes: tuple[PlacedGroup, ...], topology: str) -> Iterator[Note]:
-    keys = sorted({node.group.topology_key for node in nodes} - {""})
-    if keys and not topology:
-        yield tell("topology-lost", (), "KAI", keys[0], None, keys=", ".join(keys))
 
 
 def _note_uncounted(nodes: tuple[PlacedGroup, ...]) -> Iterator[Note]:

@@ -73,6 +73,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
         version = _find_version(settings, "Workload", spec)
         objects = (describe(version, "Workload", name, gang, spec, revision), *objects)
     links = _write_links(layouts, name, release)
+    bridged = [link for link in links if link.path[-1] == POD_GROUP]
     found = (
         *notes,
         *agreed.notes,
@@ -80,7 +81,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
         *check_quorums(*layouts),
         *check_gates(release, objects, settings.feature_gates),
         *note_layout(*layouts),
-        *_note_bridge(links),
+        *(tell("bridge-needed", link.path if link.owner == 0 else ()) for link in bridged[:1]),
     )
     for layout in layouts:
         if layout.children:
@@ -153,12 +154,6 @@ def _ask_bridge(template: PodTemplate, node: PlacedGroup) -> Iterator[Link]:
     yield Link(template.owner, (*annotations, POD_GROUP), node.name)
     if isinstance(node.group, Leaf) and node.group.by:
         yield Link(template.owner, (*annotations, POD_GROUP_BY), node.group.by)
-
-
-def _note_bridge(links: tuple[Link, ...]) -> Iterator[Note]:
-    first = next((link for link in links if link.path[-1] == POD_GROUP), None)
-    if first is not None:
-        yield tell("bridge-needed", first.path if first.owner == 0 else ())
 
 
 def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup, ...], tuple[Note, ...]]:

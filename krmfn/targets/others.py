@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import dig
 from krmfn.model.findings import Note
 from krmfn.model.rules import tell
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
-from krmfn.model.tree import Gang, Group, Leaf
+from krmfn.model.tree import Gang, Leaf
 from krmfn.model.values import Fields
 from krmfn.targets.emission import Agreement, Emission, Link, blame, describe
 from krmfn.targets.layout import PlacedGroup
@@ -21,9 +21,12 @@ def least(node: PlacedGroup) -> int:
     return (node.group.min_count or 1) if isinstance(node.group, Leaf) else 0
 
 
-def sum_least(gang: Gang, nodes: Iterable[PlacedGroup]) -> dict[str, str]:
-    """What those pods request, empty where that cannot be told."""
-    return sum_requests(gang, [(node.group, least(node)) for node in nodes if isinstance(node.group, Leaf)])
+def describe_least(gang: Gang, nodes: Iterable[PlacedGroup]) -> Fields:
+    """How many pods have to start together, and what they request, where that can be told."""
+    counted = [(node.group, least(node)) for node in nodes if isinstance(node.group, Leaf)]
+    resources = sum_requests(gang, counted)
+    minimum: Fields = {"minMember": sum(pods for _, pods in counted)}
+    return minimum | ({"minResources": resources} if resources else {})
 
 
 def _write_links(gang: Gang, row: Scheduler, nodes: Iterable[PlacedGroup], beside: Iterable[str]) -> Iterator[Link]:
@@ -45,19 +48,22 @@ def finish(
     settings: Settings,
     agreed: Agreement,
     spec: Fields,
-    nodes: Iterable[PlacedGroup],
-    groups: Iterable[Group],
+    nodes: Sequence[PlacedGroup],
     notes: Iterable[Note],
+    lost: Set[str] = frozenset(),
     beside: Iterable[str] = (),
     labels: Mapping[str, str] | None = None,
 ) -> Emission:
-    """The PodGroup with this `spec`, the links of `nodes` to it, and the `notes` among those of all targets."""
+    """The PodGroup with this `spec`, the links of `nodes` to it, and the `notes` among those of all targets, also about
+    topology keys that are `lost`."""
     row = SCHEDULERS[settings.scheduler]
     told = [*agreed.notes]
     if agreed.scheduler not in ("", row.name):
         told.append(tell("scheduler-not-chosen", (), "", agreed.scheduler, row.name, scheduler=settings.scheduler))
     told += notes
-    if any(group.disruption_mode for group in groups):
+    if keys := sorted(lost - {""}):
+        told.append(tell("topology-lost", (), settings.scheduler, keys[0], None, keys=", ".join(keys)))
+    if any(group.disruption_mode for group in (gang.root, *(node.group for node in nodes))):
         told.append(tell("disruption-mode-lost", (), "other", scheduler=settings.scheduler))
     group = describe(row.api_version, "PodGroup", gang.name, gang, spec)
     group["metadata"]["labels"] |= labels or {}

@@ -11,16 +11,16 @@ Source: KubeRay's CalculatePodResource (`controllers/ray/utils/util.go`): contai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path
 from krmfn.model.findings import Note
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.rules import tell
 from krmfn.model.tree import Gang, Group, Leaf
-from krmfn.model.values import as_list
+from krmfn.model.values import as_list, as_mapping
 from krmfn.targets.layout import PlacedGroup
 
 
@@ -48,18 +48,13 @@ def count_requests(value: Any, path: Path) -> dict[str, int] | None:
     """The requests of one pod whose spec is at `path`, in billionths; None for a quantity that cannot be read."""
     total: dict[str, int] = {}
     for container in as_list(value, *path, "containers"):
-        limits, requests = (dig(container, "resources", part) for part in ("limits", "requests"))
-        named = [*_entries(limits), *_entries(requests)]  # requests last, because they win
-        for name, text in dict(named).items():
+        resources = as_mapping(container, "resources")
+        for name, text in {**as_mapping(resources, "limits"), **as_mapping(resources, "requests")}.items():
             amount = parse_quantity(text)
             if amount is None:
                 return None
             total[name] = total.get(name, 0) + amount
     return total
-
-
-def _entries(value: Any) -> Iterable[tuple[str, Any]]:
-    return value.items() if isinstance(value, Mapping) else ()
 
 
 #: A pod with so many devices (GPUs), or else so many CPUs or fours of GiB, has the letter of its place; b is largest.

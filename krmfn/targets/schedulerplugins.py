@@ -12,10 +12,9 @@ from krmfn.model.names import LABEL_LIMIT
 from krmfn.model.rules import tell
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Group, Leaf
-from krmfn.model.values import Fields
 from krmfn.targets.emission import Emission, agree, check_quorums
 from krmfn.targets.layout import lay_out_flat
-from krmfn.targets.others import finish, least, sum_least
+from krmfn.targets.others import describe_least, finish
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
@@ -25,16 +24,11 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         return Emission((), (), (tell("link-too-long", ("metadata", "name"), name=gang.name, limit=LABEL_LIMIT),))
     nodes = lay_out_flat(gang.name, root)
     agreed = agree(gang, settings, row.name)
-    spec: Fields = {"minMember": sum(least(node) for node in nodes)}
-    if resources := sum_least(gang, nodes):
-        spec["minResources"] = resources
-    groups = (root, *(node.group for node in nodes))
     notes = [*check_quorums(*nodes)]
     if isinstance(root, Composite) and not _is_whole(root):  # those that start may be of one group alone
         notes.append(tell("groups-merged", ()))
-    if keys := sorted({group.topology_key for group in groups} - {""}):
-        notes.append(tell("topology-lost", (), "SchedulerPlugins", keys[0], None, keys=", ".join(keys)))
-    return finish(gang, settings, agreed, spec, nodes, groups, notes)
+    lost = {root.topology_key, *(node.group.topology_key for node in nodes)}
+    return finish(gang, settings, agreed, describe_least(gang, nodes), nodes, notes, lost)
 
 
 def _is_whole(group: Group) -> bool:

@@ -6,20 +6,17 @@ the labels that KubeRay's own integration reads from the resource.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from krmfn.config.settings import Settings
-from krmfn.model.findings import Note
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
-from krmfn.model.rules import tell
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.tree import Composite, Gang, Leaf
+from krmfn.model.tree import Composite, Gang
 from krmfn.model.values import Fields
 from krmfn.targets.emission import Emission, agree, check_quorums
 from krmfn.targets.layout import PlacedGroup, lay_out_flat
-from krmfn.targets.others import find_first, find_queue, finish, least, sum_least
+from krmfn.targets.others import describe_least, find_first, find_queue, finish, least
 
 _MODE: Final = "volcano.sh/network-topology-mode"
 _TIER: Final = "volcano.sh/network-topology-highest-tier-allowed"
@@ -31,9 +28,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     nodes = lay_out_flat(gang.name, root)
     agreed = agree(gang, settings, row.name)
     queue, queue_notes = find_queue(gang, row)
-    spec: Fields = {"minMember": sum(least(node) for node in nodes)}
-    if resources := sum_least(gang, nodes):
-        spec["minResources"] = resources
+    spec = describe_least(gang, nodes)
     if queue:
         spec["queue"] = queue
     if agreed.priority_class:
@@ -41,9 +36,9 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     spec |= _describe_topology(root.topology_key) or _topology_of_labels(gang)
     if isinstance(root, Composite):
         spec["subGroupPolicy"] = [_describe_sub_group(node) for node in nodes]
-    notes = (*queue_notes, *check_quorums(*nodes), *_note_tiers(root, nodes))
-    groups = [root, *(node.group for node in nodes)]
-    return finish(gang, settings, agreed, spec, nodes, groups, notes, ["*"] if isinstance(root, Composite) else [])
+    notes = (*queue_notes, *check_quorums(*nodes))
+    lost = {key for key in (root.topology_key, *(node.group.topology_key for node in nodes)) if "/" in key}
+    return finish(gang, settings, agreed, spec, nodes, notes, lost, ["*"] if isinstance(root, Composite) else [])
 
 
 def _describe_sub_group(node: PlacedGroup) -> Fields:
@@ -71,11 +66,3 @@ def _topology_of_labels(gang: Gang) -> Fields:
         return {}
     number = parse_int(tier)
     return {"networkTopology": {"mode": mode, **({} if number is None else {"highestTierAllowed": number})}}
-
-
-def _note_tiers(root: Leaf | Composite, nodes: tuple[PlacedGroup, ...]) -> Iterator[Note]:
-    keys = sorted(
-        {group.topology_key for group in (root, *(node.group for node in nodes)) if "/" in group.topology_key}
-    )
-    if keys:
-        yield tell("topology-lost", (), "Volcano", keys[0], None, keys=", ".join(keys))
