@@ -14,8 +14,7 @@ from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Note
 from krmfn.model.podnumber import divide
 from krmfn.model.rules import tell
-from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, leaves
-from krmfn.model.values import Fields
+from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
 from krmfn.model.wording import find_nearest
 from krmfn.sources.slices import list_sliced
 
@@ -52,16 +51,13 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     all of them. Replicas of all roles are never one gang. A root that waits for none (policy basic) stays so: its
     groups cannot start together. A quorum that is more than the pods is left to the target, which refuses it.
     """
+    found = (*_check_number(group, options), *_note_strangers(group, options))
     if isinstance(group, Composite) and group.whole:
-        found = (*_check_number(group, options), *_note_strangers(group, options), *_note_minima(group, options))
-        return Shaped(_gather(group, options), found)
+        return Shaped(_gather(group, options), (*found, *_note_minima(group, options)))
     if options.nested and any(leaf.number if options.slices else leaf.by for leaf in leaves(group)):
-        numbers = _check_number(group, options) if isinstance(group, Composite) else ()
-        found = (*_note_strangers(group, options), *numbers, *_note_minima(group, options))
-        return Shaped(_nest(group, options), found)
+        return Shaped(_nest(group, options), (*found, *_note_minima(group, options)))
     if options.granularity == "Replica" and any(leaf.by for leaf in leaves(group)):
-        numbers = _check_number(group, options) if isinstance(group, Composite) else ()
-        return Shaped(_split(group, options), (*numbers, *_note_strangers(group, options)))
+        return Shaped(_split(group, options), found)
     group = _forget_replicas(group)
     apart = isinstance(group, Composite) and group.min_group_count is None
     every = leaves(group)
@@ -76,14 +72,13 @@ def shape(group: Group, options: GangOptions) -> Shaped:
         notes = [_note_unused(group, name, key) for name, key in unused.items()]
         notes += _note_minima(group, options, merged)
         return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), tuple(notes))
-    notes = [*_check_number(merged, options), *_note_optional(merged), *_note_minima(group, options)]
-    notes += _note_strangers(group, options)
+    found = (*found, *_note_optional(merged), *_note_minima(group, options))
     if isinstance(options.min_count, int) and len(leaves(merged)) == 1:
         merged = merged._replace(children=(leaves(merged)[0]._replace(min_count=options.min_count),))
     refined = _refine(merged, options)
     if options.min_groups is not None and isinstance(refined, Composite) and not apart:
         refined = refined._replace(min_group_count=options.min_groups)
-    return Shaped(refined._replace(topology_key=options.topology_key), tuple(notes))
+    return Shaped(refined._replace(topology_key=options.topology_key), found)
 
 
 def join(name: str, members: Sequence[SharingResource]) -> Joined:
@@ -129,15 +124,19 @@ def _split(group: Group, options: GangOptions) -> Group:
     every = _join_units(group)
     made = []
     for leaf in every:
-        fields: Fields = {"disruption_mode": options.disruption_mode}
-        fields["topology_key"] = options.group_topology_keys.get(leaf.name, options.topology_key)
+        key = options.group_topology_keys.get(leaf.name, options.topology_key)
+        part = leaf._replace(topology_key=key, disruption_mode=options.disruption_mode)
         if leaf.by:
-            fields["min_count"] = leaf.size
-            fields["templates"] = tuple(template._replace(bridged=True) for template in leaf.templates)
+            part = part._replace(min_count=leaf.size, templates=_bridge(leaf))
         if isinstance(options.min_count, int) and len(every) == 1:
-            fields["min_count"] = options.min_count
-        made.append(leaf._replace(**fields))
+            part = part._replace(min_count=options.min_count)
+        made.append(part)
     return made[0] if isinstance(group, Leaf) else Composite(group.name, tuple(made), None)
+
+
+def _bridge(leaf: Leaf) -> tuple[PodTemplate, ...]:
+    """The templates, whose pods are linked when they are created."""
+    return tuple(template._replace(bridged=True) for template in leaf.templates)
 
 
 def _nest(group: Group, options: GangOptions) -> Group:
@@ -185,11 +184,8 @@ def _take_part(leaf: Leaf, wholes: int, options: GangOptions) -> Leaf:
     """The leaf with the quorum of one of its sets."""
     first = wholes * leaf.first if leaf.unit else leaf.replicas
     least = options.group_min_counts.get(leaf.name, (leaf.min_count or 0) // first)
-    templates = tuple(template._replace(bridged=True) for template in leaf.templates)
-    key = options.group_topology_keys.get(leaf.name, "")
-    return leaf._replace(
-        templates=templates, min_count=least, topology_key=key, disruption_mode=options.disruption_mode
-    )
+    key, mode = options.group_topology_keys.get(leaf.name, ""), options.disruption_mode
+    return leaf._replace(templates=_bridge(leaf), min_count=least, topology_key=key, disruption_mode=mode)
 
 
 def _stack(unit: str, parts: list[Leaf], wholes: int, options: GangOptions) -> Group:
@@ -214,8 +210,7 @@ def _cut(leaf: Leaf, options: GangOptions, alone: bool) -> Composite:
     levels = options.levels or (("", leaf.size),)
     inner, size = levels[-1]
     by = divide(leaf.number, size) if options.slices else leaf.by
-    templates = tuple(template._replace(bridged=True) for template in leaf.templates)
-    made: Group = Leaf(_name_level(inner), templates, size, inner, mode, replicas=leaf.pods // size, by=by)
+    made: Group = Leaf(_name_level(inner), _bridge(leaf), size, inner, mode, replicas=leaf.pods // size, by=by)
     for outer, pods in reversed(levels[:-1]):
         made = Composite(_name_level(outer), (made,), pods // size, outer, mode, leaf.pods // pods)
         size = pods
@@ -254,7 +249,7 @@ def _refine(group: Group, options: GangOptions) -> Group:
     return group._replace(children=children, min_group_count=len(children), disruption_mode=options.disruption_mode)
 
 
-def _check_number(group: Composite, options: GangOptions) -> Iterator[Note]:
+def _check_number(group: Group, options: GangOptions) -> Iterator[Note]:
     count = len(leaves(group))
     if isinstance(options.min_count, int) and count > 1:
         path = leaves(group)[0].templates[0].count_path
