@@ -226,23 +226,18 @@ class ClusterModel:
 
     def others_match(self, term: Term, owner: PodKind) -> bool:
         """Whether a pod of another kind may be what the term looks for; also when the facts do not list all pods."""
-        return not self.facts.lists_all("Pod") or any(
-            answer is not False for answer in self._answers(term, owner, lambda other: other is not owner)
-        )
+        return not self.facts.lists_all("Pod") or self._finds(term, owner, own=False)
 
     def finds_nobody(self, term: Term, owner: PodKind) -> bool:
         """Whether no pod that there is or will be can be what the term looks for, its own kind included."""
-        return self.facts.lists_all("Pod") and all(
-            answer is False for answer in self._answers(term, owner, lambda _: True)
-        )
+        return self.facts.lists_all("Pod") and not self._finds(term, owner, own=True)
 
-    def _answers(self, term: Term, owner: PodKind, wanted: Any) -> Any:
-        for other in self.kinds:
-            if wanted(other):
-                yield selects(term, owner, other.namespace, other.labels, other, self.facts)
-        for pod in self.pods:
-            space = as_text(pod, "metadata", "namespace")
-            yield selects(term, owner, space, as_mapping(pod, "metadata", "labels"), None, self.facts)
+    def _finds(self, term: Term, owner: PodKind, own: bool) -> bool:
+        """Whether a pod may be what the term looks for, one of its `own` kind or another."""
+        others = ((each.namespace, each.labels, each) for each in self.kinds if own or each is not owner)
+        there = ((*_place(pod), None) for pod in self.pods)
+        every = (selects(term, owner, *each, self.facts) for each in (*others, *there))
+        return any(answer is not False for answer in every)
 
     def counts(self, spread: Spread, owner: PodKind) -> bool:
         """Whether a spread constraint certainly counts pods of this kind."""
@@ -256,7 +251,11 @@ class ClusterModel:
         if any(match_labels(spread.selector, other.labels, other.may_get) is not False for other in others):
             return False
         return not any(
-            as_text(pod, "metadata", "namespace") == owner.namespace
-            and match_labels(spread.selector, as_mapping(pod, "metadata", "labels"), lambda _: False)
-            for pod in self.pods
+            space == owner.namespace and match_labels(spread.selector, labels, lambda _: False)
+            for space, labels in map(_place, self.pods)
         )
+
+
+def _place(pod: Value) -> tuple[str, Value]:
+    """The namespace and the labels of a pod."""
+    return as_text(pod, "metadata", "namespace"), as_mapping(pod, "metadata", "labels")

@@ -4,7 +4,7 @@ get: its gangs' pods, those of others, and how much of it is taken."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from krmfn.capacity.pods import count_requests
@@ -140,21 +140,12 @@ def list_loads(
         if where and pod.name not in counted:
             put(pod, where)
             others[where] += 1
-    return tuple(_list(facts, gangs, used, others, key))
-
-
-def _list(
-    facts: Facts,
-    gangs: Mapping[str, Resources],
-    used: Mapping[str, Resources],
-    others: Resources,
-    key: str,
-) -> Iterator[Load]:
+    loads = []
     for node in facts.nodes or ():
+        domain, cordoned = as_text(node.labels.get(key)), node.unschedulable
         for name in name_nodes(node):
             taken = dict(node.used)
             add(taken, used.get(name, {}))
-            domain = as_text(node.labels.get(key))
-            yield Load(
-                name, domain, node.allocatable, taken, gangs.get(name, {}), others.get(name, 0), node.unschedulable
-            )
+            mine = gangs.get(name, {})
+            loads.append(Load(name, domain, node.allocatable, taken, mine, others.get(name, 0), cordoned))
+    return tuple(loads)
