@@ -72,7 +72,7 @@ def _find_sub_groups_without_pods(group: Item, templates: Sequence[Template]) ->
     another mistake."""
     spec = as_mapping(group.value, "spec")
     children, members = _list_children(spec), group_by(_name_sub_group, templates)
-    leaves = {name: row for row in _list_parts(spec) if (name := as_text(row[1], "name")) not in children}
+    leaves = _find_leaves(spec)
     if not members or not leaves.keys() >= members.keys():
         return
     needs = _read_needs(spec, children, members)
@@ -129,7 +129,8 @@ def _list_children(spec: Value) -> dict[str, list[Value]]:
 @rule("kai-subgroup-missing")
 def find_subgroup_missing(census: Census) -> Matches:
     """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
-    groups = {(item.space, item.name): _list_leaves(item) for item in census.kind(_ROW.group, "PodGroup")}
+    items = census.kind(_ROW.group, "PodGroup")
+    groups = {(item.space, item.name): [*_find_leaves(as_mapping(item.value, "spec"))] for item in items}
     for template in census.templates if groups else ():
         part, key = _ROW.link
         name = as_text(as_mapping(template.metadata.get(part)).get(key))
@@ -328,8 +329,7 @@ def _list_parts(spec: Value) -> list[tuple[Path, Value]]:
     return [(("subGroups", index), as_mapping(part)) for index, part in enumerate(as_list(spec, "subGroups"))]
 
 
-def _list_leaves(group: Item) -> list[str]:
-    """The names of the sub-groups that pods can be in."""
-    parts = [as_mapping(part) for part in as_list(group.value, "spec", "subGroups")]
-    parents = {as_text(part, "parent") for part in parts}
-    return [name for part in parts if (name := as_text(part, "name")) not in parents]
+def _find_leaves(spec: Value) -> dict[str, tuple[Path, Value]]:
+    """The sub-groups that pods can be in, by name."""
+    children = _list_children(spec)
+    return {name: row for row in _list_parts(spec) if (name := as_text(row[1], "name")) not in children}

@@ -12,6 +12,7 @@ from krmfn.model.marks import is_generated
 from krmfn.model.rules import RULES
 from krmfn.model.values import Fields, Value, as_mapping
 from krmfn.model.wording import join
+from krmfn.releases import schemastore
 from krmfn.releases.release import list_needed
 from krmfn.survey.census import Census, once
 from krmfn.survey.facts import Facts
@@ -53,7 +54,7 @@ def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterat
         if settings.feature_gates.get(gate) is False:
             off = ["the cluster"]
         if off:
-            effect = _EFFECTS.get(gate, "the fields that need it are ignored")
+            effect = schemastore.load("ways.json")["gateEffects"].get(gate, "the fields that need it are ignored")
             about: Fields = {"gate": gate, "off": off, "effect": effect, "names": list(components)}
             yield tell(groups[0].item, ("apiVersion",), **about)
 
@@ -130,13 +131,3 @@ def _values(groups: list[Group]) -> Iterator[Value]:
     for group in groups:
         spec = as_mapping(group.item.value, *group.path)  # gates have the names of the release
         yield {"apiVersion": group.item.api_version, "kind": group.item.kind, "spec": spec}
-
-
-_EFFECTS = {
-    "GenericWorkload": "the link is dropped or ignored and pods are scheduled one by one",
-    "GangScheduling": "policies are ignored and pods are scheduled one by one",
-    "TopologyAwareWorkloadScheduling": "topology keys are dropped or ignored",
-    "CompositePodGroup": "every group of a tree is scheduled independently",
-    "WorkloadAwarePreemption": "disruptionMode and priorityClassName of groups are dropped",
-    "PodGroupPreemptionPolicy": "preemptionPolicy of groups is dropped",
-}
