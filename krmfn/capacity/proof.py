@@ -68,7 +68,7 @@ def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
     volumes = Volumes(census.facts)
     limited = {name for limits in read_limits(census.facts).values() for name in limits}
     kinds = {id(gang): tuple(_read_kinds(gang, census.facts, obeyed, volumes, limited)) for gang in census.gangs}
-    linked = {id(template) for gang in census.gangs for template in gang.templates}
+    linked = {id(template) for _, template in census.linked()}
     strangers = read_kinds((t for t in census.templates if id(t) not in linked), census.facts)
     every = [*(kind for found in kinds.values() for kind in found), *strangers]
     roots = list(_grow(census, kinds, obeyed.trees, obeyed.keys))

@@ -171,19 +171,23 @@ class Check(NamedTuple):
     find: Find
 
 
-def rule(id: str) -> Callable[[_Rule], Check]:
+def rule(rule_id: str, once: bool = False) -> Callable[[_Rule], Check]:
     """Makes a rule of a function and its row, in the part of `schemas/rules.json` that is called like the package.
 
-    The function takes the census, and the settings where it asks them something.
+    The function takes the census, and the settings where it asks them something. `once`: of an object only the first
+    finding counts.
     """
-    row = RULES[id]
+    row = RULES[rule_id]
 
     def make(find: _Rule) -> Check:
         asks_settings = find.__code__.co_argcount > 1
 
         def ask(census: Census, settings: Settings) -> Findings:
+            seen = set()
             for found in find(census, settings) if asks_settings else find(census):
-                yield found if isinstance(found, Finding) else spell(row, found, settings)
+                if not once or id(found.item) not in seen:
+                    seen.add(id(found.item))
+                    yield found if isinstance(found, Finding) else spell(row, found, settings)
 
         return Check(row, ask)
 

@@ -59,7 +59,7 @@ def asks_only(admission: Admission) -> bool:
 
 def grow(census: Census, admissions: Mapping[int, Admission]) -> Iterator[LinkedGang]:
     """The jobs in queues whose pods are in no group, as gangs of all their pods, or of those that Kueue admits."""
-    linked = {id(template.item) for gang in census.gangs for template in gang.templates}
+    linked = {id(template.item) for _, template in census.linked()}
     for job in list_queued(census):
         templates = census.templates_of(job)
         if id(job) not in linked and not any(template.link for template in templates):

@@ -91,8 +91,7 @@ def call_roll(census: Census) -> Roster:
 def list_parts(census: Census) -> list[Template]:
     """The templates; in place of one whose pods are in several groups, what each of these has of it."""
     parts = defaultdict(list)
-    linked = [template for gang in census.gangs for template in gang.templates]
-    for template in (*linked, *census.dangling):
+    for template in (*(template for _, template in census.linked()), *census.dangling):
         if template.link is not None and template.link.by:
             parts[id(template.item), template.path].append(template)
     return [part for each in census.templates for part in parts.get((id(each.item), each.path), [each])]

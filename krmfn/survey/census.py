@@ -159,6 +159,11 @@ class Census(NamedTuple):
         index = _index_fields(self)
         return [self.gangs[number] for number in sorted({place for field in fields for place in index.get(field, ())})]
 
+    def linked(self, *fields: str) -> Iterator[tuple[LinkedGang, Template]]:
+        """The templates of all gangs, or of those with one of these fields, each behind its gang."""
+        gangs = self.gangs_with(*fields) if fields else self.gangs
+        return ((gang, template) for gang in gangs for template in gang.templates)
+
     def gangs_of(self, group: str, kind: str) -> Sequence[tuple[LinkedGang, Item]]:
         """The gangs of pods of one kind of object, each with the object, in order."""
         return _index_owners(self).get((group, kind), ())

@@ -19,19 +19,17 @@ from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
 from krmfn.survey.census import Census, Template
 
 
-@rule("crd-drops-link")
+@rule("crd-drops-link", once=True)
 def find_link_dropped(census: Census, settings: Settings) -> Matches:
-    reported = set()
     for template in census.templates:
         item = template.item
         known = find_kind(item.ref.group, item.kind) is not None
-        if template.link is None or template.link.bridged or not known or id(item) in reported:
+        if template.link is None or template.link.bridged or not known:
             continue
         field = _field(template)
         verdict, reason = _judge(census, settings, template, field)
         if verdict is True or (verdict is None and not reason):
             continue
-        reported.add(id(item))
         severity: Severity | None = "error" if verdict is False else None
         does = "drops" if severity else "may drop"
         yield tell(template, (field,), severity=severity, does=does, field=field, reason=reason)

@@ -68,14 +68,12 @@ def find_several_workloads(census: Census) -> Matches:
 
 @rule("kueue-topology-differs")
 def find_two_topologies(census: Census) -> Matches:
-    for gang in census.gangs_with("schedulingConstraints"):
-        key = gang.group.topology_key
-        for template in gang.templates if key else ():
-            annotations = as_mapping(template.metadata, "annotations")
-            for name in _TOPOLOGY:
-                other = annotations.get(name)
-                if isinstance(other, str) and other != key:
-                    yield tell_mark(template, "annotations", name, other, gang=gang, key=key)
+    for gang, template in census.linked("schedulingConstraints"):
+        key, annotations = gang.group.topology_key, as_mapping(template.metadata, "annotations")
+        for name in _TOPOLOGY if key else ():
+            other = annotations.get(name)
+            if isinstance(other, str) and other != key:
+                yield tell_mark(template, "annotations", name, other, gang=gang, key=key)
 
 
 @rule("kueue-queue-unread")

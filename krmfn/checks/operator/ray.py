@@ -5,6 +5,7 @@ the KubeRay operator does by itself (`kuberay.manages`) against what stands in G
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from krmfn.checks.rule import Matches, rule, tell, tell_quorum
 from krmfn.config import Settings
@@ -127,14 +128,13 @@ def _lowest(census: Census, gang: LinkedGang) -> int | None:
 _SCHEDULERS = {"YuniKorn": "yunikorn", **{choice: row.name for choice, row in SCHEDULERS.items()}}
 
 
-@rule("operator-replaces-link")
+@rule("operator-replaces-link", once=True)
 def find_link_replaced(census: Census, settings: Settings) -> Matches:
     """With KubernetesWAS of what it manages itself; with another batch scheduler of all Ray pods."""
     manages = settings.kuberay.manages
-    seen = set()
     for template in census.templates if manages == "KubernetesWAS" or manages in _SCHEDULERS else ():
         item, link = template.item, template.link
-        if link is None or id(item) in seen or item.ref.group != "ray.io":
+        if link is None or item.ref.group != "ray.io":
             continue
         if manages == "KubernetesWAS":
             own = f"{item.name}-cluster" if item.kind == "RayCluster" else "<cluster>-cluster"
@@ -144,7 +144,6 @@ def find_link_replaced(census: Census, settings: Settings) -> Matches:
         else:
             own, is_replaced, case = _SCHEDULERS[manages], not is_selected(item, settings), "scheduler"
         if is_replaced:
-            seen.add(id(item))
             yield tell(item, link.path, link.group, case=case, own=own, manages=manages)
 
 
@@ -157,10 +156,8 @@ def find_operator_release(census: Census, settings: Settings) -> Matches:
     served = "v1alpha2" in settings.release.kinds.get("PodGroup", ())
     if version > (1, 7) or (version == (1, 7) and served):
         return
-    for kind in list_names("ray.io"):
-        for item in census.kind("ray.io", kind):
-            yield tell(item, ("apiVersion",), case="" if version == (1, 7) else "old", version=version)
-            return
+    for item, *_ in islice(list_clusters(census), 1):
+        yield tell(item, ("apiVersion",), case="" if version == (1, 7) else "old", version=version)
 
 
 @rule("operator-skips-autoscaling")

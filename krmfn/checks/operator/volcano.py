@@ -72,16 +72,13 @@ class _Need(NamedTuple):
     current: Any = ABSENT
 
 
-@rule("volcano-resources-above-queue")
+@rule("volcano-resources-above-queue", once=True)
 def find_resources_above_queue(census: Census) -> Matches:
-    found = set()
     for need in _list_needs(census) if census.facts.queues else ():
         for resource, (limit, says) in _find_limits(census, need.queue).items():
             wanted = need.amounts.get(resource, 0)
-            if wanted > limit and id(need.item) not in found:
-                found.add(id(need.item))
+            if wanted > limit:
                 yield tell(need.item, need.path, need.current, need=need, wanted=wanted, resource=resource, says=says)
-                break
 
 
 @rule("volcano-resources-above-cluster")

@@ -32,10 +32,9 @@ def find_scheduler_differs(census: Census, settings: Settings) -> Matches:
 
 @rule("scheduler-foreign")
 def find_scheduler_foreign(census: Census) -> Matches:
-    gangs = census.gangs_with("schedulerName")
-    needed = {id(template) for gang in gangs for template in gang.list_needed()}
+    needed = {id(template) for gang in census.gangs_with("schedulerName") for template in gang.list_needed()}
     needed |= {id(template) for template in census.dangling}
-    for template in (template for gang in gangs for template in gang.templates):
+    for _, template in census.linked("schedulerName"):
         name, known = template.scheduler, census.facts.schedulers
         if name == DEFAULT_SCHEDULER or (known is not None and name in known):
             continue
@@ -150,12 +149,11 @@ def _policy(census: Census, template: Template) -> str:
 @rule("priority-class-missing")
 def find_class_missing(census: Census) -> Matches:
     known = census.facts.priority_classes
-    for gang in census.gangs if census.facts.complete_classes else ():
-        for template in gang.templates:
-            name = template.priority_class
-            if name and name not in known:
-                near, names = suggest(name, known), sorted(known)
-                yield tell(template, ("priorityClassName",), name, near=near, gang=gang, known=names)
+    for gang, template in census.linked() if census.facts.complete_classes else ():
+        name = template.priority_class
+        if name and name not in known:
+            near, names = suggest(name, known), sorted(known)
+            yield tell(template, ("priorityClassName",), name, near=near, gang=gang, known=names)
 
 
 @rule("preemption-policy-without-class")
@@ -163,11 +161,10 @@ def find_policy_without_class(census: Census) -> Matches:
     """Admission takes the policy from the class; where the classes are known, `pod-refused` decides."""
     facts = census.facts
     known = facts.complete_classes or any(entry.default for entry in facts.priority_classes.values())
-    for gang in census.gangs if not known else ():
-        for template in gang.templates:
-            policy = as_text(template.spec, "preemptionPolicy")
-            if policy not in ("", DEFAULT_POLICY) and not template.priority_class:
-                yield tell(template, ("preemptionPolicy",), policy, gang=gang)
+    for gang, template in census.linked() if not known else ():
+        policy = as_text(template.spec, "preemptionPolicy")
+        if policy not in ("", DEFAULT_POLICY) and not template.priority_class:
+            yield tell(template, ("preemptionPolicy",), policy, gang=gang)
 
 
 @rule("tree-priorities-differ")

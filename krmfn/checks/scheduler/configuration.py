@@ -33,23 +33,20 @@ def find_configuration_missing(census: Census) -> Matches:
     if not known:
         return
     made = {(item.space, item.name) for item in census.objects if "." in item.ref.group}
-    for gang in census.gangs:
-        for template in gang.templates:
-            space = template.item.space
-            for use in (*list_uses(template.spec), *_list_of_redis(template)):
-                there = known.get(use.kind)
-                if there is None or (space, use.name) in made:
-                    continue
-                path = use.path if use.path[0] == "spec" else (*template.spec_path, *use.path)
-                keys = there.get((space, use.name))
-                effect = f"the pods of the gang {gang.group.name} keep their nodes and never start"
-                if keys is None:
-                    near = suggest(use.name, [name for namespace, name in there if namespace == space])
-                    yield tell(template.item, path, use.name, use=use, space=space, near=near, effect=effect)
-                elif missing := next((key for key in use.keys if key not in keys), ""):
-                    yield tell(
-                        template.item, path, missing, case="key", use=use, near=suggest(missing, keys), effect=effect
-                    )
+    for gang, template in census.linked():
+        space = template.item.space
+        for use in (*list_uses(template.spec), *_list_of_redis(template)):
+            there = known.get(use.kind)
+            if there is None or (space, use.name) in made:
+                continue
+            path = use.path if use.path[0] == "spec" else (*template.spec_path, *use.path)
+            keys = there.get((space, use.name))
+            if keys is None:
+                near = suggest(use.name, [name for namespace, name in there if namespace == space])
+                yield tell(template.item, path, use.name, use=use, space=space, near=near, gang=gang)
+            elif missing := next((key for key in use.keys if key not in keys), ""):
+                near = suggest(missing, keys)
+                yield tell(template.item, path, missing, case="key", use=use, near=near, gang=gang)
 
 
 def _list_keys(census: Census, kind: str) -> dict[Key, Collection[str]]:

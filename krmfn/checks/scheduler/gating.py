@@ -103,7 +103,7 @@ def find_facts_missing(census: Census) -> Matches:
         keys = sorted({group.topology_key for group in groups if group.topology_key})
         labels = f" and whether nodes have {join(keys)}" if keys else ""
         open_questions.append(f"whether the gangs fit the nodes{labels} (no node data)")
-    classes = {template.priority_class for gang in census.gangs for template in gang.templates}
+    classes = {template.priority_class for _, template in census.linked()}
     unknown = sorted(name for name in classes if name and name not in census.facts.priority_classes)
     told = any(group.priority_class for group in groups)  # of groups the server stage tells
     if unknown and not told and not census.facts.complete_classes:

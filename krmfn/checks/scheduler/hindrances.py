@@ -65,11 +65,9 @@ def _needs(census: Census, gang: LinkedGang) -> bool:
 
 @rule("node-name")
 def find_node_name(census: Census) -> Matches:
-    for gang in census.gangs_with("nodeName"):
-        for template in gang.templates:
-            name = as_text(template.spec, "nodeName")
-            if name:
-                yield tell(template, ("nodeName",), name, gang=gang)
+    for gang, template in census.linked("nodeName"):
+        if name := as_text(template.spec, "nodeName"):
+            yield tell(template, ("nodeName",), name, gang=gang)
 
 
 @rule("second-gang-system")
@@ -107,29 +105,21 @@ def find_claim_not_groups(census: Census, settings: Settings) -> Matches:
                     break
 
 
-@rule("deadline-counts-waiting")
+@rule("deadline-counts-waiting", once=True)
 def find_deadline_counts_waiting(census: Census) -> Matches:
-    seen = set()
-    for gang in census.gangs if any(map(census.has_text, _DEADLINES)) else ():
-        for template in gang.templates:
-            for path in _deadlines(template):
-                seconds = as_int(template.item.value, *path)
-                if seconds is None or not 0 < seconds <= SHORT_DEADLINE or id(template.item) in seen:
-                    continue
-                seen.add(id(template.item))
+    for gang, template in census.linked() if any(map(census.has_text, _DEADLINES)) else ():
+        for path in _deadlines(template):
+            seconds = as_int(template.item.value, *path)
+            if seconds is not None and 0 < seconds <= SHORT_DEADLINE:
                 yield tell(template.item, path, seconds, gang=gang)
 
 
-@rule("requests-missing")
+@rule("requests-missing", once=True)
 def find_requests_missing(census: Census) -> Matches:
-    """Containers without CPU or memory requests; one finding for an object."""
-    seen = set()
-    for gang in census.gangs:
-        for template in gang.templates:
-            missing = sorted(_missing_requests(template.spec))
-            if missing and id(template.item) not in seen:
-                seen.add(id(template.item))
-                yield tell(template, ("containers",), missing=missing)
+    """Containers without CPU or memory requests."""
+    for _, template in census.linked():
+        if missing := sorted(_missing_requests(template.spec)):
+            yield tell(template, ("containers",), missing=missing)
 
 
 @rule("volume-shared")
