@@ -302,9 +302,9 @@ def _make_alone(others: str) -> Check:
 
 def _make_unique(wanted: Any) -> Check:
     """Texts, or objects `by` a field or several; of a `form`, or `filled`, where what is not may be alike. The server
-    names the object, or its field."""
+    names the object, or its field, and `says` what it says of a wrong value, or that it is there twice."""
     asked = wanted if isinstance(wanted, dict) else {"by": wanted}
-    by, form, shown, filled = (asked.get(word, "") for word in ("by", "form", "shown", "filled"))
+    by, form, shown, filled, says = (asked.get(word, "") for word in ("by", "form", "shown", "filled", "says"))
     below = (by,) if isinstance(by, str) and "shown" not in asked else ()
     find_faults: Form = find_format(form) if form else lambda text: ()
 
@@ -316,7 +316,9 @@ def _make_unique(wanted: Any) -> Check:
     def check(kind: Kind, values: list[Any], path: Path) -> Out:
         texts = [read(value) for value in values]
         return [
-            duplicate((*path, index, *below), shown or quote(texts[index]))
+            invalid((*path, index, *below), texts[index], says)
+            if says
+            else duplicate((*path, index, *below), shown or quote(texts[index]))
             for index in sorted(find_repeated(texts))
             if not find_faults(texts[index]) and (texts[index] or not filled)
         ]

@@ -8,7 +8,8 @@ Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C1
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
@@ -22,29 +23,31 @@ _COMPOSITES = "compositePodGroupTemplates"
 _LEAVES = "podGroupTemplates"
 
 
+class _Level(NamedTuple):
+    """A list of templates in a Workload: those of groups, or (`composite`) of composite groups, below `parent`."""
+
+    path: Path
+    templates: Sequence[Value]
+    composite: bool
+    parent: Value | None
+
+
+def _walk(holder: Value, path: Path = ("spec",), parent: Value | None = None) -> Iterator[_Level]:
+    """Every list of templates, those of parents first."""
+    for name in (_LEAVES, _COMPOSITES):
+        field, templates = _find(holder, name)
+        yield _Level((*path, field), templates, name == _COMPOSITES, parent)
+    for index, composite in enumerate(templates):
+        yield from _walk(composite, (*path, field, index), composite)
+
+
 def check_unique_names(kind: Kind, new: Value, old: Stored) -> Causes:
     """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
-    spec = new.get("spec", {})
-    field, composites = _find(spec, _COMPOSITES)
-    if composites:
-        seen = {leaf.get("name", "") for leaf in _find(spec, _LEAVES)[1]}
-        yield from _names_below(composites, ("spec", field), seen)
-
-
-def _names_below(composites: list[Any], path: Path, seen: set[str]) -> Causes:
-    for index, composite in enumerate(composites):
-        if composite.get("name", "") in seen:
-            yield duplicate((*path, index, "name"), quote(composite.get("name", "")), "unique-template-names")
-    seen.update(composite.get("name", "") for composite in composites)
-    for index, composite in enumerate(composites):
-        field, leaves = _find(composite, _LEAVES)
-        for place, leaf in enumerate(leaves):
-            if leaf.get("name", "") in seen:
-                where = (*path, index, field, place, "name")
-                yield duplicate(where, quote(leaf.get("name", "")), "unique-template-names")
-        seen.update(leaf.get("name", "") for leaf in leaves)
-        field, below = _find(composite, _COMPOSITES)
-        yield from _names_below(below, (*path, index, field), seen)
+    lists: dict[str, Path] = {}
+    for path, templates, _, _ in _walk(new.get("spec", {})):
+        for index, name in enumerate(template.get("name", "") for template in templates):
+            if lists.setdefault(name, path) != path:
+                yield duplicate((*path, index, "name"), quote(name), "unique-template-names")
 
 
 def check_depth(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
@@ -67,17 +70,16 @@ def check_single_priority(kind: Kind, new: Value, old: Stored, argument: Any = N
     further fields that are the same in all."""
     spec = new.get("spec", {})
     fields = ("priorityClassName", "priority", *(argument or ()))
-    flat = {_read(leaf, fields) for leaf in _find(spec, _LEAVES)[1]}
+    lists = [{_read(each, fields) for each in level.templates} for level in _walk(spec)]
     words = (
         "priority and priorityClassName" if argument is None else "priority, priorityClassName, and preemptionPolicy"
     )
     detail = f"all {words} values must be identical, detected multiple values"
-    if len(flat) > 1:
+    if len(lists[0]) > 1:
         old_words = "detected multiple priority configurations"
         yield invalid(("spec",), None, old_words if argument is None else detail, "single-priority")
         return
-    _, composites = _find(spec, _COMPOSITES)
-    if composites and len(flat.union(*(_read_all(each, fields) for each in composites))) > 1:
+    if len(lists[0].union(*lists[1:])) > 1:
         yield invalid(("spec",), None, detail, "single-priority")
 
 
@@ -93,39 +95,19 @@ def _read(template: Value, fields: tuple[str, ...]) -> tuple[Any, ...]:
     return (class_name or "", *others)
 
 
-def _read_all(composite: Value, fields: tuple[str, ...]) -> set[tuple[Any, ...]]:
-    found = {_read(composite, fields)}
-    found.update(_read(leaf, fields) for leaf in _find(composite, _LEAVES)[1])
-    return found.union(*(_read_all(each, fields) for each in _find(composite, _COMPOSITES)[1]))
-
-
 def check_children(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
     """C12: a composite has a child in one of its lists. `argument` (1.38): also which modes go together in a tree, and
     if it is true, as in a create, that only a gang is disrupted as a whole."""
-    spec = new.get("spec", {})
-    field, leaves = _find(spec, _LEAVES)
-    for index, leaf in enumerate(leaves if argument else ()):
-        yield from _check_whole(leaf, ("spec", field, index))
-    field, composites = _find(spec, _COMPOSITES)
-    for index, composite in enumerate(composites):
-        yield from _check_composite(composite, ("spec", field, index), argument)
-
-
-def _check_composite(composite: Value, path: Path, argument: Any) -> Causes:
-    lists = [_find(composite, name) for name in (_COMPOSITES, _LEAVES)]
-    if not any(below for _, below in lists):
-        detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
-        yield invalid(path, composite.get("name", ""), detail, "composite-has-children")
-    if argument:
-        yield from _check_whole(composite, path)
-    for (field, children), is_leaf in zip(lists, (False, True), strict=True):
-        for index, child in enumerate(children):
-            if argument is not None:
-                yield from _check_child(composite, child, (*path, field, index))
-            if not is_leaf:
-                yield from _check_composite(child, (*path, field, index), argument)
-            elif argument:
-                yield from _check_whole(child, (*path, field, index))
+    for level in _walk(new.get("spec", {})):
+        for index, template in enumerate(level.templates):
+            at = (*level.path, index)
+            if level.composite and not (_find(template, _COMPOSITES)[1] or _find(template, _LEAVES)[1]):
+                detail = "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"
+                yield invalid(at, template.get("name", ""), detail, "composite-has-children")
+            if argument:
+                yield from _check_whole(template, at)
+            if level.parent is not None and argument is not None:
+                yield from _check_child(level.parent, template, at)
 
 
 def _check_child(composite: Value, child: Value, path: Path) -> Causes:

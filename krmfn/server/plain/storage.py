@@ -26,7 +26,7 @@ from krmfn.server.formats import (
 )
 from krmfn.server.plain.values import spell_empty
 from krmfn.server.pods.spec import Setting
-from krmfn.server.pods.volumes import check_kind, check_metadata_of_claims
+from krmfn.server.pods.volumes import SECOND, check_kind, check_metadata_of_claims
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.verdict import (
@@ -187,8 +187,7 @@ def _check_sources(spec: Value, name: str, path: Path, pod: Setting) -> Causes:
         yield required(path, "must specify a volume type")
     for index, source in enumerate(found):
         if index and source != "flexVolume":
-            at = (*path, {"cephfs": "cephFS"}.get(source, source))
-            yield forbidden(at, "may not specify more than 1 volume type")
+            yield forbidden((*path, SECOND.get(source, source)), "may not specify more than 1 volume type")
         elif source in _OWN:
             yield from check_part(pod, _OWN[source], spec[source], (*path, source))
         else:

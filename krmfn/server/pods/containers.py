@@ -25,67 +25,36 @@ from krmfn.server.spell import BILLION, Amount, Key, add, is_integer, write_json
 from krmfn.server.verdict import (
     Causes,
     duplicate,
-    find_repeated,
     forbidden,
     invalid,
     invalid_text,
     not_found,
     not_supported,
+    of_rule,
     refuse_text,
     required,
 )
 
 
-def check_containers(pod: Setting, spec: Value, path: Path) -> Causes:
-    """`containers` of a spec; `path` is the spec's."""
-    where: Path = (*path, "containers")
-    containers = spec.get("containers")
-    if not containers:
-        yield required(where)
-        return
-    again = find_repeated([container.get("name", "") for container in containers])
-    for index, container in enumerate(containers):
-        at = (*where, index)
-        yield from check_part(pod, "container", container, at)
-        if index in again:
-            yield duplicate((*at, "name"), quote(container.get("name", "")))
-        yield from check_part(pod, "mainContainer", container, at)
-    yield from check_part(pod, "hostPorts", containers, where, "pod-ports")
-
-
-def check_init_containers(pod: Setting, spec: Value, path: Path) -> Causes:
-    """`initContainers` of a spec."""
-    names = {container.get("name", "") for container in spec.get("containers", ())}
+def check_other_names(pod: Setting, spec: Value, path: Path) -> Causes:
+    """What init containers and ephemeral ones share with the containers of a spec: their names, and ports of the
+    host; and the containers that ephemeral ones are for."""
+    taken = {container.get("name", "") for container in spec.get("containers", ())}
     where: Path = (*path, "initContainers")
     for index, container in enumerate(spec.get("initContainers", ())):
-        at = (*where, index)
-        yield from check_part(pod, "container", container, at)
-        yield from check_part(pod, "initContainer", container, at)
         name = container.get("name", "")
-        if name in names:
-            yield duplicate((*at, "name"), quote(name))
-        elif name:
-            names.add(name)
-        yield from check_part(pod, "hostPorts", [container], where, "pod-ports")
-
-
-def check_ephemeral_containers(pod: Setting, spec: Value, path: Path) -> Causes:
-    """`ephemeralContainers` of a spec that has some; no create may have them, and only pods can."""
-    others = {
-        container.get("name", "") for name in ("containers", "initContainers") for container in spec.get(name, ())
-    }
-    names = set(others)
+        if name in taken:
+            yield duplicate((*where, index, "name"), quote(name))
+        taken |= {name} - {""}
+        yield from of_rule("pod-ports", check_host_ports(pod, [container], where))
+    targets, where = frozenset(taken), (*path, "ephemeralContainers")
     for index, container in enumerate(spec.get("ephemeralContainers", ())):
-        at: Path = (*path, "ephemeralContainers", index)
-        yield from check_part(pod, "container", container, at)
-        yield from check_part(pod, "ephemeralContainer", container, at)
-        name = container.get("name", "")
-        if name in names:
-            yield duplicate((*at, "name"), quote(name))
-        names.add(name)
-        target = container.get("targetContainerName", "")
-        if target and target not in others:
-            yield not_found((*at, "targetContainerName"), quote(target))
+        name, target = container.get("name", ""), container.get("targetContainerName", "")
+        if name in taken:
+            yield duplicate((*where, index, "name"), quote(name))
+        taken.add(name)
+        if target and target not in targets:
+            yield not_found((*where, index, "targetContainerName"), quote(target))
 
 
 def check_host_ports(pod: Setting, containers: Iterable[Value], where: Path) -> Causes:
@@ -99,25 +68,17 @@ def check_host_ports(pod: Setting, containers: Iterable[Value], where: Path) -> 
                 taken.add(key)
 
 
-def check_mounts(pod: Setting, container: Value, at: Path) -> Causes:
-    points = set()
-    devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
-    for index, mount in enumerate(container["volumeMounts"]):
-        where = (*at, "volumeMounts", index)
-        name, point = mount.get("name", ""), mount.get("mountPath", "")
-        yield from check_part(pod, "mount", mount, where)
-        if point in points:
-            yield invalid((*where, "mountPath"), point, "must be unique")
-        points.add(point)
-        if name in devices:
-            yield invalid((*where, "name"), name, "must not already exist in volumeDevices")
-        if point in devices.values():
-            yield invalid((*where, "mountPath"), point, "must not already exist as a path in volumeDevices")
-        if mount.get("mountPropagation") == "Bidirectional" and not container.get("securityContext", {}).get(
-            "privileged"
-        ):
-            detail = "Bidirectional mount propagation is available only to privileged containers"
-            yield forbidden((*at, "volumeMounts", "mountPropagation"), detail)
+def check_uses(pod: Setting, container: Value, at: Path) -> Causes:
+    """A volume is mounted or a device, and so is what stands at a path."""
+    mounts, devices = ("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")
+    for (field, point), (other, place) in ((mounts, devices), (devices, mounts)):
+        used = {use.get("name", ""): use.get(place, "") for use in container[other]}
+        for index, use in enumerate(container[field]):
+            where, name, path = (*at, field, index), use.get("name", ""), use.get(point, "")
+            if name in used:
+                yield invalid((*where, "name"), name, f"must not already exist in {other}")
+            if path in used.values():
+                yield invalid((*where, point), path, f"must not already exist as a path in {other}")
 
 
 def check_volume(pod: Setting, name: str, path: Path) -> Causes:
@@ -138,27 +99,6 @@ def check_bind_options(pod: Setting, mount: Value, at: Path) -> Causes:
     if "image" in pod.volumes.get(mount.get("name", ""), {}):
         detail = "bindMountOptions may not be used with image volumes"
         yield invalid_text((*at, "bindMountOptions"), write_json(mount["bindMountOptions"]), detail)
-
-
-def check_devices(pod: Setting, container: Value, at: Path) -> Causes:
-    paths, names = set(), set()
-    mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
-    for index, device in enumerate(container["volumeDevices"]):
-        where = (*at, "volumeDevices", index)
-        name, path = device.get("name", ""), device.get("devicePath", "")
-        if name in names:
-            yield invalid((*where, "name"), name, "must be unique")
-        yield from check_part(pod, "device", device, where)
-        if path in paths:
-            yield invalid((*where, "devicePath"), path, "must be unique")
-        if ".." not in path.split("/"):
-            paths.add(path)
-        if name in mounts:
-            yield invalid((*where, "name"), name, "must not already exist in volumeMounts")
-        if path in mounts.values():
-            yield invalid((*where, "devicePath"), path, "must not already exist as a path in volumeMounts")
-        if name:
-            names.add(name)
 
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")

@@ -16,6 +16,7 @@ from typing import Any
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Value
+from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Form, check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.server.metadata import check_template_metadata
@@ -23,17 +24,11 @@ from krmfn.server.pods.spec import Setting
 from krmfn.server.spell import Key
 from krmfn.server.verdict import Causes, duplicate, forbidden, invalid, invalid_text, refuse_text, required, too_long
 
-#: The members of a volume in the order in which the server looks at them, with the words of its paths where they
-#: differ: (for a second source, for what is wrong inside).
-_SOURCES: dict[str, tuple[str, str]] = {
-    "hostPath": ("", ""), "gitRepo": ("", ""), "gcePersistentDisk": ("", "persistentDisk"),
-    "awsElasticBlockStore": ("", ""), "secret": ("", ""), "nfs": ("", ""), "iscsi": ("", ""), "glusterfs": ("", ""),
-    "flocker": ("", ""), "persistentVolumeClaim": ("", ""), "rbd": ("", ""), "cinder": ("", ""),
-    "cephfs": ("cephFS", ""), "quobyte": ("", ""), "downwardAPI": ("downwarAPI", ""), "fc": ("", ""),
-    "flexVolume": ("", ""), "configMap": ("", ""), "azureFile": ("", ""), "vsphereVolume": ("", ""),
-    "photonPersistentDisk": ("", ""), "portworxVolume": ("", ""), "azureDisk": ("", ""), "storageos": ("", ""),
-    "projected": ("", ""), "scaleIO": ("", ""), "csi": ("", ""), "ephemeral": ("", ""), "image": ("", ""),
-}  # fmt: skip
+#: The members of a volume in the order in which the server looks at them.
+_SOURCES = schemastore.load("kubernetes/named.json")["sourcesOfPods"]
+#: The words of its paths where they are not those of the field: for a second source, for what is wrong inside.
+SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+_INSIDE = {"gcePersistentDisk": "persistentDisk"}
 
 
 def check_volumes(pod: Setting, spec: Value, path: Path) -> Causes:
@@ -68,8 +63,7 @@ def _check_source(pod: Setting, volume: Value, name: str, at: Path) -> Causes:
             first = next(known for known in _SOURCES if known in volume)
             yield from check_kind(pod, first, volume[first], name, at)
         if kind != first:
-            again = _SOURCES[kind][0] or kind
-            yield forbidden((*at, again), "may not specify more than 1 volume type")
+            yield forbidden((*at, SECOND.get(kind, kind)), "may not specify more than 1 volume type")
         if kind == "iscsi":
             yield from _check_initiator_length(volume["iscsi"], name, at)
     if not first:
@@ -78,7 +72,7 @@ def _check_source(pod: Setting, volume: Value, name: str, at: Path) -> Causes:
 
 def check_kind(pod: Setting, kind: str, source: Value, name: str, at: Path) -> Causes:
     """One source of a volume."""
-    yield from check_part(pod, kind, source, (*at, _SOURCES[kind][1] or kind), "pod-volumes")
+    yield from check_part(pod, kind, source, (*at, _INSIDE.get(kind, kind)), "pod-volumes")
     if kind == "ephemeral" and pod.name and name:
         claim = f"{pod.name}-{name}"
         for message in check_long_name(claim):
