@@ -25,11 +25,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _CONTROLLERS = frozenset({"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"})
 #: The fields of a pod that say where it runs.
 _WISHES = frozenset({"affinity", "nodeSelector", "runtimeClassName", "topologySpreadConstraints"})
-_GCS = {
-    "name": "wait-gcs-ready",
-    "image": "ray",
-    "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}},
-}
+_GCS = {"name": "wait-gcs-ready", "image": "ray", "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}}}
 _SUBMITTER = {
     "name": "ray-job-submitter",
     "image": "ray",

@@ -11,13 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from krmfn.capacity.devices import delegate, fill_in
-from krmfn.capacity.pods import (
-    count_requests,
-    list_added_labels,
-    list_added_tolerations,
-    list_group_claims,
-    read_kinds,
-)
+from krmfn.capacity.pods import count_requests, list_added_labels, list_added_tolerations, list_group_claims, read_kinds
 from krmfn.capacity.volumes import Volumes
 from krmfn.capacity.world import DEFAULT_SLOTS
 from krmfn.config import Settings

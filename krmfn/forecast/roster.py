@@ -6,9 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from krmfn.capacity.pods import (
-    add_injected,
-)
+from krmfn.capacity.pods import add_injected
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind

@@ -132,11 +132,7 @@ _CONDITIONS = (
     "CompositePodGroupInitiallyScheduled",
 )
 #: Groups of the objects that other schedulers make or read for a gang, and their names.
-FOREIGN = {
-    "kueue.x-k8s.io": "Kueue",
-    "scheduling.volcano.sh": "Volcano",
-    "scheduling.run.ai": "KAI",
-}
+FOREIGN = {"kueue.x-k8s.io": "Kueue", "scheduling.volcano.sh": "Volcano", "scheduling.run.ai": "KAI"}
 #: Conditions of these objects that say no (Kueue v0.19.2, Volcano v1.15.1, KAI-Scheduler v0.17.0).
 _STUCK = frozenset(
     (

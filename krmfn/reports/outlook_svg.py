@@ -213,12 +213,7 @@ def _measure(card: _Card, resources: Sequence[str]) -> int:
 
 
 def _draw_node(
-    left: int,
-    top: int,
-    height: int,
-    card: _Card,
-    resources: Sequence[str],
-    marks: Mapping[str, _Mark],
+    left: int, top: int, height: int, card: _Card, resources: Sequence[str], marks: Mapping[str, _Mark]
 ) -> Lines:
     load, style = card.load, "more" if card.number > 1 else "card"
     told = ", ".join([f"{gang} ×{count}" for gang, count in load.gangs.items()] + [f"{load.others} others"])

@@ -43,12 +43,7 @@ class Manifest:
     """
 
     def __init__(
-        self,
-        value: Value,
-        ref: ResourceRef,
-        options: GangOptions | None,
-        settings: Settings,
-        find: Find | None = None,
+        self, value: Value, ref: ResourceRef, options: GangOptions | None, settings: Settings, find: Find | None = None
     ) -> None:
         self.value = value
         self._find = find

@@ -105,11 +105,7 @@ def _sort(census: Census) -> tuple[dict[Key, list[Group]], list[Group]]:
 
 
 def _branch(
-    group: Group,
-    by_parent: dict[Key, list[Group]],
-    gangs: dict[int, LinkedGang],
-    census: Census,
-    parents: bool,
+    group: Group, by_parent: dict[Key, list[Group]], gangs: dict[int, LinkedGang], census: Census, parents: bool
 ) -> Branch:
     facts: Fields = {}
     obstacle = _find_obstacle(group, census) if parents else ""

@@ -173,11 +173,7 @@ def check_gates(release: Release, objects: Iterable[Value], given: Mapping[str, 
 
 
 def note_gates(
-    release: Release,
-    objects: Iterable[Value],
-    given: Mapping[str, bool],
-    rule: str = "gates-needed",
-    path: Path = (),
+    release: Release, objects: Iterable[Value], given: Mapping[str, bool], rule: str = "gates-needed", path: Path = ()
 ) -> Note | None:
     """What to turn on in the cluster for all `objects`, in one note: gates that are off by default and not `given`.
 

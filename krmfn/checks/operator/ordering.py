@@ -11,9 +11,7 @@ from krmfn.krm.item import Item
 from krmfn.model.exclusive import Exclusive, find_exclusive
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
 from krmfn.survey.census import Census, LinkedGang, Template
-from krmfn.survey.jobs import (
-    count_first,
-)
+from krmfn.survey.jobs import count_first
 
 
 @rule("statefulset-ordered")
