@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import NamedTuple
 
-from krmfn.capacity.obeyed import Obeyed
+from krmfn.capacity import Obeyed
 from krmfn.capacity.proof import Obstacle, prove_all
 from krmfn.model.tree import Path
 from krmfn.model.values import dig
@@ -32,12 +32,8 @@ class Growth(NamedTuple):
     within: bool
 
 
-def key_of_root(obstacle: Obstacle, census: Census, obeyed: Obeyed) -> TreeKey:
-    """What tells the tree of an obstacle apart."""
-    return _find_key(obstacle.group, census, obeyed)
-
-
-def _find_key(group: Group, census: Census, obeyed: Obeyed) -> TreeKey:
+def find_key(group: Group, census: Census, obeyed: Obeyed) -> TreeKey:
+    """What tells the tree of a group apart."""
     root = census.root(group) if obeyed.trees else group
     return id(root.item), root.path
 
@@ -46,7 +42,7 @@ def find_growth(
     census: Census, obeyed: Obeyed, obstacles: Sequence[Obstacle]
 ) -> tuple[Mapping[TreeKey, Growth], list[str]]:
     """By the tree of each obstacle that nodes may take away; and the pools of which not all is known."""
-    wanted = {key_of_root(each, census, obeyed): each for each in obstacles if each.cause in OF_NODES}
+    wanted = {find_key(each.group, census, obeyed): each for each in obstacles if each.cause in OF_NODES}
     pools = list_pools(census.facts) if wanted else []
     search = _GrowthSearch(census, obeyed, wanted)
     sorts = list(search.tell_apart((pool, node) for pool in pools for node in pool.nodes))
@@ -59,7 +55,7 @@ def find_growth(
 class _GrowthSearch:
     def __init__(self, census: Census, obeyed: Obeyed, wanted: Mapping[TreeKey, Obstacle]) -> None:
         self._obeyed, self._wanted = obeyed, wanted
-        gangs = (gang for gang in census.gangs if _find_key(gang.group, census, obeyed) in wanted)
+        gangs = (gang for gang in census.gangs if find_key(gang.group, census, obeyed) in wanted)
         self._census = census._replace(gangs=tuple(gangs))
         self.templates = [each for gang in self._census.gangs for each in gang.templates]
         self._known: dict[tuple[tuple[str, int], ...], Collection[TreeKey]] = {}
@@ -67,10 +63,8 @@ class _GrowthSearch:
     def tell_apart(self, sorts: Iterable[_Sort]) -> Iterator[_Sort]:
         """The first of the sorts that differ in nothing that the gangs ask for."""
         facts = self._census.facts
-        flavors, classes = (
-            facts.objects("kueue.x-k8s.io", "ResourceFlavor"),
-            facts.objects("storage.k8s.io", "StorageClass"),
-        )
+        flavors = facts.objects("kueue.x-k8s.io", "ResourceFlavor")
+        classes = facts.objects("storage.k8s.io", "StorageClass")
         volumes = [dig(value, "spec", "nodeAffinity") for value in facts.objects("", "PersistentVolume")]
         specs = [gang.group.spec for gang in self._census.gangs], [each.spec for each in self.templates]
         text = repr((specs, flavors, classes, volumes))
@@ -96,7 +90,7 @@ class _GrowthSearch:
 
     def _beyond(self, sorts: Sequence[_Sort], key: TreeKey) -> Growth:
         """What the first pool that helps would have to add if nothing limited it."""
-        mine = (gang for gang in self._census.gangs if _find_key(gang.group, self._census, self._obeyed) == key)
+        mine = (gang for gang in self._census.gangs if find_key(gang.group, self._census, self._obeyed) == key)
         most = max(1, sum(gang.pods or 0 for gang in mine))
         for pool, node in sorts:
             if number := self._least(node, min(most, 10_000), key):
@@ -134,7 +128,7 @@ class _GrowthSearch:
             facts = self._census.facts
             more = (node._replace(number=count) for _, node, count in added if count)
             grown = self._census._replace(facts=facts._replace(nodes=(*(facts.nodes or ()), *more)))
-            self._known[name] = {key_of_root(each, grown, self._obeyed) for each in prove_all(grown, self._obeyed)}
+            self._known[name] = {find_key(each.group, grown, self._obeyed) for each in prove_all(grown, self._obeyed)}
         return self._known[name]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
+from krmfn.capacity import Obeyed
 from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import (
     Bound,
@@ -18,7 +18,6 @@ from krmfn.capacity.bounds import (
     fit,
     list_conflicts,
 )
-from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, add_least, list_group_claims, read_kinds
 from krmfn.capacity.volumes import Volumes, count_attachments, read_limits
 from krmfn.capacity.world import ClusterModel, Room
@@ -96,37 +95,29 @@ def _read_kinds(
 
 
 def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, keys: bool) -> Iterator[GroupNeed]:
-    """The roots with what is below them. A gang without pods, or in a chain that does not end, is left out."""
-    children = defaultdict(list)
-    roots: dict[int, Group] = {}
-    leaves = []
-    order = []
+    """The roots with what is below them, gangs before composites. A gang without pods, or in a chain that does not end,
+    is left out."""
+    below: dict[int, dict[int, GroupNeed | Group]] = defaultdict(dict)  # in the order of the input; 0: the roots
     for gang in census.gangs:
         above, end = census.chain(gang.group) if trees else ([], "")
         leaf = _leaf(gang, kinds[id(gang)], keys, census.facts)
         if end or leaf is None:
             continue
-        if not above:
-            leaves.append(leaf)
-            continue
-        children[id(above[0].item)].append(leaf)
-        order.append((gang.group, above))
-        roots.setdefault(id(above[-1].item), above[-1])
-    inner: dict[int, dict[int, None]] = defaultdict(dict)  # in the order of the input
-    composites: dict[int, Group] = {}
-    for _, above in order:
-        for lower, upper in pairwise(above):
-            inner[id(upper.item)][id(lower.item)] = None
-        composites |= {id(group.item): group for group in above}
+        node: GroupNeed | Group = leaf
+        for upper in above:
+            below[id(upper)][id(node)] = node
+            node = upper
+        below[0][id(node)] = node
 
-    def build(group: Group) -> GroupNeed:
-        below = [build(composites[child]) for child in inner.get(id(group.item), ())]
-        found = (*children.get(id(group.item), ()), *below)
-        return GroupNeed(group, group.quorum or 1, group.topology_key if keys else "", (), found)
+    def build(node: GroupNeed | Group) -> GroupNeed:
+        if isinstance(node, GroupNeed):
+            return node
+        return GroupNeed(node, node.quorum or 1, node.topology_key if keys else "", (), tuple(build_below(id(node))))
 
-    yield from leaves
-    for root in roots.values():
-        yield build(root)
+    def build_below(key: int) -> Iterator[GroupNeed]:
+        return map(build, sorted(below[key].values(), key=lambda node: isinstance(node, Group)))
+
+    yield from build_below(0)
 
 
 def _leaf(gang: LinkedGang, kinds: tuple[PodKind, ...], keys: bool, facts: Facts) -> GroupNeed | None:

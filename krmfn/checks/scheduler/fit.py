@@ -322,11 +322,11 @@ def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Ma
 def weigh(told: Sequence[tuple[Obstacle, Finding]], census: Census, obeyed: Obeyed) -> Findings:
     """The findings about obstacles: an info where pools can add the nodes that are missing, a warning where nobody
     knows what they can add."""
-    from krmfn.capacity.growth import OF_NODES, find_growth, key_of_root
+    from krmfn.capacity.growth import OF_NODES, find_growth, find_key
 
     growths, untold = find_growth(census, obeyed, [obstacle for obstacle, _ in told])
     for obstacle, finding in told:
-        growth = growths.get(key_of_root(obstacle, census, obeyed))
+        growth = growths.get(find_key(obstacle.group, census, obeyed))
         if obstacle.cause not in OF_NODES:
             yield finding
         elif growth is not None and growth.within:
