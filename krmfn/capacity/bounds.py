@@ -98,6 +98,8 @@ def count_on(pod: PodKind, node: NodeKind, alone: bool) -> int:
 
 
 MANY = 10**12
+#: How many pods a node takes, and how many such nodes there are.
+Caps = dict[NodeKind, tuple[int, int]]
 
 
 class Bound(NamedTuple):
@@ -160,10 +162,10 @@ class Fitting:
                 bounds.append(Bound(self._spread(spread, caps, room), "spread", spread.key, spread.place))
         return min(bounds, key=lambda bound: bound.pods)
 
-    def _inside(self, caps: dict[NodeKind, tuple[int, int]], domain: Room) -> dict[NodeKind, tuple[int, int]]:
+    def _inside(self, caps: Caps, domain: Room) -> Caps:
         return {node: (caps[node][0], count) for node, count in domain.kinds.items() if node in caps}
 
-    def _spread(self, spread: Spread, caps: dict[NodeKind, tuple[int, int]], room: Room) -> int:
+    def _spread(self, spread: Spread, caps: Caps, room: Room) -> int:
         """In the end no domain has more than the emptiest one plus maxSkew."""
         inside = self._domain_caps(spread.key, caps, room)
         least = 0
@@ -180,9 +182,7 @@ class Fitting:
     def _count_domains(self, spread: Spread) -> int:
         return self._find_counted(spread).count_domains(spread.key)
 
-    def _domain_caps(
-        self, key: str, caps: dict[NodeKind, tuple[int, int]], domains: Room, within: Room | None = None
-    ) -> list[tuple[int, int]]:
+    def _domain_caps(self, key: str, caps: Caps, domains: Room, within: Room | None = None) -> list[tuple[int, int]]:
         """(pods that a domain takes, how many such domains); of a domain only nodes `within` take any."""
         within = within or domains
         if key == HOSTNAME:
@@ -206,7 +206,7 @@ class Fitting:
         return not spread.honors_taints or all(tolerates(self.pod.tolerations, taint) for taint in node.taints)
 
 
-def _sum(caps: dict[NodeKind, tuple[int, int]]) -> int:
+def _sum(caps: Caps) -> int:
     return min(MANY, sum(cap * count for cap, count in caps.values()))
 
 

@@ -15,7 +15,7 @@ from krmfn.forecast.voices import (
     FOREIGN,
     Explanation,
     Explanations,
-    Told,
+    Sayings,
     explain,
     find_failed,
     find_growth,
@@ -80,7 +80,7 @@ class _Stuck(NamedTuple):
     top: Item
     about: Items
     beside: Items
-    told: Sequence[Told]
+    told: Sayings
     standing: Standing | None
     pods: _Pods
     wanted: int
@@ -341,7 +341,7 @@ def _is_told(pod: Item) -> bool:
     return any(read_conditions(pod))
 
 
-def _find_untried(pods: _Pods, told: Sequence[Told]) -> Explanations:
+def _find_untried(pods: _Pods, told: Sayings) -> Explanations:
     """Another scheduler has to place the pods, and said nothing but perhaps in an event."""
     for pod in pods.mine:
         name = as_text(pod.value, "spec", "schedulerName")
@@ -373,7 +373,7 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Expl
         yield explain("short", short=short)
 
 
-def _find_said(pods: _Pods, told: Sequence[Told], beside: Items) -> Explanations:
+def _find_said(pods: _Pods, told: Sayings, beside: Items) -> Explanations:
     """What the scheduler says of a pod without a node; rather of nodes than of the rest of the gang. What an autoscaler
     and the claims of the pod say of it stands behind."""
     said = [(pod, text) for pod in pods.mine if pod not in pods.bound for text in read_conditions(pod)]

@@ -28,6 +28,9 @@ from krmfn.survey.groups import Group
 #: What tells a group apart: in 1.35 several are in one Workload.
 TreeKey: TypeAlias = tuple[int, Path]
 
+#: What was found about each object, by its identity.
+_About: TypeAlias = Mapping[int, Sequence[Finding]]
+
 #: Seeds of trials: 0 is the order of the input; odd ones make the pods before their groups.
 TOGETHER = (0, 3, 4)
 ALONE = (1, 2, 3, 5, 7, 9, 11, 13, 15, 17)
@@ -162,7 +165,7 @@ def _heed(standing: Standing, admissions: tuple[Admission, ...], doubt: Finding 
 _LAST_FIRST = "if the last job came first, Kueue {} it"
 
 
-def _index(errors: Iterable[Finding]) -> Mapping[int, Sequence[Finding]]:
+def _index(errors: Iterable[Finding]) -> _About:
     """The errors by the identity of the object that each is about."""
     about = defaultdict(list)
     for error in errors:
@@ -170,9 +173,7 @@ def _index(errors: Iterable[Finding]) -> Mapping[int, Sequence[Finding]]:
     return about
 
 
-def _blame(
-    found: Sequence[_RootedTree], about: Mapping[int, Sequence[Finding]], census: Census
-) -> dict[TreeKey, Finding]:
+def _blame(found: Sequence[_RootedTree], about: _About, census: Census) -> dict[TreeKey, Finding]:
     """For each root the first error about it, about a group below it, or about a template that links to one; of those
     that a template of several sets has alike, the one that names the root's own group."""
     blamed = {}
@@ -196,7 +197,7 @@ def _is_about(error: Finding, group: Group) -> bool:
     return len(group.path) < 2 or error.path[: len(group.path)] == group.path
 
 
-def _choose(about: Mapping[int, Sequence[Finding]], template: Template, census: Census) -> Findings:
+def _choose(about: _About, template: Template, census: Census) -> Findings:
     """The errors of a template's object that are about this template, or about the whole object."""
     others = [other.path for other in census.templates_of(template.item) if other.path != template.path]
     for error in about.get(id(template.item), ()):
@@ -204,7 +205,7 @@ def _choose(about: Mapping[int, Sequence[Finding]], template: Template, census: 
             yield error
 
 
-def _list_lost(census: Census, roster: Roster, about: Mapping[int, Sequence[Finding]]) -> Iterator[Standing]:
+def _list_lost(census: Census, roster: Roster, about: _About) -> Iterator[Standing]:
     """Pods that link to a group that is not in the input: if it is not in the cluster either, they are never looked at;
     of one that is, the facts know only the name."""
     by_name = defaultdict(list)

@@ -38,6 +38,10 @@ class Told(NamedTuple):
     text: str
 
 
+#: Of a cluster, the newest last.
+Sayings: TypeAlias = Sequence[Told]
+
+
 def explain(cause: str, /, **about: Any) -> Explanation:
     """A cause, in the words that its row in schemas/ways.json has for what it is `about`."""
     text, way = schemastore.load("ways.json")["causes"][cause]
@@ -169,7 +173,7 @@ def find_failed(top: Item, pods: Collection[Item]) -> Explanation | None:
     return explain("failed", top=top, said=said, way=container.way_out if container else _READ)
 
 
-def find_unstarted(pods: Items, told: Sequence[Told]) -> Explanation | None:
+def find_unstarted(pods: Items, told: Sayings) -> Explanation | None:
     """Of pods that have a node, what keeps one from running. A container that cannot start comes before the pods that
     wait for it."""
     starting = [pod for pod in pods if _phase(pod) in ("Pending", "Running")]
@@ -177,7 +181,7 @@ def find_unstarted(pods: Items, told: Sequence[Told]) -> Explanation | None:
     return next((found for find in finders for pod in starting for found in find(pod, told)), None)
 
 
-def find_refused(objects: Iterable[Item], told: Sequence[Told]) -> Explanation | None:
+def find_refused(objects: Iterable[Item], told: Sayings) -> Explanation | None:
     """Why a controller cannot create pods: its newest event about one of the objects (FailedCreate,
     FailedToCreateHeadPod, JobCreationFailed), or a condition of them."""
     reasons = ((each, each.text.partition(":")[0]) for each in told if each.kind != "Pod")
@@ -194,7 +198,7 @@ def _list_containers(pod: Item) -> Iterator[Value]:
         yield from map(as_mapping, as_list(status.get(field)))
 
 
-def _find_waiting(pod: Item, _told: Sequence[Told]) -> Explanations:
+def _find_waiting(pod: Item, _told: Sayings) -> Explanations:
     """A container that waits for what does not come by itself."""
     for container in _list_containers(pod):
         waiting = as_mapping(container, "state", "waiting")
@@ -202,7 +206,7 @@ def _find_waiting(pod: Item, _told: Sequence[Told]) -> Explanations:
             yield explain("waiting", pod=pod, name=container.get("name"), said=join_reason(waiting), way=way)
 
 
-def _find_ended(pod: Item, _told: Sequence[Told]) -> Explanations:
+def _find_ended(pod: Item, _told: Sayings) -> Explanations:
     """A container that ends with a failure, once or again and again."""
     for container in _list_containers(pod):
         again = dig(container, "state", "waiting", "reason") == "CrashLoopBackOff"
@@ -219,13 +223,13 @@ def _find_ended(pod: Item, _told: Sequence[Told]) -> Explanations:
         yield explain(case, pod=pod, name=container.get("name"), **about)
 
 
-def _find_lost(pod: Item, _told: Sequence[Told]) -> Explanations:
+def _find_lost(pod: Item, _told: Sayings) -> Explanations:
     """A pod that is deleted and does not go: its node does not answer, or its containers do not end."""
     if dig(pod.value, "metadata", "deletionTimestamp"):
         yield explain("lost", pod=pod, node=as_text(pod.value, "spec", "nodeName"))
 
 
-def _find_event(pod: Item, told: Sequence[Told]) -> Explanations:
+def _find_event(pod: Item, told: Sayings) -> Explanations:
     """What the kubelet says of a pod that it cannot start."""
     ways = schemastore.load("ways.json")["events"]
     waits = any(dig(each, "state", "waiting") for each in _list_containers(pod)) or _phase(pod) == "Pending"
@@ -233,20 +237,20 @@ def _find_event(pod: Item, told: Sequence[Told]) -> Explanations:
         yield explain("said", pod=pod, said=text, way=ways[text.partition(":")[0]])
 
 
-def _list_events(told: Sequence[Told], pod: Item, reasons: Collection[str]) -> Iterator[str]:
+def _list_events(told: Sayings, pod: Item, reasons: Collection[str]) -> Iterator[str]:
     """The events of a pod with one of the reasons, the newest first."""
     found = (each.text for each in reversed(told) if (each.kind, each.name) == ("Pod", pod.name))
     return (text for text in found if text.partition(":")[0] in reasons)
 
 
-def _find_initial(pod: Item, _told: Sequence[Told]) -> Explanations:
+def _find_initial(pod: Item, _told: Sayings) -> Explanations:
     """An init container at work: the others wait for it."""
     for container in as_list(pod.value, "status", "initContainerStatuses"):
         if dig(container, "state", "running") and not dig(container, "started"):
             yield explain("initial", pod=pod, name=as_text(container, "name"))
 
 
-def _find_unready(pod: Item, told: Sequence[Told]) -> Explanations:
+def _find_unready(pod: Item, told: Sayings) -> Explanations:
     """A pod that runs, and is not ready."""
     for condition in map(as_mapping, as_list(pod.value, "status", "conditions")):
         if condition.get("type") == "Ready" and condition.get("status") == "False":
@@ -264,7 +268,7 @@ def list_claims(told: Iterable[Told], items: Iterable[Item]) -> list[Item]:
     return [each for each in items if each.kind == "NodeClaim" and each.name in named]
 
 
-def find_growth(pod: Item, told: Sequence[Told], claims: Iterable[Item]) -> Explanation | None:
+def find_growth(pod: Item, told: Sayings, claims: Iterable[Item]) -> Explanation | None:
     """What an autoscaler says of a pod without a node, at last."""
     mine = [text for kind, name, text in told if (kind, name) == ("Pod", pod.name) and text.startswith(_GROWING)]
     text = mine[-1] if mine else ""

@@ -118,6 +118,7 @@ class Finding(NamedTuple):
 
 
 Findings: TypeAlias = Iterator[Finding]
+Notes: TypeAlias = Iterator[Note]
 
 
 def to_result(finding: Finding, rule: Rule) -> Result:

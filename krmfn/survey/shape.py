@@ -5,13 +5,13 @@ and several such trees as one. Knows the options and the tree, no manifest and n
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions
 from krmfn.config.problems import join_words
 from krmfn.krm.results import ResourceRef
-from krmfn.model.findings import Note
+from krmfn.model.findings import Note, Notes
 from krmfn.model.podnumber import divide
 from krmfn.model.rules import tell
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
@@ -249,20 +249,20 @@ def _refine(group: Group, options: GangOptions) -> Group:
     return group._replace(children=children, min_group_count=len(children), disruption_mode=options.disruption_mode)
 
 
-def _check_number(group: Group, options: GangOptions) -> Iterator[Note]:
+def _check_number(group: Group, options: GangOptions) -> Notes:
     count = len(leaves(group))
     if isinstance(options.min_count, int) and count > 1:
         path = leaves(group)[0].templates[0].count_path
         yield tell("min-count-for-groups", path, least=options.min_count, count=count)
 
 
-def _note_optional(group: Composite) -> Iterator[Note]:
+def _note_optional(group: Composite) -> Notes:
     for leaf in leaves(group):
         if leaf.min_count == 0:
             yield tell("group-not-guaranteed", leaf.templates[0].count_path, name=leaf.name)
 
 
-def _note_strangers(group: Group, options: GangOptions) -> Iterator[Note]:
+def _note_strangers(group: Group, options: GangOptions) -> Notes:
     """Topology keys of groups that there are not."""
     known = {leaf.name for leaf in leaves(group)}
     for name, key in options.group_topology_keys.items():
@@ -284,7 +284,7 @@ def _suggest(name: str, known: Sequence[str]) -> str:
     return f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
 
 
-def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None) -> Iterator[Note]:
+def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None) -> Notes:
     """Minima of groups that there are not, because nobody has them or all pods are one group (`merged`)."""
     known = [leaf.name for leaf in leaves(group)]
     marks = ("metadata", "annotations")

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import Path, format_path
-from krmfn.model.findings import Note
+from krmfn.model.findings import Note, Notes
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.names import LABEL_LIMIT, slug
@@ -75,7 +75,7 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
     return phase
 
 
-def check_quorums(*layouts: PlacedGroup) -> Iterator[Note]:
+def check_quorums(*layouts: PlacedGroup) -> Notes:
     """An error for every quorum that can never be met, or is none."""
     for node in (node for layout in layouts for node in walk(layout)):
         group = node.group
@@ -88,7 +88,7 @@ def check_quorums(*layouts: PlacedGroup) -> Iterator[Note]:
             yield tell("quorum-out-of-bounds", path, case, quorum, bound, name=group.name)
 
 
-def note_layout(*layouts: PlacedGroup) -> Iterator[Note]:
+def note_layout(*layouts: PlacedGroup) -> Notes:
     """Names that are not the users', and groups that moved into parts."""
     for layout in layouts:
         nodes = list(walk(layout))
@@ -162,7 +162,7 @@ def _place(gang: Gang, template: PodTemplate, value: str) -> str:
     return f"{said} in {format_path(template.path)}{of}"
 
 
-def check_gates(release: Release, objects: Iterable[Value], given: Mapping[str, bool]) -> Iterator[Note]:
+def check_gates(release: Release, objects: Iterable[Value], given: Mapping[str, bool]) -> Notes:
     """An error for every gate that the objects need and that is `given` as off."""
     if False not in given.values():
         return

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from krmfn.config.settings import Settings
-from krmfn.model.findings import Note
+from krmfn.model.findings import Notes
 from krmfn.model.rules import tell
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.tree import Composite, Gang
 from krmfn.model.values import Fields
 from krmfn.targets.emission import Emission, agree, check_quorums
-from krmfn.targets.layout import PlacedGroup, lay_out_whole, walk
+from krmfn.targets.layout import Layouts, PlacedGroup, lay_out_whole, walk
 from krmfn.targets.others import find_first, find_queue, finish, least
 
 #: The queue in which KAI's grouper puts what names none.
@@ -71,7 +71,7 @@ def _describe_topology(node: PlacedGroup, topology: str) -> Fields:
     return {"topologyConstraint": {"topology": topology, "requiredTopologyLevel": node.group.topology_key}}
 
 
-def _note_uncounted(nodes: tuple[PlacedGroup, ...]) -> Iterator[Note]:
+def _note_uncounted(nodes: Layouts) -> Notes:
     for node in nodes:
         least, number = getattr(node.group, "min_group_count", None) or 1, len(node.children)
         if least < number:

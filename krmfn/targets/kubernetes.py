@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any, Final
 
 from krmfn.config.settings import Settings
-from krmfn.model.findings import Note
+from krmfn.model.findings import Note, Notes
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import digest, shorten, slug
@@ -30,7 +30,7 @@ from krmfn.targets.emission import (
     describe,
     note_layout,
 )
-from krmfn.targets.layout import PlacedGroup, TooLarge, flatten, lay_out, lay_out_flat, walk
+from krmfn.targets.layout import Layouts, PlacedGroup, TooLarge, flatten, lay_out, lay_out_flat, walk
 
 _PARENT: Final = "parentCompositePodGroupName"
 
@@ -55,7 +55,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         return Emission((), (), (told if pinned else told._replace(hint=""),))
 
 
-def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], notes: tuple[Note, ...]) -> Emission:
+def _write(gang: Gang, settings: Settings, layouts: Layouts, notes: tuple[Note, ...]) -> Emission:
     """The objects of the groups in `layouts`. Raises NotWritable."""
     release = settings.release
     agreed = agree(gang, settings)
@@ -92,7 +92,7 @@ def _write(gang: Gang, settings: Settings, layouts: tuple[PlacedGroup, ...], not
 
 
 def _write_groups(
-    gang: Gang, workload: str, layouts: tuple[PlacedGroup, ...], agreed: Agreement, settings: Settings, revision: str
+    gang: Gang, workload: str, layouts: Layouts, agreed: Agreement, settings: Settings, revision: str
 ) -> tuple[Fields, ...]:
     """Composites first, then PodGroups; none before Kubernetes has them."""
     release = settings.release
@@ -132,7 +132,7 @@ def _list_parents(node: PlacedGroup, above: PlacedGroup | None) -> list[Fields]:
     return [{_PARENT: names[number * len(names) // node.group.replicas]} for number in range(node.group.replicas)]
 
 
-def _write_links(layouts: tuple[PlacedGroup, ...], workload: str, release: Release) -> tuple[Link, ...]:
+def _write_links(layouts: Layouts, workload: str, release: Release) -> tuple[Link, ...]:
     """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it; where
     pods are linked when they are created, what the bridge reads."""
     links: list[Link] = []
@@ -156,7 +156,7 @@ def _ask_bridge(template: PodTemplate, node: PlacedGroup) -> Iterator[Link]:
         yield Link(template.owner, (*annotations, POD_GROUP_BY), node.group.by)
 
 
-def _lay_out(gang: Gang, name: str, release: Release) -> tuple[tuple[PlacedGroup, ...], tuple[Note, ...]]:
+def _lay_out(gang: Gang, name: str, release: Release) -> tuple[Layouts, tuple[Note, ...]]:
     """The groups under names that begin with `name`: one tree, or groups side by side where a release has no trees, and
     where the root would wait for none of them, since that needs fewer gates. Raises TooLarge."""
     limits = read_limits(release)
@@ -250,7 +250,7 @@ def _default_mode(settings: Settings) -> DisruptionMode:
     return "All" if is_free or settings.feature_gates.get(gate or "") is True else ""
 
 
-def _note_lost(layouts: tuple[PlacedGroup, ...], release: Release) -> Iterator[Note]:
+def _note_lost(layouts: Layouts, release: Release) -> Notes:
     """What the groups ask for and the release has no field for."""
     groups: list[Group] = [node.group for layout in layouts for node in walk(layout)]
     keys = sorted({group.topology_key for group in groups} - {""})

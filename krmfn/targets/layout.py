@@ -28,6 +28,7 @@ class PlacedGroup(NamedTuple):
 
 
 Rank = Callable[[Group], str]
+Layouts = tuple[PlacedGroup, ...]
 
 
 class TooLarge(Exception):
@@ -58,7 +59,7 @@ def lay_out_whole(gang_name: str, root: Group) -> PlacedGroup:
     return assign_names(gang_name, _place(root, ()))
 
 
-def lay_out_flat(gang_name: str, root: Group) -> tuple[PlacedGroup, ...]:
+def lay_out_flat(gang_name: str, root: Group) -> Layouts:
     """The leaves alone, under the names that they have in the nested layout."""
     return tuple(node for node in walk(lay_out_whole(gang_name, root)) if isinstance(node.group, Leaf))
 
@@ -165,7 +166,7 @@ def assign_names(gang_name: str, root: PlacedGroup, rank: Rank | None = None) ->
     return rename(root)
 
 
-def flatten(gang: Gang, name: str, release: Release, longest: int) -> tuple[tuple[PlacedGroup, ...], tuple[Note, ...]]:
+def flatten(gang: Gang, name: str, release: Release, longest: int) -> tuple[Layouts, tuple[Note, ...]]:
     """The groups of `gang` side by side, `longest` at most, under names that begin with `name`, and what is to be said.
 
     A gang across resources becomes one group, because groups side by side do not wait for each other. The leader of

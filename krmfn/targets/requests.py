@@ -11,12 +11,12 @@ Source: KubeRay's CalculatePodResource (`controllers/ray/utils/util.go`): contai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from krmfn.krm.paths import Path
-from krmfn.model.findings import Note
+from krmfn.model.findings import Notes
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.rules import tell
 from krmfn.model.tree import Gang, Group, Leaf
@@ -97,7 +97,7 @@ def measure(leaf: Leaf, gang: Gang) -> Size:
     return max(sizes)
 
 
-def note_order(layout: PlacedGroup, gang: Gang) -> Iterator[Note]:
+def note_order(layout: PlacedGroup, gang: Gang) -> Notes:
     """Where ranks are equal, the names that users gave decide: say so when smaller pods come before larger ones."""
     leaves = sorted((node for node in layout.children if isinstance(node.group, Leaf)), key=lambda node: node.name)
     for first, second in pairwise(leaves):
