@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from krmfn.capacity.devices import delegate, fill_in
-from krmfn.capacity.pods import count_requests, list_added_labels, list_added_tolerations, list_group_claims, read_kinds
+from krmfn.capacity.pods import (
+    count_requests,
+    list_added_labels,
+    list_added_tolerations,
+    list_containers,
+    list_group_claims,
+    read_kinds,
+)
 from krmfn.capacity.volumes import Volumes
 from krmfn.capacity.world import DEFAULT_SLOTS
 from krmfn.config import Settings
@@ -152,18 +159,12 @@ def ask(census: Census, roster: Roster, settings: Settings, trials: Sequence[Val
         needed = all(gates.get(name, True) for name in gate.needs)
         if _SCHEDULER in gate.components:
             gates[gate.name] = given.get(gate.name, not gate.opt_in) and needed
-    asked = {name for pod in roster.waiting for name in _list_limits(pod.value)}
+    boxes = (box for pod in roster.waiting for box in list_containers(as_mapping(pod.value, "spec")))
+    asked = {name for box in boxes for name in as_mapping(box, "resources", "limits")}
     shared = {id(each): gang.group for gang in census.gangs for each in gang.templates}
     groups = shared if has(settings.release, given, "group-claims") else {}
     objects = [*list_stored(facts, asked), *_list_groups(census), *grant(roster, facts, groups)]
     return {"gates": gates, "objects": objects, "trials": list(trials)}
-
-
-def _list_limits(pod: Value) -> Iterator[str]:
-    """The names of the resources that a pod's containers may use."""
-    for field in ("containers", "initContainers"):
-        for box in as_list(pod, "spec", field):
-            yield from as_mapping(box, "resources", "limits")
 
 
 def list_stored(facts: Facts, asked: set[str]) -> Iterator[Value]:
@@ -205,25 +206,17 @@ def _spell_node(node: ClusterNode) -> Iterator[Value]:
     """A node as an object, without what is taken of it."""
     free = {"pods": DEFAULT_SLOTS, **node.allocatable}
     amounts = {name: format_quantity(max(0, amount - node.used.get(name, 0))) for name, amount in free.items()}
+    ready = [{"type": "Ready", "status": "True"}]
+    spec = {"taints": list(node.taints), **({"unschedulable": True} if node.unschedulable else {})}
+    host = node.labels.get(HOSTNAME) if node.number == 1 else ""
     for name in name_nodes(node):
-        spec: Fields = {"taints": list(node.taints)}
-        if node.unschedulable:
-            spec["unschedulable"] = True
         yield {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "labels": {**node.labels, HOSTNAME: _host(node, name)}},
+            "metadata": {"name": name, "labels": {**node.labels, HOSTNAME: str(host or name)}},
             "spec": spec,
-            "status": {
-                "capacity": amounts,
-                "allocatable": amounts,
-                "conditions": [{"type": "Ready", "status": "True"}],
-            },
+            "status": {"capacity": amounts, "allocatable": amounts, "conditions": ready},
         }
-
-
-def _host(node: ClusterNode, name: str) -> str:
-    return str(node.labels[HOSTNAME]) if node.number == 1 and node.labels.get(HOSTNAME) else name
 
 
 def _list_groups(census: Census) -> Iterator[Value]:

@@ -31,11 +31,6 @@ class FleetRow(NamedTuple):
         found = count(self.results)
         return "failed" if self.failure else next((each for each in SEVERITIES if found[each]), "clean")
 
-    def spell_trend(self, severity: str) -> str:
-        """`+2` where two more were found than in the last run; empty where nothing has changed."""
-        change = count(self.results)[severity] - self.before.get(severity, 0) if self.before is not None else 0
-        return f"{change:+}" if change else ""
-
 
 def render_json(checked: Sequence[FleetRow]) -> str:
     """The repositories, each with its counts and rules; the next run compares itself with that."""
@@ -134,9 +129,10 @@ def _rank(checked: FleetRow) -> tuple[object, ...]:
 
 
 def _spell_number(checked: FleetRow, severity: str) -> str:
-    """`3`, or `3 (+2)`."""
-    trend = checked.spell_trend(severity)
-    return f"{count(checked.results)[severity]}{f' ({trend})' if trend else ''}"
+    """`3`, or `3 (+2)` where two more were found than in the last run."""
+    number = count(checked.results)[severity]
+    change = number - checked.before.get(severity, 0) if checked.before is not None else 0
+    return f"{number} ({change:+})" if change else f"{number}"
 
 
 def _list_filters(key: str, values: Iterable[str]) -> Lines:

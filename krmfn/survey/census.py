@@ -110,10 +110,6 @@ class LinkedGang:
         self.pods = count_pods(templates)
         self.owners = tuple({id(template.item): template.item for template in templates}.values())
 
-    def can_spare(self, template: Template) -> bool:
-        """Whether the quorum is met without any pod of one of the templates."""
-        return all(each is not template for each in self.list_needed())
-
     def list_needed(self) -> list[Template]:
         """The templates without whose pods the quorum is not met, as far as anybody knows."""
         quorum = self.group.quorum or 1

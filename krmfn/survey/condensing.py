@@ -115,7 +115,7 @@ def _cut_container(box: Value) -> Value:
     return {**kept, "ports": ports} if ports else kept
 
 
-#: Labels that have a value of its own on every node.
+#: Labels that have a value of its own on every node: pods do not ask for it.
 _PRIVATE = ("instance-id", "node-id", "provider-id", "machine", "kubernetes.io/hostname")
 _PROGRAM = ("command", "args", "image", "lifecycle")
 _FIELDS = (
@@ -198,9 +198,8 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
     places: Amounts = {}
     for node in nodes:
         entry: Fields = {"name": name_of(node)}
-        labels = {
-            key: value for key, value in as_mapping(node, "metadata", "labels").items() if _stays(key, value, node)
-        }
+        given = as_mapping(node, "metadata", "labels").items()
+        labels = {key: value for key, value in given if value != name_of(node) and not key.endswith(_PRIVATE)}
         entry |= {"labels": labels} if labels else {}
         entry["allocatable"] = dict(as_mapping(node, "status", "allocatable"))
         taints = [pick(taint, ("key", "value", "effect")) for taint in as_list(node, "spec", "taints")]
@@ -219,11 +218,6 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
             places[alike] = len(found)
         found.append(entry)
     yield from found
-
-
-def _stays(key: str, value: object, node: Value) -> bool:
-    """Whether a label says something about a node that pods may ask for; its own name is none."""
-    return value != name_of(node) and not key.endswith(_PRIVATE)
 
 
 def _shrink(item: Value, keeps: str, pods: bool) -> Value:

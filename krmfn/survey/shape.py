@@ -72,7 +72,9 @@ def shape(group: Group, options: GangOptions) -> Shaped:
         notes = [_note_unused(group, name, key) for name, key in unused.items()]
         notes += _note_minima(group, options, merged)
         return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), tuple(notes))
-    found = (*found, *_note_optional(merged), *_note_minima(group, options))
+    optional = [leaf for leaf in leaves(merged) if leaf.min_count == 0]
+    left_out = (tell("group-not-guaranteed", leaf.templates[0].count_path, name=leaf.name) for leaf in optional)
+    found = (*found, *left_out, *_note_minima(group, options))
     if isinstance(options.min_count, int) and len(leaves(merged)) == 1:
         merged = merged._replace(children=(leaves(merged)[0]._replace(min_count=options.min_count),))
     refined = _refine(merged, options)
@@ -254,12 +256,6 @@ def _check_number(group: Group, options: GangOptions) -> Notes:
     if isinstance(options.min_count, int) and count > 1:
         path = leaves(group)[0].templates[0].count_path
         yield tell("min-count-for-groups", path, least=options.min_count, count=count)
-
-
-def _note_optional(group: Composite) -> Notes:
-    for leaf in leaves(group):
-        if leaf.min_count == 0:
-            yield tell("group-not-guaranteed", leaf.templates[0].count_path, name=leaf.name)
 
 
 def _note_strangers(group: Group, options: GangOptions) -> Notes:

@@ -82,19 +82,17 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
         findings = weigh(list(zip(obstacles, findings, strict=True)), census, obeyed)
     for finding in findings:
         known[finding.rule].append(finding)
-    left = _take_off_agents(census) if census.gangs and census.facts.nodes else census
+    left = census
+    if census.gangs and census.facts.nodes:
+        from krmfn.capacity.world import take_off
+
+        left = census._replace(facts=take_off(census.facts))
     for obstacle in prove(left, obeyed) if left.facts is not census.facts else ():
         finding = _spell(obstacle, left, settings)
         if id(obstacle.group.item) not in told:  # no proof: pods of a higher priority may drive them away
             finding = finding._replace(message=f"{_BESIDE}: {finding.message}", severity="warning")
             known[finding.rule].append(finding)
     return known
-
-
-def _take_off_agents(census: Census) -> Census:
-    from krmfn.capacity.world import take_off
-
-    return census._replace(facts=take_off(census.facts))
 
 
 def _spell(obstacle: Obstacle, census: Census, settings: Settings) -> Finding:
@@ -238,23 +236,19 @@ def find_too_many_objects(census: Census) -> Matches:
             if resource == "pods":
                 yield from _find_no_submitter(census, quota, name, most)
                 continue
-            mine = []
-            total = 0
+            mine, total = [], 0
+            about: Fields = {"quota": quota, "most": most, "resource": resource, "name": name}
             for item in _list_gangs(census, quota):
-                if _name_resource(item) == resource:
+                made = _list_made(item).get(resource, 0)
+                if f"{item.kind.lower()}s.{item.ref.group}".rstrip(".") == resource:
                     mine.append(item)
                     total += 1
-                made = _list_made(item).get(resource, 0)
                 total += made
                 if made and total > most:
-                    about: Fields = {"quota": quota, "most": most, "resource": resource, "name": name}
                     yield tell(item, (), case="made", total=total, made=made, **about)
                     break
-            beyond = mine[most:]
-            for item in beyond if most == 0 else beyond[:1]:
-                yield tell(
-                    item, (), quota=quota, most=most, resource=resource, mine=mine, refused=len(mine) - most, name=name
-                )
+            for item in mine[most:] if most == 0 else mine[most : most + 1]:
+                yield tell(item, (), mine=mine, refused=len(mine) - most, **about)
 
 
 def _list_gangs(census: Census, quota: Quota) -> Iterator[Item]:
@@ -271,11 +265,6 @@ def _list_linked(census: Census) -> Mapping[str, Items]:
         if item.ref.group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item))
     ]
     return {**group_by(lambda item: item.space, linked), "": linked}
-
-
-def _name_resource(item: Item) -> str:
-    """The name of a kind in quotas."""
-    return f"{item.kind.lower()}s.{item.ref.group}" if item.ref.group else f"{item.kind.lower()}s"
 
 
 def _list_made(item: Item) -> Resources:
@@ -340,7 +329,9 @@ def weigh(told: Sequence[tuple[Obstacle, Finding]], census: Census, obeyed: Obey
             yield finding._replace(message=message, hint=hint, severity="warning")
         elif growth is not None and growth.added:
             pool, node, number = growth.added[0]
-            message = f"{_spell_today(obstacle)}; {_spell_limit(growth)}: the gang is never scheduled"
+            nodes = f"{number} more nodes of the node pool {pool.name}{_spell_sort(pool, node)}"
+            message = f"{_spell_today(obstacle)}; the gang needs {nodes}, whose limit is {pool.limit}"
+            message += ": the gang is never scheduled"
             more = count(number - node.number, "node")
             hint = f"Raise the limit of the node pool {pool.name} by {more}, or make the gang smaller."
             yield finding._replace(message=message, hint=hint)
@@ -375,13 +366,6 @@ def _spell_growth(growth: Growth) -> str:
         )
     parts = [f"{pool.name} by {number}{_spell_sort(pool, node)}" for pool, node, number in growth.added]
     return f"the gang can start if node pools grow: {join(parts)}"
-
-
-def _spell_limit(growth: Growth) -> str:
-    """Why what the first pool that would help can add is not enough."""
-    pool, node, number = growth.added[0]
-    kind = _spell_sort(pool, node)
-    return f"the gang needs {number} more nodes of the node pool {pool.name}{kind}, whose limit is {pool.limit}"
 
 
 def _spell_sort(pool: NodePool, node: ClusterNode) -> str:

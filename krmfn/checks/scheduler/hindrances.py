@@ -80,16 +80,10 @@ def find_second_gang_system(census: Census, settings: Settings) -> Matches:
                 if key in held:
                     yield tell_mark(template, field, key, held[key], case="marked", key=key, system=system, gang=gang)
         for owner in gang.owners:
-            for path, system in _list_rival_fields(owner):
-                yield tell(owner, path, system=system, gang=gang)
-
-
-def _list_rival_fields(item: Item) -> Iterator[tuple[Path, str]]:
-    """Fields of operators that put their pods into a gang of another system."""
-    kind = find_kind(item.ref.group, item.kind)
-    path: Path = tuple(kind.rival.split("/")) if kind and kind.rival else ()
-    if kind and path and dig(item.value, *path) not in (None, "", {}):
-        yield path, kind.rival_name
+            kind = find_kind(owner.ref.group, owner.kind)  # whose operator may put its pods into another gang
+            path = tuple(kind.rival.split("/")) if kind and kind.rival else ()
+            if kind and path and dig(owner.value, *path) not in (None, "", {}):
+                yield tell(owner, path, system=kind.rival_name, gang=gang)
 
 
 @rule("claim-not-in-pods")
@@ -175,7 +169,7 @@ def _claim(entry: object) -> tuple[str, str, str]:
     return name, own, template
 
 
-def _deadlines(template: Template) -> Iterator[tuple[str | int, ...]]:
+def _deadlines(template: Template) -> Iterator[Path]:
     yield (*template.spec_path, _DEADLINES[0])
     for field in _DEADLINES:
         yield ("spec", field)

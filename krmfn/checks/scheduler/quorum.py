@@ -55,12 +55,11 @@ def find_gang_without_head(census: Census) -> Matches:
     for gang in census.gangs:
         head = next((each for each in gang.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
         quorum = gang.group.quorum or 0
-        if head is None or quorum < 2 or head.item.ref.group != "ray.io" or not gang.can_spare(head):
+        if head is None or quorum < 2 or head.item.ref.group != "ray.io":
             continue
-        all_pods = f"set {gang.group.counted} to the number of all pods"
-        yield tell(
-            gang.group.item, gang.group.quorum_path, quorum, gang=gang, number=(gang.pods or 0) - 1, all_pods=all_pods
-        )
+        if all(each is not head for each in gang.list_needed()):
+            all_pods = f"set {gang.group.counted} to the number of all pods"
+            yield tell_quorum(gang.group, gang=gang, number=(gang.pods or 0) - 1, all_pods=all_pods)
 
 
 @rule("min-count-above-scaler")
