@@ -44,30 +44,31 @@ class Refusal(NamedTuple):
 
 def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
     """The first reason for which not a single pod of the kind can be created."""
-    spec = kind.template.spec
+    return next(_list_refusals(kind, facts), None)
+
+
+def _list_refusals(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
+    spec, name = kind.template.spec, kind.template.priority_class
     space = facts.by_name("", "Namespace").get(kind.namespace)
-    said = find_violation(spec, as_mapping(space, "metadata", "labels"))
+    labels = as_mapping(space, "metadata", "labels")
     if space and (dig(space, "metadata", "deletionTimestamp") or dig(space, "status", "phase") == "Terminating"):
         said = f"unable to create new content in namespace {kind.namespace} because it is being terminated"
+        yield Refusal(said, "Namespace", kind.namespace)
     elif not space and facts.lists_all("Namespace") and dig(kind.template.item.value, "metadata", "namespace"):
-        said = f'namespaces "{kind.namespace}" not found'
-    if said:
-        return Refusal(said, "Namespace", kind.namespace)
-    if space and dig(space, "metadata", "labels", _ADMIN) != "true":
-        for template, request in _list_device_requests(kind, facts):
-            if dig(request, "exactly", "adminAccess") is True:
-                said = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
-                return Refusal(said, "ResourceClaimTemplate", template)
+        yield Refusal(f'namespaces "{kind.namespace}" not found', "Namespace", kind.namespace)
+    elif said := find_violation(spec, labels):
+        yield Refusal(said, "Namespace", kind.namespace)
+    for template, request in _list_device_requests(kind, facts) if space and labels.get(_ADMIN) != "true" else ():
+        if dig(request, "exactly", "adminAccess") is True:
+            said = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
+            yield Refusal(said, "ResourceClaimTemplate", template)
     if said := _check_runtime(spec, facts):
-        return Refusal(said, "RuntimeClass", as_text(spec, "runtimeClassName"))
+        yield Refusal(said, "RuntimeClass", as_text(spec, "runtimeClassName"))
     account = as_text(spec.get("serviceAccountName") or spec.get("serviceAccount"))
-    if account not in ("", "default") and facts.lists_all("ServiceAccount") and not _makes_account(kind):
-        accounts = map(name_of, facts.within("", "ServiceAccount", kind.namespace))
-        if account not in accounts:
-            where = f"{kind.namespace}/{account}"
-            said = f'error looking up service account {where}: serviceaccount "{account}" not found'
-            return Refusal(said, "ServiceAccount", account)
-    name = kind.template.priority_class
+    accounts = ("default", *map(name_of, facts.within("", "ServiceAccount", kind.namespace)), "")
+    if facts.lists_all("ServiceAccount") and account not in accounts and not _makes_account(kind):
+        said = f'error looking up service account {kind.namespace}/{account}: serviceaccount "{account}" not found'
+        yield Refusal(said, "ServiceAccount", account)
     for what, given, computed in (
         ("integer value of priority", as_int(spec, "priority"), facts.priority(name)),
         ("string value of PreemptionPolicy", as_text(spec, "preemptionPolicy"), facts.preemption_policy(name)),
@@ -77,22 +78,15 @@ def find_refusal(kind: PodKind, facts: Facts) -> Refusal | None:
                 f"the {what} ({given}) must not be provided in pod spec; priority admission controller computed "
                 f"{computed} from the given PriorityClass name"
             )
-            return Refusal(said, "PriorityClass", name)
+            yield Refusal(said, "PriorityClass", name)
     if kind.node and as_list(spec, "schedulingGates"):
-        said = "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared"
-        return Refusal(said, "", "")
-    refused = next(_check_limits(kind, facts), None)
-    if refused is not None:
-        return refused
+        yield Refusal("spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared", "", "")
+    yield from _check_limits(kind, facts)
     quotas = facts.quotas_within(kind.namespace)
     amounts = _list_amounts(kind, facts) if quotas else ()
     for quota in quotas:
-        if counts(quota, kind, facts):
-            missing = _list_missing(quota, amounts)
-            if missing:
-                said = f"failed quota: {quota.name}: must specify {', '.join(missing)}"
-                return Refusal(said, "ResourceQuota", quota.name)
-    return None
+        if counts(quota, kind, facts) and (missing := _list_missing(quota, amounts)):
+            yield Refusal(f"failed quota: {quota.name}: must specify {', '.join(missing)}", "ResourceQuota", quota.name)
 
 
 def _check_runtime(spec: Value, facts: Facts) -> str:

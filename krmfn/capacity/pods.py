@@ -305,11 +305,15 @@ def list_added_labels(item: Item, facts: Facts) -> Value:
     return labels
 
 
+def find_queue(item: Item, facts: Facts) -> Value | None:
+    """The ClusterQueue behind the queue that an object names; None where it is not known."""
+    local = facts.by_place(_KUEUE, "LocalQueue").get((item.space, item.labels.get(KUEUE_QUEUE, "")))
+    return facts.by_name(_KUEUE, "ClusterQueue").get(as_text(local, "spec", "clusterQueue"))
+
+
 def _find_flavors(item: Item, facts: Facts) -> Sequence[Sequence[Value]] | None:
     """The flavors of the queue that an object waits in, by group of resources; None where one is not known."""
-    local = facts.by_place(_KUEUE, "LocalQueue").get((item.space, item.labels[KUEUE_QUEUE]))
-    queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(local, "spec", "clusterQueue"))
-    flavors = facts.by_name(_KUEUE, "ResourceFlavor")
+    queue, flavors = find_queue(item, facts), facts.by_name(_KUEUE, "ResourceFlavor")
     groups = [
         [as_text(flavor, "name") for flavor in as_list(group, "flavors")]
         for group in as_list(queue, "spec", "resourceGroups")

@@ -204,31 +204,25 @@ def _try_kind(
     branch: GroupNeed, kind: PodKind, world: ClusterModel, room: Room, least: int
 ) -> tuple[Obstacle | None, int]:
     """What keeps pods of a kind from being placed, and at most how many of them are. `least` are needed of it."""
-    count = kind.pods or 0
-    refusal = world.refusal(kind)
-    if refusal is not None:
+    count, found = kind.pods or 0, Obstacle(branch.group, "", kind, need=least, nodes=room.size)
+    if refusal := world.refusal(kind):
         by = f"{refusal.by} {refusal.name}" if refusal.name else ""
-        return Obstacle(branch.group, "refused", kind, refusal.said, need=least, by=by), 0
+        return found._replace(cause="refused", said=refusal.said, by=by), 0
     if not world.known:
         return None, count
-    words = world.missing_claim(kind)
-    if words:
+    if words := world.missing_claim(kind):
         words = f"{room.size} {words}" if words.startswith(("node(s)", "cannot ")) else words
-        return Obstacle(branch.group, "claim", kind, words, nodes=room.size, need=least), 0
+        return found._replace(cause="claim", said=words), 0
     for term in kind.together:
         if world.finds_nobody(term, kind):
-            bound = Bound(0, "nobody", term.key, term.place)
-            return Obstacle(branch.group, "nobody", kind, bound=bound, nodes=room.size, need=least), 0
+            return found._replace(cause="nobody", bound=Bound(0, "nobody", term.key, term.place)), 0
     fitting = fit(kind, world)
     if not any(node in fitting.nodes for node in room.kinds):
         said, reasons = fitting.explain(room)
-        found = Obstacle(branch.group, "pod", kind, said, tuple(reasons.items()), nodes=room.size, need=least)
-        return found, 0
+        return found._replace(cause="pod", said=said, reasons=tuple(reasons.items())), 0
     bound = fitting.most(room)
     if bound.pods < count:
-        need = max(least, 1)
-        found = Obstacle(branch.group, "bound", kind, bound=bound, need=need, have=bound.pods, nodes=room.size)
-        return found, bound.pods
+        return found._replace(cause="bound", bound=bound, need=max(least, 1), have=bound.pods), bound.pods
     return None, count
 
 

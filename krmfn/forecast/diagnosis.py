@@ -214,16 +214,14 @@ def _name_groups(pod: Item) -> Iterator[tuple[str, str, str]]:
 def _find_standing(top: Item, census: Census, outlook: Outlook) -> Standing | None:
     """The gang of an object that has pods, or of a group."""
     names = {f"{template.item.space}/{template.link.group}" for template in census.templates_of(top) if template.link}
+    described = (top.space, top.name) if top.kind == "Workload" else ("", "")
     for standing in outlook.standings:
         groups = [*standing.groups, *([standing.root] if standing.root else [])]
         above = [each for group in standing.groups for each in census.chain(group)[0]]
-        if any(group.item is top for group in (*groups, *above)):
+        named = {standing.name, *(f"{group.namespace}/{group.name}" for group in groups)}
+        if any(group.item is top for group in (*groups, *above)) or not named.isdisjoint(names):
             return standing
-        if standing.name in names or any(f"{group.namespace}/{group.name}" in names for group in groups):
-            return standing
-        if top.kind == "Workload" and any(
-            group.workload == top.name and group.namespace == top.space for group in groups
-        ):
+        if described in ((group.namespace, group.workload) for group in groups):
             return standing
     return None
 

@@ -23,13 +23,12 @@ def is_workload(item: Item) -> bool:
     return item.kind == "Workload" and item.ref.group == KUEUE
 
 
-def list_queues(workload: Item, items: Iterable[Item]) -> list[Item]:
+def list_queues(workload: Item, items: Items) -> list[Item]:
     """Its LocalQueue and its ClusterQueue, those of them that are there."""
-    ours = [each for each in items if each.ref.group == KUEUE]
-    name = as_text(workload.value, "spec", "queueName")
-    local = [each for each in ours if (each.kind, each.space, each.name) == ("LocalQueue", workload.space, name)]
+    wanted = ("LocalQueue", workload.space, as_text(workload.value, "spec", "queueName"))
+    local = [each for each in items if (each.kind, each.space, each.name) == wanted]
     names = [dig(each.value, "spec", "clusterQueue") for each in local]
-    return local + [each for each in ours if each.kind == "ClusterQueue" and each.name in names]
+    return local + [each for each in items if each.kind == "ClusterQueue" and each.name in names]
 
 
 def explain_workload(workload: Item, items: Items) -> Explanation | None:

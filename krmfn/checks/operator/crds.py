@@ -62,13 +62,13 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
             return field in fields, f"the facts say that the CRD {name} keeps {', '.join(map(str, fields)) or 'none'}"
     if is_selected(item, settings):
         return None, ""  # the source of the resource has said it
-    installed = keeps_link(KINDS[item.ref.group, item.kind], settings.operators) if item.ref.group != "ray.io" else None
-    if installed is not None and field == "schedulingGroup":
-        return installed, f"{KINDS[item.ref.group, item.kind].keeper} is the first that keeps it"
     if item.ref.group == "ray.io":
         version = settings.kuberay.version
         return kuberay_keeps(version, field), f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
     row = KINDS[item.ref.group, item.kind]
+    installed = keeps_link(row, settings.operators)
+    if installed is not None and field == "schedulingGroup":
+        return installed, f"{row.keeper} is the first that keeps it"
     version_of_api, project = row.drops
     if project and (not version_of_api or item.api_version.endswith(f"/{version_of_api}")):
         return False, f"no release of {project} has it"

@@ -6,6 +6,7 @@ MultiKueue's), pkg/controller/admissionchecks/multikueue; KubeRay v1.7.0 control
 
 from __future__ import annotations
 
+from krmfn.capacity.pods import find_queue
 from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -38,15 +39,12 @@ def _find_manager(owner: Item) -> tuple[str, Path] | None:
 
 def _find_dispatcher(owner: Item, census: Census) -> tuple[str, Path] | None:
     """MultiKueue, where the queue of an object has a check of it: Kueue then writes managedBy into the object."""
-    facts, kind = census.facts, find_kind(owner.ref.group, owner.kind)
-    name = owner.labels.get(KUEUE_QUEUE, "")
-    if not name or kind is None or not kind.managed_by:
+    kind, queue = find_kind(owner.ref.group, owner.kind), find_queue(owner, census.facts)
+    if queue is None or kind is None or not kind.managed_by:
         return None
-    local = facts.by_place(_KUEUE, "LocalQueue").get((owner.space, name))
-    queue = facts.by_name(_KUEUE, "ClusterQueue").get(as_text(local, "spec", "clusterQueue"))
     strategy = as_list(queue, "spec", "admissionChecksStrategy", "admissionChecks")
     names = [*as_list(queue, "spec", "admissionChecks"), *(dig(entry, "name") for entry in strategy)]
-    checks = facts.by_name(_KUEUE, "AdmissionCheck")
+    checks = census.facts.by_name(_KUEUE, "AdmissionCheck")
     if any(dig(checks.get(as_text(each)), "spec", "controllerName") == _MULTIKUEUE for each in names):
         return _MULTIKUEUE, ("metadata", "labels", KUEUE_QUEUE)
     return None
