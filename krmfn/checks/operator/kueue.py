@@ -18,7 +18,7 @@ from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.selectors import match_namespace, match_node, tolerates
-from krmfn.model.values import Key, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template, once
 from krmfn.survey.facts import Amounts, Facts, Resources
@@ -58,12 +58,8 @@ def find_several_workloads(census: Census) -> Matches:
         queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
         parts = [part for owner in queued if (part := _PARTS.get(owner.kind))]
         if gang.group.policy == "gang" and (gang.group.quorum or 0) > 1 and (len(queued) > 1 or parts):
-            yield tell(
-                gang.group.item,
-                gang.group.quorum_path,
-                queued=queued,
-                how=parts[0] if len(queued) == 1 else "one by one",
-            )
+            how = parts[0] if len(queued) == 1 else "one by one"
+            yield tell(gang.group.item, gang.group.quorum_path, queued=queued, how=how)
 
 
 @rule("kueue-topology-differs")
@@ -170,19 +166,9 @@ def find_kueue_reference_missing(census: Census) -> Matches:
             if not wanted or wanted in known or not (known or complete):
                 continue
             inactive = "" if kind == _PRIORITY else "the ClusterQueue is not active, and "
-            severity: Severity | None = "error" if complete else None
             path, current = (_CLASS, wanted) if kind == _PRIORITY else (_LABEL, local)
-            yield tell(
-                item,
-                path,
-                current,
-                severity=severity,
-                owner=owner,
-                kind=kind,
-                wanted=wanted,
-                near=suggest(wanted, known),
-                inactive=inactive,
-            )
+            about: Fields = {"kind": kind, "wanted": wanted, "near": suggest(wanted, known), "inactive": inactive}
+            yield tell(item, path, current, severity="error" if complete else None, owner=owner, **about)
             break
 
 

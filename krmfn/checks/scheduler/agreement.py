@@ -10,7 +10,7 @@ from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.results import Severity
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
-from krmfn.model.values import as_int, as_text, dig
+from krmfn.model.values import Fields, as_int, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
@@ -72,16 +72,12 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Matches:
         differ = (not _same_priority(facts, first, each) and not _is_unsure(facts, first, each) for each in others)
         if id(gang) in compared and any(differ):
             continue  # priority-differs says that the pods differ: no class of the group suits them all
-        yield tell(
-            root,
-            ("priorityClassName",),
-            root.priority_class,
-            severity=None if refused else "warning",
-            case="" if wrong[0].priority_class else "pods",
-            pods=join(sorted({template.priority_class or "none" for template in wrong})),
-            effect="they are never scheduled" if refused else "the scheduler uses that of the group",
-            first=wrong[0],
-        )
+        pods = join(sorted({template.priority_class or "none" for template in wrong}))
+        effect = "they are never scheduled" if refused else "the scheduler uses that of the group"
+        about: Fields = {"pods": pods, "effect": effect, "first": wrong[0]}
+        about["case"] = "" if wrong[0].priority_class else "pods"
+        severity: Severity | None = None if refused else "warning"
+        yield tell(root, ("priorityClassName",), root.priority_class, severity=severity, **about)
 
 
 @rule("preemption-policy-differs")

@@ -14,7 +14,7 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
-from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Amounts
@@ -136,16 +136,8 @@ def find_volume_shared(census: Census, settings: Settings) -> Matches:
                 # One of the pods runs: the gang starts only where its quorum can do without the others.
                 remembered = single and not is_obeyed(census, settings, "stale-gang-snapshot")
                 stuck = remembered and (gang.pods or 0) - used[name] + 1 < (gang.group.quorum or 1)
-                yield tell(
-                    template,
-                    ("volumes", index),
-                    modes[0],
-                    severity="error" if stuck else None,
-                    pods=used[name],
-                    gang=gang,
-                    name=name,
-                    limit=limit,
-                )
+                about: Fields = {"pods": used[name], "gang": gang, "name": name, "limit": limit}
+                yield tell(template, ("volumes", index), modes[0], severity="error" if stuck else None, **about)
 
 
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.

@@ -32,14 +32,8 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Matches:
         group, pods = gang.group, gang.pods
         if pods is None or group.quorum is None or not 1 < group.quorum < pods or _is_wanted(gang, settings):
             continue
-        yield tell_quorum(
-            group,
-            group=group,
-            pods=pods,
-            gang=gang,
-            missing=pods - group.quorum,
-            field=name_min_count(group, gang.templates[0].item),
-        )
+        missing, field = pods - group.quorum, name_min_count(group, gang.templates[0].item)
+        yield tell_quorum(group, group=group, pods=pods, gang=gang, missing=missing, field=field)
 
 
 @rule("min-count-one")

@@ -62,13 +62,9 @@ def find_resume_starves(census: Census, settings: Settings) -> Matches:
         if template.item.kind == "AppWrapper":  # it deletes what it wraps, and creates it again
             continue
         if as_mapping(template.item.value, *jobs.labels).get(KUEUE_QUEUE):
-            yield tell(
-                template.item,
-                (*jobs.labels, KUEUE_QUEUE),
-                successes=_tell_successes(jobs),
-                gang=gang,
-                field=name_min_count(gang.group, template.item),
-            )
+            field = name_min_count(gang.group, template.item)
+            path = (*jobs.labels, KUEUE_QUEUE)
+            yield tell(template.item, path, successes=_tell_successes(jobs), gang=gang, field=field)
 
 
 @rule("tail-starves")
@@ -79,21 +75,13 @@ def find_tail_starves(census: Census, settings: Settings) -> Matches:
         quorum, pods = gang.group.quorum, gang.pods
         if quorum is None or pods is None or not jobs.number or not tail:
             continue
-        last = jobs.number * tail
-        there = pods - jobs.number * (jobs.parallel - tail)
+        last, there = jobs.number * tail, pods - jobs.number * (jobs.parallel - tail)
         if there >= quorum or pods < quorum:  # without the quorum not even the first ones start
             continue
-        yield tell(
-            template.item,
-            (*jobs.path, "completions"),
-            jobs.completions,
-            jobs=jobs,
-            left=f"only {last} to create" if last > 1 else "only one to create",
-            gang=gang,
-            quorum=quorum,
-            field=name_min_count(gang.group, template.item),
-            there=there,
-        )
+        left = f"only {last} to create" if last > 1 else "only one to create"
+        about: Fields = {"left": left, "gang": gang, "quorum": quorum, "there": there, "jobs": jobs}
+        field, path = name_min_count(gang.group, template.item), (*jobs.path, "completions")
+        yield tell(template.item, path, jobs.completions, field=field, **about)
 
 
 @rule("rollout-shares-group")

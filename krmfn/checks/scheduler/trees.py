@@ -89,16 +89,10 @@ def find_min_group_count_above_ready(census: Census) -> Matches:
         if composite.quorum is None or composite.quorum > len(children) or ready >= composite.quorum:
             continue
         whole = not is_ready(census.root(composite))
-        yield tell_quorum(
-            composite,
-            ready or ABSENT,
-            severity=None if whole else "warning",
-            group=composite,
-            children=children,
-            lacking=f"{join([child.name for child in lacking])} {'has' if len(lacking) == 1 else 'have'}",
-            which="the whole tree is" if whole else "the groups below are",
-            ready=ready,
-        )
+        which = "the whole tree is" if whole else "the groups below are"
+        names = f"{join([child.name for child in lacking])} {'has' if len(lacking) == 1 else 'have'}"
+        about: Fields = {"group": composite, "children": children, "lacking": names, "which": which, "ready": ready}
+        yield tell_quorum(composite, ready or ABSENT, severity=None if whole else "warning", **about)
 
 
 def list_composites(census: Census) -> list[Group]:
