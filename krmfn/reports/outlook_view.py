@@ -77,14 +77,12 @@ def summarize(outlook: Outlook) -> str:
 
 def name_authority(view: View) -> str:
     """Who says so."""
-    outlook, of_kueue = (
-        view.outlook,
-        [f"the manager of Kueue {view.kueue}"] if view.outlook.queued and view.kueue else [],
-    )
-    asked = [*of_kueue, *([f"the scheduler of Kubernetes {outlook.simulator}"] if outlook.simulator else [])]
+    outlook = view.outlook
+    asked = [f"the manager of Kueue {view.kueue}"] if outlook.queued and view.kueue else []
+    asked += [f"the scheduler of Kubernetes {outlook.simulator}"] if outlook.simulator else []
     if asked:
         return f"by {join(asked)}, run on the facts about the cluster" + (f"; {view.unasked}" if view.unasked else "")
-    if view.outlook.loads is None:
+    if outlook.loads is None:
         return "without data about nodes: add it with --cluster" + (f"; {view.unasked}" if outlook.queued else "")
     return f"by rules only: {view.unasked}" if view.unasked else "by rules only"
 
@@ -171,22 +169,13 @@ def group_alike(loads: Iterable[Load], gangs: bool = False) -> list[tuple[Load, 
     """Nodes without pods of the gangs that are alike are one entry with their number; the others stay as they are,
     unless those with the same number of pods of the same `gangs` are to be one entry, too."""
     found: list[tuple[Load, int]] = []
-    places: dict[object, int] = {}
+    places: dict[str, int] = {}
     for load in loads:
-        alike = (
-            load.domain,
-            load.unschedulable,
-            load.others,
-            tuple(sorted(load.allocatable.items())),
-            tuple(sorted(load.used.items())),
-            tuple(sorted(load.gangs.items())),
-        )
-        if (gangs or not load.gangs) and alike in places:
-            number = places[alike]
-            found[number] = (found[number][0], found[number][1] + 1)
+        alike = repr([sorted(part.items()) if isinstance(part, Mapping) else part for part in load[1:]])
+        place = places.setdefault(alike, len(found)) if gangs or not load.gangs else len(found)
+        if place < len(found):
+            found[place] = (found[place][0], found[place][1] + 1)
         else:
-            if gangs or not load.gangs:
-                places[alike] = len(found)
             found.append((load, 1))
     return found
 

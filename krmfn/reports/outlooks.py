@@ -76,12 +76,8 @@ def _tell_world(view: View, color: bool) -> Lines:
         for standing in outlook.standings:
             yield from _tell_gang(standing, width, color)
     if outlook.loose:
-        placed = sum(bool(place.node) for place in outlook.loose)
-        yield (
-            f"in no gang: {count(len(outlook.loose), 'pod')}, {placed} with a node"
-            if outlook.simulator
-            else f"in no gang: {count(len(outlook.loose), 'pod')}"
-        )
+        placed = f", {sum(bool(place.node) for place in outlook.loose)} with a node" if outlook.simulator else ""
+        yield f"in no gang: {count(len(outlook.loose), 'pod')}{placed}"
     if outlook.preempted:
         yield channels.line(spell_preempted(outlook.preempted))
     if outlook.loads and any(load.gangs or load.others or load.used for load in outlook.loads):
@@ -119,13 +115,10 @@ def _list_nodes(outlook: Outlook) -> Lines:
         domain = [load.domain or "–"] if outlook.key else []
         rows.append([name, *domain, *(spell_share(load, resource) for resource in resources), ", ".join(pods)])
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    sides = ["<"] * (len(head) - 1 - len(resources)) + [">"] * len(resources) + ["<"]
     for row in (head, *rows):
-        cells = [
-            f"{channels.line(cell):>{width}}"
-            if 0 < len(row) - 1 - column <= len(resources)
-            else (f"{channels.line(cell):{width}}")
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        columns = zip(row, sides, widths, strict=True)
+        cells = [f"{channels.line(cell):{side}{width}}" for cell, side, width in columns]
         yield channels.line("  ".join(cells).rstrip())
     if len(grouped) > _MOST_LINES:
         yield f"… and {sum(number for _, number in grouped[_MOST_LINES:])} more nodes"

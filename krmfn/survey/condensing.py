@@ -84,12 +84,10 @@ def _cut_pod(pod: Value) -> Fields:
     spec = as_mapping(pod, "spec")
     space, name = key_of(pod)
     metadata: Fields = {"name": name, "namespace": space}
-    if as_mapping(pod, "metadata", "labels"):
-        metadata["labels"] = dig(pod, "metadata", "labels")
-    references = as_list(pod, "metadata", "ownerReferences")
-    owners = [pick(each, ("apiVersion", "kind", "name", "controller")) for each in references]
-    if owners:
-        metadata["ownerReferences"] = owners
+    if labels := as_mapping(pod, "metadata", "labels"):
+        metadata["labels"] = labels
+    if references := as_list(pod, "metadata", "ownerReferences"):
+        metadata["ownerReferences"] = [pick(each, ("apiVersion", "kind", "name", "controller")) for each in references]
     kept = {key: spec[key] for key in _POD if key in spec and spec[key] != _DEFAULTS.get(key)}
     for field in CONTAINERS:
         boxes = [_cut_container(as_mapping(box)) for box in as_list(spec.get(field))]
@@ -98,9 +96,8 @@ def _cut_pod(pod: Value) -> Fields:
     volumes = [pick(each, ("name", *claimed)) for each in as_list(spec, "volumes") if pick(each, claimed)]
     kept |= {"volumes": volumes} if volumes else {}
     shrunk: Fields = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": kept}
-    if dig(pod, "status", "phase"):
-        shrunk["status"] = {"phase": dig(pod, "status", "phase")}
-    return shrunk
+    phase = dig(pod, "status", "phase")
+    return shrunk | ({"status": {"phase": phase}} if phase else {})
 
 
 def list_ports(box: Value) -> list[Value]:
@@ -173,13 +170,10 @@ def condense(cluster: Value, pods: bool = True, cutter: Cutter | None = None) ->
 
 
 def _shrink_class(item: Value) -> Any:
-    policy = as_text(item, "preemptionPolicy")
-    entry = {"value": item.get("value") or 0}
-    if policy and policy != "PreemptLowerPriority":
-        entry["preemptionPolicy"] = policy
-    if item.get("globalDefault") is True:
-        entry["globalDefault"] = True
-    return entry if len(entry) > 1 else entry["value"]
+    policy, value = as_text(item, "preemptionPolicy"), item.get("value") or 0
+    more: Fields = {"preemptionPolicy": policy} if policy not in ("", "PreemptLowerPriority") else {}
+    more |= {"globalDefault": True} if item.get("globalDefault") is True else {}
+    return {"value": value, **more} if more else value
 
 
 def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) -> Iterator[Value]:
@@ -271,12 +265,7 @@ def _shrink_schema(crd: Value) -> Value:
     ]
     names = {"kind": dig(crd, "spec", "names", "kind")}
     spec = {"group": dig(crd, "spec", "group"), "names": names, "versions": versions}
-    return {
-        "apiVersion": crd.get("apiVersion"),
-        "kind": crd.get("kind"),
-        "metadata": {"name": name_of(crd)},
-        "spec": spec,
-    }
+    return {**pick(crd, ("apiVersion", "kind")), "metadata": {"name": name_of(crd)}, "spec": spec}
 
 
 def _prune(node: object) -> Fields:
