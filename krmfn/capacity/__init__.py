@@ -8,8 +8,9 @@ order, which only the scheduler itself can tell. Knows no rule, no release's num
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from krmfn.capacity.obeyed import Obeyed
 from krmfn.survey.census import Census
 from krmfn.survey.facts import Facts
 
@@ -17,18 +18,6 @@ if TYPE_CHECKING:
     from krmfn.capacity.proof import Obstacle
 
 __all__ = ["Obeyed", "Obstacle", "may_refuse", "prove"]
-
-
-class Obeyed(NamedTuple):
-    """What of a manifest the scheduler of a cluster obeys, by its release and its feature gates: whether it knows
-    composite groups and topology constraints, and whether a pod of a gang meets those that the same attempt placed
-    before it in every respect. 1.36 forgets their claims and their anti-affinity. `claims`: a group can have claims,
-    which its pods share."""
-
-    trees: bool
-    keys: bool
-    remembers: bool
-    claims: bool = True
 
 
 def prove(census: Census, obeyed: Obeyed) -> Iterable[Obstacle]:

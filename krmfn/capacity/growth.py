@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import NamedTuple
 
-from krmfn.capacity import Obeyed
+from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.proof import Obstacle, prove_all
 from krmfn.model.tree import Path
 from krmfn.model.values import dig

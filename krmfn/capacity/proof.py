@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from krmfn.capacity import Obeyed
 from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import (
     Bound,
@@ -18,6 +17,7 @@ from krmfn.capacity.bounds import (
     fit,
     list_conflicts,
 )
+from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, add_least, list_group_claims, read_kinds
 from krmfn.capacity.volumes import Volumes, count_attachments, read_limits
 from krmfn.capacity.world import ClusterModel, Room

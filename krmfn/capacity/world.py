@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from krmfn.capacity import Obeyed
 from krmfn.capacity.admission import Refusal, find_refusal, list_usage
 from krmfn.capacity.devices import Devices, delegate
+from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, Spread, Term, count_requests, list_ports, selects
 from krmfn.capacity.volumes import PREFIX, Volumes, limit_attachments, read_limits
 from krmfn.model.quantity import add
