@@ -326,7 +326,7 @@ def take_census(
 def _template(member: Member) -> Template:
     whole = member.item.value if member.value is None else member.value
     value = dig(whole, *member.path) if member.path else whole
-    spec = as_mapping(dig(whole, *member.apart) if member.apart else dig(value, "spec"))
+    spec = as_mapping(whole, *member.apart) if member.apart else as_mapping(value, "spec")
     direct = member.apart or dig(value, "annotations") is not None  # some kinds give pods theirs directly
     place: Path = () if direct else ("metadata",)
     metadata = as_mapping(value, *place)

@@ -117,7 +117,7 @@ def _read_needs(
 
 def _name_sub_group(template: Template) -> str:
     part, key = _SUB_GROUP
-    return as_text(as_mapping(template.metadata.get(part)).get(key))
+    return as_text(template.metadata, part, key)
 
 
 def _list_children(spec: Value) -> dict[str, list[Value]]:
@@ -133,7 +133,7 @@ def find_subgroup_missing(census: Census) -> Matches:
     groups = {(item.space, item.name): [*_find_leaves(as_mapping(item.value, "spec"))] for item in items}
     for template in census.templates if groups else ():
         part, key = _ROW.link
-        name = as_text(as_mapping(template.metadata.get(part)).get(key))
+        name = as_text(template.metadata, part, key)
         leaves = groups.get((template.item.space, name), [])
         given = _name_sub_group(template)
         if not leaves or given in leaves:

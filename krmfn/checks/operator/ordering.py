@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from krmfn.checks.rule import Matches, rule, tell
-from krmfn.checks.scheduler.trees import list_families
+from krmfn.checks.scheduler.trees import list_whole
 from krmfn.krm.item import Item
 from krmfn.model.exclusive import Exclusive, find_exclusive
 from krmfn.model.values import as_int, as_list, as_mapping, as_text, dig
@@ -79,11 +79,10 @@ def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
     if count_first(template):
         return True
     above = [id(group.item) for group in census.chain(gang.group)[0] if group.policy == "gang"]
-    whole = {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
     for other in census.gangs:
         if any(each.item is template.item and count_first(each) for each in other.templates):
             shared = [group for group in census.chain(other.group)[0] if id(group.item) in above]
-            if other is gang or (shared and set(above[: above.index(id(shared[0].item)) + 1]) <= whole):
+            if other is gang or (shared and set(above[: above.index(id(shared[0].item)) + 1]) <= list_whole(census)):
                 return True
     return False
 
@@ -92,26 +91,21 @@ def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
 def find_launcher_waits(census: Census) -> Matches:
     for gang, item, templates in _owners(census, "kubeflow.org", "MPIJob"):
         roles = {template.path[2] for template in templates}
-        if (
-            dig(item.value, "spec", "launcherCreationPolicy") == "WaitForWorkersReady"
-            and {"Launcher", "Worker"} <= roles
-        ):
+        if roles >= {"Launcher", "Worker"} and _waits(item):
             yield tell(item, ("spec", "launcherCreationPolicy"), "WaitForWorkersReady", gang=gang)
     for item in census.kind("kubeflow.org", "MPIJob"):
         policy = dig(item.value, "spec", "runPolicy", "schedulingPolicy")
         workers = as_int(item.value, "spec", "mpiReplicaSpecs", "Worker", "replicas")
-        if (
-            policy is None
-            or workers is None
-            or (dig(item.value, "spec", "launcherCreationPolicy") != "WaitForWorkersReady")
-        ):
+        if policy is None or workers is None or not _waits(item):
             continue
-        given = as_int(policy, "minAvailable")
+        given, path = as_int(policy, "minAvailable"), ("spec", "runPolicy", "schedulingPolicy")
         need = workers + 1 if given is None else given  # as the operator counts where nobody says
         if need > workers:
-            yield tell(
-                item, ("spec", "runPolicy", "schedulingPolicy"), given, case="policy", workers=workers, need=need
-            )
+            yield tell(item, path, given, case="policy", workers=workers, need=need)
+
+
+def _waits(item: Item) -> bool:
+    return bool(dig(item.value, "spec", "launcherCreationPolicy") == "WaitForWorkersReady")
 
 
 @rule("driver-in-gang")
@@ -124,30 +118,35 @@ def find_driver_in_gang(census: Census) -> Matches:
 
 @rule("initializers-in-gang")
 def find_initializers_in_gang(census: Census) -> Matches:
-    for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
-        for item in census.kind("trainer.kubeflow.org", kind):
-            jobs = as_list(item.value, "spec", "template", "spec", "replicatedJobs")
-            awaited = {as_text(entry, "name") for job in jobs for entry in as_list(job, "dependsOn")}
-            policy = as_mapping(item.value, "spec", "podGroupPolicy")
-            links = defaultdict(list)
-            for template in census.templates_of(item):
-                if template.link is not None:
-                    place = next(part for part in template.path if isinstance(part, int))
-                    links[template.link.group].append(as_text(jobs[place], "name"))
-            shared = any(len(names) > 1 and awaited & set(names) for names in links.values())
-            if awaited - {""} and (shared or {"coscheduling", "volcano"} & set(policy)):
-                where = "podGroupPolicy" if not shared else "the shared group"
-                path = ("spec", "podGroupPolicy") if not shared else ("spec", "template", "spec", "replicatedJobs")
-                yield tell(item, path, names=sorted(awaited - {""}), where=where)
+    for item in _list_runtimes(census):
+        jobs = as_list(item.value, "spec", "template", "spec", "replicatedJobs")
+        awaited = {as_text(entry, "name") for job in jobs for entry in as_list(job, "dependsOn")}
+        links = defaultdict(list)
+        for template in census.templates_of(item):
+            if template.link is not None:
+                place = next(part for part in template.path if isinstance(part, int))
+                links[template.link.group].append(as_text(jobs[place], "name"))
+        shared = any(len(names) > 1 and awaited & set(names) for names in links.values())
+        if awaited - {""} and (shared or _POLICIES & as_mapping(item.value, "spec", "podGroupPolicy").keys()):
+            where = "podGroupPolicy" if not shared else "the shared group"
+            path = ("spec", "podGroupPolicy") if not shared else ("spec", "template", "spec", "replicatedJobs")
+            yield tell(item, path, names=sorted(awaited - {""}), where=where)
 
 
 @rule("pod-group-policies")
 def find_two_policies(census: Census) -> Matches:
     """Trainer makes a PodGroup for each of them, and gives the pods to one scheduler."""
+    for item in _list_runtimes(census):
+        if as_mapping(item.value, "spec", "podGroupPolicy").keys() >= _POLICIES:
+            yield tell(item, ("spec", "podGroupPolicy"))
+
+
+_POLICIES = {"coscheduling", "volcano"}
+
+
+def _list_runtimes(census: Census) -> Iterator[Item]:
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
-        for item in census.kind("trainer.kubeflow.org", kind):
-            if {"coscheduling", "volcano"} <= as_mapping(item.value, "spec", "podGroupPolicy").keys():
-                yield tell(item, ("spec", "podGroupPolicy"))
+        yield from census.kind("trainer.kubeflow.org", kind)
 
 
 def _owners(census: Census, group: str, kind: str) -> Iterator[tuple[LinkedGang, Item, list[Template]]]:

@@ -229,7 +229,7 @@ def find_task_never_whole(census: Census) -> Matches:
             continue
         pods: dict[str, int | None] = {}
         for template in templates:
-            task = as_text(as_mapping(template.metadata["annotations"]).get(_TASK))
+            task = as_text(template.metadata, "annotations", _TASK)
             before, known = pods.get(task, 0), template.pods
             pods[task] = None if known is None or before is None else before + known
         for task, wanted in members.items():

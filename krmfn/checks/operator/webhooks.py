@@ -68,7 +68,7 @@ def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
         ("spec", "failurePolicy", "rules", index) for index, _ in enumerate(as_list(spec, "failurePolicy", "rules"))
     ]
     for path in targets:
-        for index, wanted in enumerate(as_list(as_mapping(item.value, *path), "targetReplicatedJobs")):
+        for index, wanted in enumerate(as_list(item.value, *path, "targetReplicatedJobs")):
             if as_text(wanted) not in jobs:
                 about = {"wanted": wanted, "near": suggest(as_text(wanted), jobs)}
                 yield (*path, "targetReplicatedJobs", index), "target", about

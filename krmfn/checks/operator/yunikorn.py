@@ -80,13 +80,13 @@ def _group_by_application(census: Census) -> Iterator[list[Template]]:
     found = defaultdict(list)
     for template in census.scheduled_by("yunikorn"):
         if template.pods != 0:
-            told = (as_text(as_mapping(template.metadata.get(part)).get(key)) for part, key in _APPLICATION)
+            told = (as_text(template.metadata, part, key) for part, key in _APPLICATION)
             found[template.item.space, next(filter(None, told), "")].append(template)
     yield from found.values()
 
 
 def _annotation(template: Template, key: str) -> str:
-    return as_text(as_mapping(template.metadata, "annotations").get(key))
+    return as_text(template.metadata, "annotations", key)
 
 
 def _read_groups(text: str) -> tuple[dict[str, tuple[int, Resources]], str]:

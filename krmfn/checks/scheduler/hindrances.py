@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from krmfn.checks.rule import Matches, is_obeyed, rule, tell, tell_mark
-from krmfn.checks.scheduler.trees import list_families
+from krmfn.checks.scheduler.trees import list_whole
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.results import Severity
@@ -16,7 +16,7 @@ from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
 from krmfn.model.values import Fields, Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
-from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.census import Census, Template
 from krmfn.survey.facts import Amounts
 from krmfn.survey.jobs import SUSPENDED, is_suspended
 
@@ -48,19 +48,14 @@ def _find_suspended(census: Census) -> Matches:
         owners = roots[id(census.root(gang.group).item)].values()
         waiting = [item for item in owners if not is_suspended(item)]
         there = sum(template.pods or 0 for template in gang.templates if not is_suspended(template.item))
-        if not waiting or gang.pods is None or there >= (gang.group.quorum or 0):
-            continue
+        above = {id(group.item) for group in census.chain(gang.group)[0]}
+        if not waiting or gang.pods is None or there >= (gang.group.quorum or 0) or not above <= list_whole(census):
+            continue  # else the tree can start without the gang
         for item in gang.owners:
-            if not is_suspended(item) or KUEUE_QUEUE in item.labels or not _needs(census, gang):
+            if not is_suspended(item) or KUEUE_QUEUE in item.labels:
                 continue
             path = next(path for path in SUSPENDED if dig(item.value, *path) is True)
             yield tell(item, path, True, root=census.root(gang.group), waiting=waiting)
-
-
-def _needs(census: Census, gang: LinkedGang) -> bool:
-    """Whether every group above a gang waits for all of its children."""
-    whole = {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
-    return all(id(group.item) in whole for group in census.chain(gang.group)[0])
 
 
 @rule("node-name")

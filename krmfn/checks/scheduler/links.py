@@ -14,7 +14,7 @@ from krmfn.model.marks import PREFIX
 from krmfn.model.values import Names
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, Template
-from krmfn.survey.groups import Group, find_reference, read_policy, topology_key
+from krmfn.survey.groups import Group, Workload, find_reference, read_policy, topology_key
 
 #: What the last part of a link names; the annotations that the link bridge reads name a PodGroup, too.
 _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
@@ -60,13 +60,9 @@ def find_group_other_namespace(census: Census) -> Matches:
 
 @rule("template-missing")
 def find_template_missing(census: Census, settings: Settings) -> Matches:
-    groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
     names = group_names(census.workloads)
     old = settings.release.has("workload-must-exist")
-    for group in (*groups, *census.composites.values()):
-        if not group.workload:
-            continue
-        workload = census.workloads.get((group.namespace, group.workload))
+    for group, workload in _list_described(census):
         if workload is not None and (old or group.template in workload.templates):
             continue  # 1.36 looks into the Workload itself, so its answer is the server's
         lacks = "the group works, but the Workload that describes it is missing"
@@ -81,11 +77,17 @@ def find_template_missing(census: Census, settings: Settings) -> Matches:
             yield tell(group, path, group.template, workload=workload, near=near, effect=effect, known=known)
 
 
+def _list_described(census: Census) -> Iterator[tuple[Group, Workload | None]]:
+    """The groups that name a template of a Workload, each with the Workload if it is there."""
+    groups = (gang.group for gang in census.gangs if gang.group.path == ("spec",))
+    for group in (*groups, *census.composites.values()):
+        if group.workload:
+            yield group, census.workloads.get((group.namespace, group.workload))
+
+
 @rule("template-differs")
 def find_template_differs(census: Census, settings: Settings) -> Matches:
-    groups = [gang.group for gang in census.gangs if gang.group.path == ("spec",)]
-    for group in (*groups, *census.composites.values()):
-        workload = census.workloads.get((group.namespace, group.workload))
+    for group, workload in _list_described(census):
         if workload is None or group.template not in workload.templates:
             continue
         template = workload.templates[group.template][1]

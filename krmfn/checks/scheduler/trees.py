@@ -118,6 +118,12 @@ def list_families(census: Census) -> Iterator[tuple[Group, list[Group]]]:
         yield composite, children.get(id(composite.item), [])
 
 
+@once
+def list_whole(census: Census) -> set[int]:
+    """The CompositePodGroups that wait for all of their children, by the identity of their objects."""
+    return {id(group.item) for group, children in list_families(census) if (group.quorum or 0) >= len(children)}
+
+
 @rule("children-start-apart")
 def find_children_start_apart(census: Census) -> Matches:
     for composite, children in list_families(census):
