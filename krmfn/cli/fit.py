@@ -44,7 +44,7 @@ def run(words: Words, options: Options) -> int:
         show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
     say_if_empty(found.items, found.problems, words, options)
     status = exit_status(told, problems)
-    return max(status, int(any(view.outlook.is_hopeless for view in views)))
+    return max(status, int(any(each.verdict == "never" for view in views for each in view.outlook.standings)))
 
 
 def predict(items: Sequence[Item], settings: Settings, options: Options) -> tuple[Outlook, dict[str, str], str]:

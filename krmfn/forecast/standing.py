@@ -85,11 +85,6 @@ class Outlook(NamedTuple):
     preempted: Names = ()
     queued: bool = False
 
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether a gang never starts."""
-        return any(standing.verdict == "never" for standing in self.standings)
-
 
 _ZONE = "topology.kubernetes.io/zone"
 

@@ -10,7 +10,7 @@ jobset_controller.go (the Service, then Jobs), LeaderWorkerSet 0.8.0 and Trainer
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.capacity import Obeyed, prove
@@ -140,7 +140,8 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
     template = kind.template
     reasons = dict(obstacle.reasons)
     large = all(reason.startswith("Insufficient ") or reason == "Too many pods" for reason in reasons)
-    message = f"{obstacle.said}{_within(obstacle)}; {_consequence(obstacle)}"
+    within = f" in any domain of {obstacle.key}" if obstacle.key else ""
+    message = f"{obstacle.said}{within}; {_consequence(obstacle)}"
     hints = []
     nodes = census.facts.nodes or ()
     short = [name for name in kind.requests if f"Insufficient {name}" in reasons]
@@ -212,10 +213,6 @@ _REFUSALS = {"unable to create": "namespace", "persistentvolumeclaims": "claims"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def _within(obstacle: Obstacle) -> str:
-    return f" in any domain of {obstacle.key}" if obstacle.key else ""
-
-
 def _consequence(obstacle: Obstacle) -> str:
     group = obstacle.group
     kind = obstacle.kind
@@ -238,7 +235,7 @@ def find_too_many_objects(census: Census) -> Matches:
                 continue
             mine, total = [], 0
             about: Fields = {"quota": quota, "most": most, "resource": resource, "name": name}
-            for item in _list_gangs(census, quota):
+            for item in _list_linked(census).get(quota.namespace, ()):
                 made = _list_made(item).get(resource, 0)
                 if f"{item.kind.lower()}s.{item.ref.group}".rstrip(".") == resource:
                     mine.append(item)
@@ -249,11 +246,6 @@ def find_too_many_objects(census: Census) -> Matches:
                     break
             for item in mine[most:] if most == 0 else mine[most : most + 1]:
                 yield tell(item, (), mine=mine, refused=len(mine) - most, **about)
-
-
-def _list_gangs(census: Census, quota: Quota) -> Iterator[Item]:
-    """The groups of the input and what makes their pods, in the namespace of a quota."""
-    yield from _list_linked(census).get(quota.namespace, ())
 
 
 @once
@@ -302,7 +294,7 @@ def _has_submitter(value: Value) -> bool:
 
 def _find_no_submitter(census: Census, quota: Quota, name: str, most: int) -> Matches:
     """A quota that lets the cluster of a RayJob start, and not the pod that gives it something to do."""
-    for item in _list_gangs(census, quota) if not quota.scope else ():
+    for item in _list_linked(census).get(quota.namespace, ()) if not quota.scope else ():
         pods = count_pods(each for each in census.templates_of(item) if each.link)
         if pods == most and item.kind == "RayJob" and _has_submitter(item.value):
             yield tell(item, (), case="submitter", quota=quota, most=most, name=name, needed=most + 1)

@@ -149,11 +149,8 @@ _RIVALS = (
 )
 
 
-def _claim(entry: object) -> tuple[str, str, str]:
-    claim = as_mapping(entry)
-    fields = ("name", "resourceClaimName", "resourceClaimTemplateName")
-    name, own, template = (as_text(claim.get(field)) for field in fields)
-    return name, own, template
+def _claim(entry: object) -> list[str]:
+    return [as_text(entry, field) for field in ("name", "resourceClaimName", "resourceClaimTemplateName")]
 
 
 def _deadlines(template: Template) -> Iterator[Path]:

@@ -21,24 +21,16 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import ROLLOUTS, share
 from krmfn.model.rules import tell as note
-from krmfn.model.values import Fields, Names, as_int, as_mapping, as_text, dig, identify
+from krmfn.model.values import Fields, Key, Names, as_int, as_mapping, as_text, dig, identify
 from krmfn.survey.census import Census, LinkedGang, Template, count_pods, once, take_census
 from krmfn.survey.jobs import Jobs, find_jobs, is_suspended, list_own_gangs
 
-
-class Succession(NamedTuple):
-    """Where a kind says that what it created before goes first: the field, its values that mean so, and its default."""
-
-    path: Path
-    apart: Names
-    default: Any = ABSENT
-
-
-_SUCCESSIONS = {
-    ("batch", "CronJob"): Succession(("spec", "concurrencyPolicy"), ("Forbid", "Replace"), "Allow"),
-    ("ray.io", "RayCronJob"): Succession(("spec", "schedule"), ()),
-    ("apps", "Deployment"): Succession(("spec", "strategy", "type"), ("Recreate",), "RollingUpdate"),
-    ("ray.io", "RayService"): Succession(("spec", "upgradeStrategy", "type"), ("None",)),
+#: Where a kind says that what it created before goes first: the field, its values that mean so, and its default.
+_SUCCESSIONS: Mapping[Key, tuple[Path, Names, Any]] = {
+    ("batch", "CronJob"): (("spec", "concurrencyPolicy"), ("Forbid", "Replace"), "Allow"),
+    ("ray.io", "RayCronJob"): (("spec", "schedule"), (), ABSENT),
+    ("apps", "Deployment"): (("spec", "strategy", "type"), ("Recreate",), "RollingUpdate"),
+    ("ray.io", "RayService"): (("spec", "upgradeStrategy", "type"), ("None",), ABSENT),
 }
 
 
@@ -87,13 +79,13 @@ def find_tail_starves(census: Census, settings: Settings) -> Matches:
 @rule("rollout-shares-group")
 def find_rollout_shares_group(census: Census, settings: Settings) -> Matches:
     """Runs of a CronJob or RayCronJob, revisions of a Deployment, clusters of a RayService."""
-    for (group, kind), row in _SUCCESSIONS.items():
+    for (group, kind), (path, apart, default) in _SUCCESSIONS.items():
         for gang, owner in census.gangs_of(group, kind):
-            value = dig(owner.value, *row.path)
+            value = dig(owner.value, *path)
             chain = (gang.group, *census.chain(gang.group)[0])
-            if value in row.apart or is_selected(owner, settings) or all(each.policy != "gang" for each in chain):
+            if value in apart or is_selected(owner, settings) or all(each.policy != "gang" for each in chain):
                 continue
-            yield tell(owner, row.path, value or row.default, case=kind, gang=gang)
+            yield tell(owner, path, value or default, case=kind, gang=gang)
 
 
 def _complete_jobs(census: Census, settings: Settings) -> Iterator[tuple[LinkedGang, Template, Jobs]]:
