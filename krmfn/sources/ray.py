@@ -84,10 +84,8 @@ def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Lea
     if template is None:
         return None
     if group.pods == 0:
-        reason = "is suspended" if group.suspended else "has numOfHosts 0" if group.hosts == 0 else "replicas is 0"
-        message = f"worker group {group.name} has no pods ({reason}): it is left out of the gang"
         where = "suspend" if group.suspended else "numOfHosts" if group.hosts == 0 else "replicas"
-        manifest.note("group-without-pods", (*group.path, where), message)
+        manifest.tell("group-without-pods", (*group.path, where), where, name=group.name)
         return None
     if autoscaling:
         return Leaf(group.name, (template,), group.min_pods)
@@ -115,32 +113,24 @@ def _check_job(manifest: Manifest, spec: Path) -> None:
     selected = bool(manifest.get((*spec, "clusterSelector")))
     suspended = manifest.flag((*spec, "suspend"))
     if suspended and selected:
-        _refuse(manifest, (*spec, "suspend"), "a RayJob with clusterSelector cannot be suspended")
+        manifest.tell("ray-job-refused", (*spec, "suspend"), "selected")
     elif suspended and not manifest.flag((*spec, "shutdownAfterJobFinishes")):
-        _refuse(manifest, (*spec, "suspend"), "a suspended RayJob requires shutdownAfterJobFinishes: true")
+        manifest.tell("ray-job-refused", (*spec, "suspend"), "suspended")
     mode_path, retries_path = (*spec, "submissionMode"), (*spec, "backoffLimit")
     mode = manifest.text(mode_path, "K8sJobMode")
     retries = manifest.count(retries_path, 0, least=0)
     if retries > 0 and (selected or mode == "InteractiveMode"):
         reason = "clusterSelector" if selected else "InteractiveMode"
-        _refuse(manifest, retries_path, f"a RayJob with {reason} cannot be retried: backoffLimit must be 0")
+        manifest.tell("ray-job-refused", retries_path, "retried", reason=reason)
     if mode == "SidecarMode":
-        _check_sidecar_mode(manifest, spec, selected)
-
-
-def _check_sidecar_mode(manifest: Manifest, spec: Path, selected: bool) -> None:
-    if selected:
-        _refuse(manifest, (*spec, "submissionMode"), "SidecarMode excludes clusterSelector")
-    for key in ("submitterPodTemplate", "submitterConfig"):
-        if manifest.get((*spec, key)) is not None:
-            _refuse(manifest, (*spec, key), f"SidecarMode excludes {key}")
-    restart = (*spec, "rayClusterSpec", "headGroupSpec", "template", "spec", "restartPolicy")
-    if manifest.text(restart) not in ("", "Never"):
-        _refuse(manifest, restart, "SidecarMode requires restartPolicy Never in the head")
-
-
-def _refuse(manifest: Manifest, path: Path, message: str) -> None:
-    manifest.note("ray-job-refused", path, f"{message}: KubeRay refuses the RayJob")
+        if selected:
+            manifest.tell("ray-job-refused", mode_path, "sidecar", key="clusterSelector")
+        for key in ("submitterPodTemplate", "submitterConfig"):
+            if manifest.get((*spec, key)) is not None:
+                manifest.tell("ray-job-refused", (*spec, key), "sidecar", key=key)
+        restart = (*spec, "rayClusterSpec", "headGroupSpec", "template", "spec", "restartPolicy")
+        if manifest.text(restart) not in ("", "Never"):
+            manifest.tell("ray-job-refused", restart, "restart")
 
 
 def _read_service(manifest: Manifest) -> Group | None:
