@@ -87,9 +87,7 @@ def _is_excluded(manifest: Manifest) -> bool:
     granularity = "" if manifest.counting else manifest.options.granularity
     for condition in manifest.kind.excluded:
         if condition.granularity in ("", granularity) and (path := find_holding(manifest, (condition,))):
-            message = f"nothing is generated for this {manifest.ref.kind}: {condition.reason}"
-            rule = "kind-not-supported" if manifest.options.requested else "kind-passed-over"
-            manifest.note(rule, path, message, condition.hint)
+            manifest.pass_over(condition.reason, condition.hint, path)
             return True
     return False
 

@@ -122,10 +122,10 @@ class Manifest:
             self.tell(rule, path, case, proposed, **about)
         return not self.counting
 
-    def pass_over(self, reason: str, hint: str = "") -> None:
+    def pass_over(self, reason: str, hint: str, path: Path = ("kind",)) -> None:
         """Say why nothing can be generated for a resource of this kind."""
         rule = "kind-not-supported" if self.options.requested else "kind-passed-over"
-        self.note(rule, ("kind",), f"nothing is generated for this {self.ref.kind}: {reason}", hint)
+        self.note(rule, path, f"nothing is generated for this {self.ref.kind}: {reason}", hint)
 
     def get(self, path: Path, default: Any = None) -> Any:
         """The value at `path`, or `default` when there is none."""
