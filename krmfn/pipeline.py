@@ -17,7 +17,7 @@ from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
 from krmfn.krm.sharing import share
-from krmfn.model.findings import STAGES, Finding, Member, to_result
+from krmfn.model.findings import STAGES, Finding, Member, Rule, to_result
 from krmfn.model.marks import GENERATED_FROM, leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
@@ -151,7 +151,7 @@ def find_all(
     yield from _tell_preview(items, settings)
     told: set[tuple[int, Path]] = set()
     above: set[tuple[int, Path]] = set()
-    others: list[_Others] = []
+    others: list[tuple[Sequence[Finding], ...]] = []
 
     def find_others() -> None:
         if set(stages) - {"server"}:
@@ -193,25 +193,18 @@ def find_all(
                     noted.add((id(finding.item), finding.path))
                 yield finding
         for finding in of_stages:
-            again = _has(finding, "deadlock") and (id(finding.item), finding.path) in noted
+            again = "deadlock" in _find_row(finding).traits and (id(finding.item), finding.path) in noted
             links = [each for each in links if not _explains(finding, each)]
             if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
                 yield finding
     yield from links
 
 
-class _Others(NamedTuple):
-    """What there is to say besides what the server says: of counting the pods of resources, of generating groups, and
-    of the other stages."""
-
-    of_members: Sequence[Finding]
-    of_gangs: Sequence[Finding]
-    of_stages: Sequence[Finding]
-
-
 def _find_others(
     items: Sequence[Item], settings: Settings, old: Sequence[Item] | None, stages: Collection[str]
-) -> _Others:
+) -> tuple[Sequence[Finding], ...]:
+    """What there is to say besides what the server says: of counting the pods of resources, of generating groups, and
+    of the other stages."""
     from krmfn.checks.rule import check_stages
     from krmfn.survey.gangs import list_present, survey
 
@@ -228,7 +221,7 @@ def _find_others(
         notes = [finding for finding in notes if id(finding.item) not in known]
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     of_gangs = found.findings if is_complete(items) else _write(found, items, settings)[1]
-    return _Others(notes, of_gangs, [*_join_renamed([*check_stages(stages, items, members, old, settings, asking)])])
+    return notes, of_gangs, [*_join_renamed([*check_stages(stages, items, members, old, settings, asking)])]
 
 
 def _explains(finding: Finding, other: Finding) -> bool:
@@ -310,8 +303,8 @@ def _forecast(
         finding
         for finding in operators
         if finding.rule == ELSEWHERE
-        or _has(finding, "deadlock")
-        or (_has(finding, "unmade") and _rate(finding) == "error")
+        or "deadlock" in _find_row(finding).traits
+        or ("unmade" in _find_row(finding).traits and _rate(finding) == "error")
     ]
     doubts = [each for each in (*found, *operators) if _is_doubt(each, simulator) and _rate(each) == "warning"]
     doubts[:0] = [finding for finding in found if finding.rule == GROWS]
@@ -322,9 +315,7 @@ def _forecast(
 def _is_doubt(finding: Finding, simulator: Ask | None) -> bool:
     """Whether a warning says that a gang may not start: its rule does, or proves it where more is known. What the
     scheduler is asked about is not a matter of warnings."""
-    from krmfn.model.rules import RULES
-
-    rule = RULES[finding.rule]
+    rule = _find_row(finding)
     proves = simulator is None and rule.stage == "scheduler" and rule.severity == "error"
     return proves or not {"unmade", "hindering"}.isdisjoint(rule.traits)
 
@@ -346,15 +337,13 @@ def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
 
 def _rate(finding: Finding) -> Severity:
     """The severity that the finding's result will have."""
-    from krmfn.model.rules import RULES
-
-    return finding.severity or RULES[finding.rule].severity
+    return finding.severity or _find_row(finding).severity
 
 
-def _has(finding: Finding, trait: str) -> bool:
-    from krmfn.model.rules import RULES
+def _find_row(finding: Finding) -> Rule:
+    from krmfn.model.rules import RULES  # many runs find nothing
 
-    return trait in RULES[finding.rule].traits
+    return RULES[finding.rule]
 
 
 def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result, ...]:
@@ -362,9 +351,7 @@ def to_results(findings: Iterable[Finding], edits: bool = False) -> tuple[Result
     findings = tuple(findings)
     if not findings:
         return ()
-    from krmfn.model.rules import RULES
-
-    results = share(lambda finding: to_result(finding, RULES[finding.rule]), findings)
+    results = share(lambda finding: to_result(finding, _find_row(finding)), findings)
     if not edits:
         return tuple(results)
     from krmfn.reconcile.fixes import find_edits

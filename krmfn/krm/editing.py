@@ -238,7 +238,8 @@ class Editor:
     def _refuse_revealed(self, holder: Mapping, path: Path) -> None:
         """A merge key that sets the same key would show through."""
         for key, child in holder.pairs:
-            if is_merge(key) and str(path[-1]) in _merge(self._read(child)):
+            merged = self._read(child) if is_merge(key) else []
+            if any(path[-1] in each for each in (merged if isinstance(merged, list) else [merged])):
                 raise EditRefused(f"{format_path(path)} is also set by a merge key")
 
     def _free(self, way: list[Step], holder: Node, replaced: Node | None, key: Node | None = None) -> bool:
@@ -288,11 +289,6 @@ def _find_missing(old: list[Any], new: list[Any]) -> list[int]:
         if kept == len(new) or not same(child, new[kept]):
             gone.append(place)
     return gone if len(old) - len(gone) == len(new) else []
-
-
-def _merge(value: Any) -> set[str]:
-    values = value if isinstance(value, list) else [value]
-    return {key for child in values if isinstance(child, dict) for key in child}
 
 
 def _nest(path: Path, value: Any) -> Any:

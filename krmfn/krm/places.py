@@ -162,11 +162,6 @@ def entry_start(text: str, key: Node) -> int:
     return offset - 1 if offset and offset < key.start and text[offset - 1] == "?" else key.start
 
 
-def is_explicit(text: str, key: Node) -> bool:
-    """Whether a key of a block mapping is written with `?`."""
-    return entry_start(text, key) != key.start
-
-
 def find_colon(text: str, start: int, end: int) -> int:
     """Offset of the first colon between a key and its value, which is not in a comment, or -1."""
     while start < end and text[start] != ":":

@@ -223,12 +223,9 @@ class Reading:
             raise EditRefused("there is no object")
         if self._style is None:
             self._style = detect_style(self._parsed, root, frame.json, frame.source.newline)
-        return Editor(self._parsed, root, self._style, self._is_used, self._lines)
-
-    def _is_used(self, anchor: str) -> bool:
-        """Whether another part of the document behind this one may use an anchor."""
-        anchors = self._owner.frame.anchors
-        return anchors is not None and anchors.is_used(anchor, self._owner.end)
+        anchors, end = frame.anchors, self._owner.end
+        used_outside = (lambda name: anchors.is_used(name, end)) if anchors else lambda name: False
+        return Editor(self._parsed, root, self._style, used_outside, self._lines)
 
 
 def _meet(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> bool:

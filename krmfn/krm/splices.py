@@ -23,7 +23,6 @@ from krmfn.krm.places import (
     first_dash,
     is_bare,
     is_block_scalar,
-    is_explicit,
     last_leaf,
     line_end,
     line_start,
@@ -78,8 +77,9 @@ def _replace_element(text: str, holder: Sequence, place: int, value: Any, style:
 def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -> Edits:
     colon = find_colon(text, key.end, line_end(text, key.end))
     end = visible_end(text, node)
-    if colon < 0 or is_explicit(text, key):
-        deep = column(text, node.start) > column(text, entry_start(text, key))
+    start = entry_start(text, key)
+    if colon < 0 or start != key.start:  # behind a `?`
+        deep = column(text, node.start) > column(text, start)
         if node.start == node.end or line_end(text, node.start) < end or not deep:
             raise EditRefused("the key is written with `?`")
         return [(node.start, end - node.start, write_flow(value, style))]

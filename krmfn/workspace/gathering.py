@@ -56,8 +56,9 @@ from krmfn.workspace.trees import (
     NotRendered,
     Tree,
     find_around,
+    join_path,
 )
-from krmfn.workspace.world import Rendering, Sources, World, find_sources, find_templates
+from krmfn.workspace.world import Rendering, Sources, World, find_sources, read_origins
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
@@ -371,7 +372,9 @@ class Gathering:
         if rendered.left_out and not items:
             raise rendered.left_out[0]
         self._allow(len(items))
-        sources = find_sources(items, world.folder, self.sources)
+        origins = read_origins(items, world.folder)
+        sources = find_sources(items, origins, self.sources)
+        templates = {join_path(world.folder, path) for path in rendered.templates}
         put_into(placing, items)
         self._tell_parts(world.overlay, rendered.left_out)
         if rendered.brought and world.folder not in self._free:
@@ -386,7 +389,7 @@ class Gathering:
                 sources=sources,
                 configurations=rendered.configurations,
                 ran_in=rendered.ran_in,
-                templates=find_templates(items, world.folder, rendered.templates),
+                templates={item.ref: origin for item in items if (origin := origins.get(id(item))) in templates},
                 left_out=tuple(each.part for each in rendered.left_out),
             )
         )

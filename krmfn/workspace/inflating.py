@@ -16,7 +16,7 @@ from krmfn.workspace.helm import Chart, Helm, inflate, list_charts
 from krmfn.workspace.manifests import RENDERED, load
 from krmfn.workspace.rendering import end_with_signals
 from krmfn.workspace.trees import CHART, SUFFIXES, ManifestFile, NotRendered, Tree
-from krmfn.workspace.world import Sources, World
+from krmfn.workspace.world import Sources, World, find_sources
 
 
 class ChartWorlds:
@@ -83,9 +83,7 @@ class ChartWorlds:
                 self.covered.add(self._tree.resolve(path))
         self.covered.add(self._tree.resolve(posixpath.join(chart.folder, CHART)))
         put_into(Placing(chart.namespace), items)
-        refs = {(item.kind, item.name) for item in items}
-        found = {id(item): self._sources.find(paths[id(item)], item, refs) for item in items}
-        sources = {key: source for key, source in found.items() if source is not None}
+        sources = find_sources(items, paths, self._sources)
         left_out = (f"{join(list(chart.lacking))}, which are not in the repository",) if chart.lacking else ()
         return world._replace(
             items=items, sources=sources, left_out=left_out, templates={item.ref: paths[id(item)] for item in items}

@@ -391,9 +391,7 @@ class Stage:
         """The real path of a program that may be run, empty when it may not."""
         if "\0" in program:
             return ""
-        if os.sep in program:
-            return self._allowed.get(os.path.realpath(os.path.join(overlay.folder, program)), "")
-        found = find_program(program)
+        found = os.path.join(overlay.folder, program) if os.sep in program else find_program(program)
         return self._allowed.get(os.path.realpath(found), "") if found else ""
 
     def _copy_named(self, value: object, overlay: Overlay, is_read: bool = True) -> None:

@@ -230,30 +230,22 @@ class World(NamedTuple):
         return result._replace(message=message, file=result.file if known else made)
 
 
-def find_sources(items: Sequence[Item], folder: str, sources: Sources) -> dict[int, Item]:
-    """The sources of what was rendered in `folder`, by the annotation that kustomize wrote."""
-    found: dict[int, Item] = {}
+def find_sources(items: Iterable[Item], origins: Mapping[int, str], sources: Sources) -> dict[int, Item]:
+    """The sources of what was rendered, of which `origins` are the files, both by the id() of the object."""
     rendered = {(item.kind, item.name) for item in items}
+    found = {id(item): sources.find(origins[id(item)], item, rendered) for item in items if id(item) in origins}
+    return {key: source for key, source in found.items() if source is not None}
+
+
+def read_origins(items: Iterable[Item], folder: str) -> dict[int, str]:
+    """The files of what was rendered in `folder`, by the annotations that kustomize wrote; without what kustomize or a
+    function made."""
+    found: dict[int, str] = {}
     for item in items:
-        if path := _read_origin(item):
-            source = sources.find(join_path(folder, path), item, rendered)
-            if source is not None:
-                found[id(item)] = source
+        for line in item.annotations.get(_ORIGIN, "").splitlines():
+            if line.startswith("path: "):
+                found.setdefault(id(item), join_path(folder, line.removeprefix("path: ").strip().strip("'\"")))
     return found
-
-
-def find_templates(items: Iterable[Item], folder: str, templates: Container[str]) -> dict[ResourceRef, str]:
-    """Which of the `templates` of charts, seen from `folder`, the objects were rendered from."""
-    found = ((item.ref, _read_origin(item)) for item in items) if templates else ()
-    return {ref: join_path(folder, path) for ref, path in found if path in templates}
-
-
-def _read_origin(item: Item) -> str:
-    """The path in the annotation, from the folder that was rendered; empty where kustomize or a function made it."""
-    for line in item.annotations.get(_ORIGIN, "").splitlines():
-        if line.startswith("path: "):
-            return line.removeprefix("path: ").strip().strip("'\"")
-    return ""
 
 
 def _rename(text: str, ref: ResourceRef, source: ResourceRef) -> str:
