@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 from krmfn.model.gotext import BadNumber, read_duration, read_int
 from krmfn.releases import schemastore
@@ -26,37 +25,15 @@ _BOUNDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (1, 12, _MONTHS),
     (0, 6, _DAYS),
 )
-_YEARLY = "0 0 1 1 *"
-_NAMED = {
-    "@yearly": _YEARLY,
-    "@annually": _YEARLY,
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-_SECOND = 10**9
+_NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 
 
 class BadSchedule(ValueError):
     """The text is not a schedule; the message is what the API server says."""
 
 
-class Schedule(NamedTuple):
-    """The values of minute, hour, day of month, month and day of week at which it runs; or `every` so many seconds.
-
-    `starred` says of each field whether it was written as any value: of a day of month and a day of week that are both
-    given, one is enough.
-    """
-
-    fields: tuple[frozenset[int], ...]
-    starred: tuple[bool, ...] = ()
-    every: int = 0
-
-
-def read_schedule(text: str) -> Schedule:
-    """The schedule of a CronJob. Raises BadSchedule."""
+def check_schedule(text: str) -> None:
+    """Raises BadSchedule for what is no schedule of a CronJob."""
     if not text:
         raise BadSchedule("empty spec string")
     if text.startswith(("TZ=", "CRON_TZ=")):
@@ -69,37 +46,26 @@ def read_schedule(text: str) -> Schedule:
         text = re.sub(f"^[{_BLANKS}]+|[{_BLANKS}]+$", "", rest)
     if text.startswith("@every "):
         try:
-            length = max(read_duration(text.removeprefix("@every ")), _SECOND)
+            read_duration(text.removeprefix("@every "))
         except BadNumber as mistake:
             raise BadSchedule(f"failed to parse duration {text}: {mistake}") from None
-        return Schedule((), (), length // _SECOND)
+        return
     if text.startswith("@"):
         if text not in _NAMED:
             raise BadSchedule(f"unrecognized descriptor: {text}")
-        text = _NAMED[text]
+        return
     words = [word for word in re.split(f"[{_BLANKS}]+", text) if word]
     if len(words) != len(_BOUNDS):
         raise BadSchedule(f"expected exactly 5 fields, found {len(words)}: [{' '.join(words)}]")
-    fields = [_read_field(word, *bounds) for word, bounds in zip(words, _BOUNDS, strict=True)]
-    return Schedule(tuple(values for values, _ in fields), tuple(starred for _, starred in fields))
+    for word, bounds in zip(words, _BOUNDS, strict=True):
+        for part in filter(None, word.split(",")):
+            _check_range(part, *bounds)
 
 
-def _read_field(text: str, low: int, high: int, names: dict[str, int]) -> tuple[frozenset[int], bool]:
-    values: set[int] = set()
-    starred = False
-    for part in text.split(","):
-        if part:
-            more, star = _read_range(part, low, high, names)
-            values.update(more)
-            starred |= star
-    return frozenset(values), starred
-
-
-def _read_range(text: str, low: int, high: int, names: dict[str, int]) -> tuple[range, bool]:
+def _check_range(text: str, low: int, high: int, names: dict[str, int]) -> None:
     ends, *steps = text.split("/")
     first, *others = ends.split("-")
-    starred = first in ("*", "?")
-    if starred:
+    if first in ("*", "?"):
         start, end = low, high
     else:
         start = end = _read_value(first, names)
@@ -121,7 +87,6 @@ def _read_range(text: str, low: int, high: int, names: dict[str, int]) -> tuple[
         raise BadSchedule(f"beginning of range ({start}) beyond end of range ({end}): {text}")
     if step == 0:
         raise BadSchedule(f"step of range should be a positive number: {text}")
-    return range(start, end + 1, step), starred and step <= 1
 
 
 def _read_value(text: str, names: dict[str, int]) -> int:

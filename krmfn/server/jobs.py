@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
-from krmfn.model.schedules import BadSchedule, check_zone, read_schedule
+from krmfn.model.schedules import BadSchedule, check_schedule, check_zone
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_part
@@ -334,7 +334,7 @@ def _check_schedule(spec: Value, old: Stored) -> Causes:
     """A schedule may name a time zone only where the stored one already does."""
     path, schedule = ("spec", "schedule"), spec["schedule"]
     try:
-        read_schedule(schedule)
+        check_schedule(schedule)
     except BadSchedule as mistake:
         yield invalid(path, schedule, str(mistake), "cronjob-schedule")
     if "TZ" not in schedule:

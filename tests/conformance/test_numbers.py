@@ -12,7 +12,7 @@ from conformance.numbers import LATER, Answer, Case, ask_go, ask_krmfn, differ, 
 from conformance.versions import read_releases
 from krmfn.model.gotext import parse_int
 from krmfn.model.quantity import BadQuantity, parse_quantity, quantity_with_exponent, read_quantity
-from krmfn.model.schedules import read_schedule
+from krmfn.model.schedules import BadSchedule, check_schedule
 from krmfn.server.decode import decode
 from krmfn.server.schema import find_kind
 from krmfn.server.spell import to_api
@@ -81,15 +81,12 @@ def test_what_is_not_a_quantity(value: object) -> None:
     assert parse_quantity(value) is None
 
 
-def test_a_schedule_has_the_values_of_its_fields() -> None:
-    found = read_schedule("*/20 1,2 * jan-mar mon")
-    assert [sorted(field) for field in found.fields][:2] == [[0, 20, 40], [1, 2]]
-    assert [sorted(field) for field in found.fields][3:] == [[1, 2, 3], [1]]
-    assert found.starred == (False, False, True, False, False)
-
-
 def test_every_month_and_day_has_its_number() -> None:
-    for number in range(1, 13):
-        assert read_schedule(f"0 0 1 {calendar.month_abbr[number]} *").fields[3] == {number}
-    for number, name in enumerate(calendar.day_abbr):  # Monday is the first there, and 1 here; Sunday is 0
-        assert read_schedule(f"0 0 * * {name}").fields[4] == {(number + 1) % 7}
+    names = {f"0 0 1 {calendar.month_abbr[number]}-{{}} *": number for number in range(1, 13)}
+    # Monday is the first there, and 1 here; Sunday is 0.
+    names |= {f"0 0 * * {name}-{{}}": (number + 1) % 7 for number, name in enumerate(calendar.day_abbr)}
+    for text, number in names.items():
+        check_schedule(text.format(number))
+        if number > 1:
+            with pytest.raises(BadSchedule, match=f"beginning of range \\({number}\\) beyond end of range"):
+                check_schedule(text.format(number - 1))
