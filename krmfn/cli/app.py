@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -64,13 +64,7 @@ _SYNONYMS = {
 }
 
 
-if TYPE_CHECKING:
-    Base = click.Choice[str]
-else:
-    Base = click.Choice  # not generic before click 8.2
-
-
-class Choice(Base):
+class Choice(click.Choice):  # type: ignore[type-arg]  # not generic before click 8.2
     """One of `choices`; or, `joined`, several separated by commas, which stay a string."""
 
     def __init__(self, choices: Sequence[str], joined: bool) -> None:

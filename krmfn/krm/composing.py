@@ -54,9 +54,7 @@ def _compose_documents(parser: Any, find_anchor: FindAnchor | None, text: str) -
     """
     import yaml
 
-    if not parser.check_event(yaml.StreamStartEvent):
-        return
-    parser.get_event()
+    parser.get_event()  # the start of the stream
     while not parser.check_event(yaml.StreamEndEvent):
         parser.get_event()
         root = _compose_document(parser, find_anchor, text)

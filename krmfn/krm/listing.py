@@ -190,8 +190,6 @@ class Listing:
                 comma = "," + self._break().decode() if style.indented else style.comma
                 return comma.join(self._write_flow(value, inner) for value in values).encode()
             return (style.colon[1:] + self._write_flow(values, inner)).encode()
-        if fresh and not values:
-            return b" []"
         column = self.root_indent if fresh else self.indent
         if self.form == "flow" and not fresh:
             return style.comma.join(write_flow(value, style) for value in values).encode()

@@ -381,7 +381,7 @@ def _read_variables(build: Value, items: Iterable[Item]) -> dict[str, str]:
 
 def locate(tree: Tree, path: str) -> str:
     """A path from the top of the repository, as the tree spells it."""
-    top = os.path.relpath(tree.top, tree.here).replace(os.sep, "/")
+    top = os.path.relpath(tree.top, tree.here)
     return join_path(top, path.lstrip("/"))
 
 

@@ -120,7 +120,7 @@ class Revision(Tree):
 
     def _find_tree(self, revision: str) -> str:
         try:
-            return _parse(self.repository, "--verify", "--end-of-options", f"{revision}^{{tree}}").strip()
+            return _ask_tree(self.repository, revision)
         except Failed as failure:
             known = self._try("--symbolic", "--branches", "--tags").split()
             said = [line for line in failure.lines if line.startswith("fatal: ")] or [str(failure)]  # not its warnings
@@ -176,11 +176,11 @@ class Revision(Tree):
             whole = os.path.normpath(realpath(start) + whole[len(start) :])
         if not is_below(whole, self.repository):
             raise LeftOut(path, f"is outside of the repository {self.repository}")
-        place = os.path.relpath(whole, self.repository).replace(os.sep, "/")
+        place = os.path.relpath(whole, self.repository)
         return "" if place == "." else place
 
     def _spell(self, place: str) -> str:
-        return os.path.relpath(os.path.join(self.repository, place), self.here).replace(os.sep, "/")
+        return os.path.relpath(os.path.join(self.repository, place), self.here)
 
     def _follow(self, place: str) -> tuple[str, _Listed]:
         """The place without links, and what is there. Raises LeftOut where one leaves the repository, FileNotFoundError
@@ -250,9 +250,13 @@ def name_tree(text: str) -> str:
     revision."""
     repository, _, revision = text.partition("\n")
     try:
-        return _parse(repository, "--verify", "--end-of-options", f"{revision}^{{tree}}").strip()
+        return _ask_tree(repository, revision)
     except (Failed, InputMissing, ValueError):
         return ""
+
+
+def _ask_tree(repository: str, revision: str) -> str:
+    return _parse(repository, "--verify", "--end-of-options", f"{revision}^{{tree}}").strip()
 
 
 def _parse(repository: str, *words: str) -> str:

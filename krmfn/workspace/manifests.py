@@ -253,7 +253,7 @@ def read_tree(tree: Tree, path: str) -> Inputs:
     """A file of a tree, or all manifests of a folder of it. Raises InputMissing for a path that is not there."""
     if tree.kind(path) != "folder":
         try:
-            return Inputs((ManifestFile(path.replace(os.sep, "/"), tree.read(path)),), ())
+            return Inputs((ManifestFile(path, tree.read(path)),), ())
         except FileNotFoundError:
             raise tree.miss(path) from None
         except LeftOut as left:

@@ -29,6 +29,8 @@ from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile, NotRend
 #: Lists of files and folders that become objects, and of those that become functions.
 USES = ("resources", "bases", "components")
 PLUGINS = ("generators", "transformers", "validators")
+#: All lists of what a kustomization builds on.
+BUILDS_ON = (*USES, *PLUGINS)
 #: Lists of ConfigMaps and Secrets to make.
 GENERATORS = ("configMapGenerator", "secretGenerator")
 #: Levels of kustomizations. Deeper than any real repository; kustomize itself would run until the stack ends.
@@ -152,7 +154,7 @@ def list_folders(files: Iterable[ManifestFile]) -> list[str]:
 
 
 def find_below(
-    tree: Tree, folders: Iterable[str], fields: Sequence[str] = (*USES, *PLUGINS), excluded: Sequence[Pattern] = ()
+    tree: Tree, folders: Iterable[str], fields: Sequence[str] = BUILDS_ON, excluded: Sequence[Pattern] = ()
 ) -> dict[str, Overlay]:
     """The kustomizations in folders, and those that they build on, wherever these are, by their folders."""
     found: dict[str, Overlay] = {}
@@ -173,14 +175,12 @@ def find_below(
     return found
 
 
-def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = (*USES, *PLUGINS)) -> Iterator[str]:
+def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = BUILDS_ON) -> Iterator[str]:
     """The folders that a kustomization builds on, without links; those that are not there are left out."""
     yield from (tree.resolve(path) for path, kind in follow_all(tree, overlay, fields) if kind == "folder")
 
 
-def index_uses(
-    tree: Tree, overlays: Mapping[str, Overlay], fields: Sequence[str] = (*USES, *PLUGINS)
-) -> dict[str, set[str]]:
+def index_uses(tree: Tree, overlays: Mapping[str, Overlay], fields: Sequence[str] = BUILDS_ON) -> dict[str, set[str]]:
     """The folders of kustomizations, each with those among them that it builds on."""
     places = {tree.resolve(folder): folder for folder in overlays}
     return {

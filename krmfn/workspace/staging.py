@@ -20,6 +20,7 @@ from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 from krmfn.workspace.disk import find_here, is_below
 from krmfn.workspace.helm import Helm, inflate, read_inflated
 from krmfn.workspace.overlays import (
+    BUILDS_ON,
     DEEPEST,
     GENERATORS,
     HELM,
@@ -188,7 +189,7 @@ class Stage:
         for field in GENERATORS:
             if self._partly and isinstance(value.get(field), list):
                 value[field] = [self._leave_files_out(each, overlay) for each in value[field]]
-        refuse_fetching({key: each for key, each in value.items() if key not in (*USES, *PLUGINS)})
+        refuse_fetching({key: each for key, each in value.items() if key not in BUILDS_ON})
         for field in USES:
             if field in value:
                 uses = (self._use(overlay, field, entry, place, depth) for entry in list_entries(value, field))
@@ -209,7 +210,7 @@ class Stage:
                 self._leave_out(NotRendered(f"{reason}, {MISSING}", part=part, sort=sort), overlay)
                 self._emptied.append(self.place(posixpath.join(overlay.folder, name)))
                 self._write(self._emptied[-1], b"")  # only its ConfigMap is another
-        named = {key: each for key, each in value.items() if key not in (*USES, *PLUGINS)}
+        named = {key: each for key, each in value.items() if key not in BUILDS_ON}
         value |= self._bring_named(named, overlay) if self._free else {}
         self._copy_named({key: named.pop(key) for key in GENERATORS if key in named}, overlay, is_read=False)
         self._copy_named(named, overlay)

@@ -46,7 +46,7 @@ _DEEPEST_READ = 250
 
 
 class ManifestFile(NamedTuple):
-    """A file's bytes. `path` is spelled as the user named it (`-` for stdin), with slashes."""
+    """A file's bytes. `path` is spelled as the user named it (`-` for stdin)."""
 
     path: str
     data: bytes
@@ -316,5 +316,5 @@ def find_around(path: str, folders: Container[str]) -> str | None:
 
 
 def join_path(folder: str, name: str) -> str:
-    """A path from a folder, without detours, with slashes."""
-    return os.path.normpath(os.path.join(folder, name)).replace(os.sep, "/")
+    """A path from a folder, without detours."""
+    return os.path.normpath(os.path.join(folder, name))

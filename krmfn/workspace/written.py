@@ -14,7 +14,7 @@ from krmfn.workspace.disk import find_here
 from krmfn.workspace.loose import leave_out_fragments, split
 from krmfn.workspace.manifests import LoadedFile, load, open_tree, read_paths
 from krmfn.workspace.overlays import (
-    PLUGINS,
+    BUILDS_ON,
     USES,
     Overlay,
     find_below,
@@ -85,7 +85,7 @@ def _borrow(tree: Tree, files: Iterable[ManifestFile], overlays: Iterable[Overla
     known = {tree.resolve(file.path) for file in files if tree.kind(file.path)}
     found = []
     for overlay in overlays:
-        for path, kind in ((overlay.path, "file"), *follow_all(tree, overlay, (*USES, *PLUGINS))):
+        for path, kind in ((overlay.path, "file"), *follow_all(tree, overlay, BUILDS_ON)):
             data = tree.find(path) if kind == "file" and tree.resolve(path) not in known else None
             if data is not None:
                 known.add(tree.resolve(path))

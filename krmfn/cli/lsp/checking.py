@@ -71,7 +71,7 @@ class Checker:
         self._definitions = Definitions(found.worlds)
         judged, configurations = self._begin(found.files)
         self.problems = {}
-        self._take_problems(judged.judge_files(found))
+        _add(self.problems, judged.judge_files(found))
         self.checked = [self._judge(judged, configurations, world) for world in found.worlds]
 
     def check_around(self, path: str) -> None:
@@ -84,7 +84,7 @@ class Checker:
             found = self._find(old.world.folder) if old.world.name else self._renew(old.world, path)
             judged, configurations = self._begin(found.files)
             self.problems.pop(path, None)
-            self._take_problems(judged.judge_files(found))
+            _add(self.problems, judged.judge_files(found))
             again = [each for each in found.worlds if each.name == old.world.name]
             at = self.checked.index(old)
             self.checked[at : at + 1] = [self._judge(judged, configurations, each, old.paths) for each in again]
@@ -92,10 +92,7 @@ class Checker:
     def list_results(self) -> dict[str, list[Result]]:
         """What there is to say, by file."""
         found = {path: list(results) for path, results in self.problems.items()}
-        for result in (result for each in self.checked for result in each.results):
-            listed = found.setdefault(result.file.path if result.file else "", [])
-            if result not in listed:
-                listed.append(result)
+        _add(found, (result for each in self.checked for result in each.results))
         return found
 
     def _find(self, *places: str) -> Worlds:
@@ -119,12 +116,6 @@ class Checker:
         judged.read(files, STAGES)
         return judged, configurations
 
-    def _take_problems(self, told: Iterable[Result]) -> None:
-        for result in told:
-            listed = self.problems.setdefault(result.file.path if result.file else "", [])
-            if result not in listed:
-                listed.append(result)
-
     def _judge(
         self, judged: Judged, configurations: Configurations, world: World, paths: frozenset[str] = frozenset()
     ) -> Checked:
@@ -136,6 +127,14 @@ class Checker:
             result for _, result in judged.judge_findings(world, settings, tell_findings(world, findings, True))
         )
         return Checked(world, paths | _list_paths(world), results, *_list_gangs(world, settings))
+
+
+def _add(found: dict[str, list[Result]], results: Iterable[Result]) -> None:
+    """Adds to the results of each file those that are not among them."""
+    for result in results:
+        listed = found.setdefault(result.file.path if result.file else "", [])
+        if result not in listed:
+            listed.append(result)
 
 
 def _list_paths(world: World) -> frozenset[str]:
