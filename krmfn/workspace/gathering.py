@@ -108,7 +108,8 @@ class Gathering:
         self.ranks = len(steps)
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
         found = {step.overlay.folder: step.overlay for step in steps if step.overlay and step.is_made}
-        wanted = [folder for folder, overlay in found.items() if self._needs_kustomize(overlay)]
+        self._plain = {folder: self._read_plain(overlay) for folder, overlay in found.items()}
+        wanted = [folder for folder, plain in self._plain.items() if plain is None]
         self._queue = render_all(tree, wanted, rendering, self._free, added)
         try:
             for world, overlay, deployment, is_made in steps:
@@ -262,7 +263,9 @@ class Gathering:
     def _add(self, world: World, overlay: Overlay, placing: Placing) -> None:
         """The world of a kustomization."""
         try:
-            plain = self._read_plain(overlay)
+            plain = self._plain[overlay.folder]
+            if isinstance(plain, NotRendered):
+                raise plain
             if plain is None:
                 self._render(world, placing)
                 return
@@ -334,15 +337,13 @@ class Gathering:
         if self._deployed > _MOST_OBJECTS:
             raise NotRendered(f"brings the deployments of this folder to more than {_MOST_OBJECTS:,} objects")
 
-    def _needs_kustomize(self, overlay: Overlay) -> bool:
+    def _read_plain(self, overlay: Overlay) -> Plain | NotRendered | None:
+        """What a kustomization lists, None where kustomize has to be asked."""
         try:
-            return self._read_plain(overlay) is None
-        except NotRendered:
-            return False
-
-    def _read_plain(self, overlay: Overlay) -> Plain | None:
-        plain = read_plain(self._tree, overlay)
-        return None if plain and self._is_refused(plain) else plain
+            plain = read_plain(self._tree, overlay)
+            return None if plain and self._is_refused(plain) else plain
+        except NotRendered as reason:
+            return reason
 
     def _is_refused(self, plain: Plain) -> bool:
         """Whether kustomize would not list these objects, because one is there twice or has no name."""
