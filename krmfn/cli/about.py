@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from krmfn import __version__
-from krmfn.cli import Options, Words, streams
+from krmfn.cli import COMMANDS, Options, Words, streams
 from krmfn.cli.findings import is_colored
 from krmfn.cli.options import UsageError, read_release
 from krmfn.config.problems import ask_about, suggest
@@ -72,6 +72,10 @@ def print_version(words: Words, options: Options) -> int:
     """Which krmfn this is, and which releases of Kubernetes it knows."""
     streams.write(f"krmfn {__version__} (Kubernetes {', '.join(list_releases())})\n")
     return 0
+
+
+def list_commands() -> Iterable[str]:
+    return COMMANDS
 
 
 def print_help(words: Words, options: Options) -> int:
