@@ -48,14 +48,12 @@ def main() -> int:
 
 def _run(words: list[str]) -> int:
     if not words and "_KRMFN_COMPLETE" not in os.environ:
-        if os.isatty(0):
-            from krmfn.cli.entry import main as command_line
+        if not os.isatty(0):
+            # kustomize and kpt call without arguments, at every build: nothing but the function is imported.
+            from krmfn.function import main as function
 
-            return command_line(["--help"])
-        # kustomize and kpt call without arguments, at every build: nothing but the function is imported.
-        from krmfn.function import main as function
-
-        return function()
+            return function()
+        words = ["--help"]
     from krmfn.cli.entry import main as command_line
 
     return command_line(words)

@@ -7,14 +7,14 @@ Specification, and the behaviour of kustomize 5.8 and kpt 1.0.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from krmfn.krm import Item, Misconfigured, ResourceList, Result, format_path, run
 from krmfn.krm.results import SEVERITIES
 from krmfn.model.marks import KIND_WORDS, LOCAL_CONFIG
 
-TYPE_CHECKING = False  # as typing spells it, without the 10 ms that importing it costs every build
 if TYPE_CHECKING:
-    from krmfn.config import ConfigError, Settings
+    from krmfn.config import Settings
 
 
 def main() -> int:
@@ -32,29 +32,22 @@ def process(resources: ResourceList) -> Iterable[Result]:
         return ()
     if config is not None and _is_generator(config, resources.items):
         return (_GENERATOR,)
-    _use_kinds(resources.items, config)
-    settings = _read_settings(config)
-    from krmfn.config import ConfigError
+    from krmfn.config import ConfigError, read_settings
 
-    work = _validate if settings.mode == "Validate" else _generate
     items = list(resources.items)
-    results = work(resources, settings)
     try:
+        if items and any(word in items[0].source.data for word in KIND_WORDS):  # all are cut from one text
+            from krmfn.config.kinds import use_objects
+
+            use_objects(items)
+        settings = read_settings(config.value if config else None)
+        results = _validate(resources, settings) if settings.mode == "Validate" else _generate(resources, settings)
         return _finish(_judge(results, items, settings), settings)
     except ConfigError as error:
-        raise _refuse(error, config) from None
-
-
-def _use_kinds(items: list[Item], config: Item | None) -> None:
-    """Know the kinds of the user that are among the items."""
-    if items and any(word in items[0].source.data for word in KIND_WORDS):  # all are cut from one text
-        from krmfn.config import ConfigError
-        from krmfn.config.kinds import use_objects
-
-        try:
-            use_objects(items)
-        except ConfigError as error:
-            raise _refuse(error, config) from None
+        ref = config.ref if config else None
+        raise Misconfigured(
+            Result(f"functionConfig: {problem}", "error", ref, format_path(problem.path)) for problem in error.problems
+        ) from None
 
 
 def _is_concerned(items: list[Item]) -> bool:
@@ -118,22 +111,6 @@ def _finish(results: Iterable[Result], settings: Settings) -> Iterable[Result]:
         message = f"failOn is warning, and there {'is 1 warning' if count == 1 else f'are {count} warnings'}"
         return (Result(message), *ordered)
     return ordered
-
-
-def _read_settings(config: Item | None) -> Settings:
-    from krmfn.config import ConfigError, read_settings
-
-    try:
-        return read_settings(config.value if config else None)
-    except ConfigError as error:
-        raise _refuse(error, config) from None
-
-
-def _refuse(error: ConfigError, config: Item | None) -> Misconfigured:
-    ref = config.ref if config else None
-    return Misconfigured(
-        Result(f"functionConfig: {problem}", "error", ref, format_path(problem.path)) for problem in error.problems
-    )
 
 
 def _report(results: Iterable[Result]) -> str:

@@ -13,20 +13,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
-from krmfn.config.settings import RULED, Ruling, Rulings
+from krmfn.config.settings import RULED, Ruling, Rulings, Settings
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
-from krmfn.model.findings import STAGES
-from krmfn.model.patterns import is_inside, read_patterns
+from krmfn.model.findings import STAGES, Finding
+from krmfn.model.patterns import Pattern, is_inside, read_patterns
 from krmfn.model.rules import RULES, tell_retired
 from krmfn.model.wording import count, join
 from krmfn.pipeline import to_results
 
 if TYPE_CHECKING:
-    from krmfn.config import Settings
-    from krmfn.model.findings import Finding
-    from krmfn.model.patterns import Pattern
     from krmfn.workspace.manifests import LoadedFile
     from krmfn.workspace.world import World
 

@@ -19,8 +19,6 @@ def run(words: Words, options: Options) -> int:
     if not facts:
         streams.say(f"no facts in {' '.join(words)}: pass the output of kubectl get nodes -o yaml, and of other kinds")
     document = {"apiVersion": "krmfn.dev/v1alpha1", "kind": FACTS_KIND, "metadata": {"name": "cluster"}, "spec": facts}
-    if options["output"] == "json":
-        show(channels.json(document), "json")
-        return 0
-    show(write_yaml(document), "yaml")
+    form = options["output"]
+    show(channels.json(document) if form == "json" else write_yaml(document), form)
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from krmfn.cli import Options, streams
@@ -37,7 +38,6 @@ def find_screen(options: Options, files: Iterable[LoadedFile] = (), aside: bool 
     stream = sys.stderr if aside else sys.stdout
     if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         return None
-    from functools import cache
     from shutil import get_terminal_size
 
     by_path = {file.path: file for file in files}
@@ -112,8 +112,6 @@ def report(
 def _find_top() -> Callable[[FileRef | None], FileRef | None]:
     """Places seen from the top of the repository, that of the file where the working directory is in none; outside of
     any they stay relative to the working directory."""
-    from functools import cache
-
     here = find_here()
     top_of_folder = cache(find_top)
 

@@ -20,6 +20,7 @@ from krmfn.cli.options import UsageError
 from krmfn.cli.reading import read_file
 from krmfn.judging import Ignore, Ignores
 from krmfn.krm.results import SEVERITIES, FileRef, Result, Severity
+from krmfn.model.findings import Finding
 from krmfn.model.values import Fields, Value
 from krmfn.model.wording import count
 from krmfn.model.wording import join as join_words
@@ -29,12 +30,10 @@ from krmfn.workspace.disk import Disk
 from krmfn.workspace.replacing import FileChange, replace
 from krmfn.workspace.trees import LeftOut
 from krmfn.workspace.witness import lexists
-from krmfn.workspace.world import collect, merge, name_worlds
+from krmfn.workspace.world import World, collect, merge, name_worlds
 
 if TYPE_CHECKING:
-    from krmfn.model.findings import Finding
     from krmfn.workspace.sharding import Shard
-    from krmfn.workspace.world import World
 
 
 #: What can be said of files, and not of objects.

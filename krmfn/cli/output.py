@@ -4,7 +4,7 @@ and the edits that findings propose (`validate --fix`)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from krmfn.cli import Options, Words, streams
@@ -48,8 +48,6 @@ def hold(words: Words, options: Options) -> AbstractContextManager[None]:
         from krmfn.workspace.replacing import lock
 
         return lock(words, streams.say)
-    from contextlib import nullcontext
-
     return nullcontext()
 
 

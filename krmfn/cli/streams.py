@@ -10,16 +10,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO, TypeVar
 
 from krmfn.cli import Options
 from krmfn.krm import running
 from krmfn.krm.terminal import line
 
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    _Thing = TypeVar("_Thing")
+_Thing = TypeVar("_Thing")
 #: How many things take long.
 _LONG = 200
 

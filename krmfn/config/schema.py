@@ -6,6 +6,7 @@ than all the rest of a run. Holds no key of the configuration: they stand in sch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -148,11 +149,8 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
             find_release(value)
         except UnknownRelease as mistake:
             yield Mistake(path, str(mistake))
-    elif "pattern" in schema:
-        import re  # few values have a pattern, and most runs have none of them
-
-        if not re.search(schema["pattern"], value):
-            yield Mistake(path, f"{_describe(value)} has the wrong format", schema.get("description", ""))
+    elif "pattern" in schema and not re.search(schema["pattern"], value):
+        yield Mistake(path, f"{_describe(value)} has the wrong format", schema.get("description", ""))
 
 
 def _spell_form(schema: Schema) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krmfn.krm.errors import EditRefused
+from krmfn.krm.lines import Lines
 from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Parent, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
@@ -18,9 +19,6 @@ from krmfn.krm.places import begins_line, column, is_block_scalar
 from krmfn.krm.splices import end_line, insert_elements, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
 from krmfn.krm.writing import is_collection, write_block, write_entry, write_scalar
-
-if TYPE_CHECKING:
-    from krmfn.krm.lines import Lines
 
 #: The value of `edit_copy` that takes something out.
 REMOVED: Any = object()

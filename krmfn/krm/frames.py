@@ -6,15 +6,12 @@ before the use counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.nodes import walk
+from krmfn.krm.nodes import Node, walk
 from krmfn.krm.source import Source
-
-if TYPE_CHECKING:
-    from krmfn.krm.nodes import Node
 
 #: Start and end of a part in bytes, and how many columns its first line is indented.
 Part = tuple[int, int, int]
@@ -109,8 +106,6 @@ class Anchors:
     def is_used(self, name: str, behind: int) -> bool:
         """Whether a part that begins at a byte or later may use a name: true for every `*name` in its text."""
         if self._used is None:
-            import re
-
             uses = re.finditer(rb"\*([0-9A-Za-z_-]+)", self._source.data)
             self._used = {use[1]: use.start() for use in uses}
         return self._used.get(name.encode(), -1) >= behind

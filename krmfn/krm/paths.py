@@ -5,10 +5,8 @@ Knows nothing about what the fields mean.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any
 
 Path = tuple[str | int, ...]
 

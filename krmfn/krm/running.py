@@ -7,6 +7,8 @@ the input cannot be read (nothing is written) or the functionConfig cannot be us
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TextIO
@@ -96,8 +98,6 @@ def run(
     nothing. Everything is written at the end or not at all. `fail_on` is the severity from which results are failures;
     `report` spells results for stderr, one line each by default.
     """
-    import gc
-
     errors = stderr or sys.stderr or _open_nothing()
     printed, sys.stdout = sys.stdout, errors
     # Trees and values have no cycles, and looking for cycles in them again and again takes a third of the time.
@@ -157,15 +157,11 @@ def _fail(status: int, message: str, errors: IO[str] | None) -> int:
 
 def _open_nothing() -> TextIO:
     """For messages that nobody can get: the caller has closed stderr."""
-    import os
-
     return open(os.devnull, "w", encoding="utf-8")  # as long-lived as a standard stream
 
 
 def silence(number: int) -> None:
     """Lets a stream go nowhere: what is still buffered would fail again, at the latest when the interpreter ends."""
-    import os
-
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, number)
     os.close(nowhere)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NoReturn
 
 from krmfn.krm.errors import Unreadable
@@ -60,8 +61,6 @@ class Source:
         from bisect import bisect_right
 
         if self._starts is None:
-            from itertools import accumulate
-
             lines = self.data.splitlines(keepends=True)
             if not self.data.isascii():
                 lines = [line.translate(None, _CONTINUES) for line in lines]

@@ -12,6 +12,8 @@ less, so they need no look.
 
 from __future__ import annotations
 
+import re
+
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Scalar
 from krmfn.krm.source import BOM, RARE_BREAKS, Source
@@ -122,8 +124,6 @@ def _walk_items(data: bytes, position: int, found: Split, edges: list[int]) -> i
     item = b" " * column + b"- "
     if not data.startswith(item, position):
         return position
-    import re
-
     pattern = re.compile(rb"\n(?! {%d})" % (column + 1) if column else rb"\n(?! )")
     starts = [position]
     stop = len(data)

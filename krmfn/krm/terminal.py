@@ -5,10 +5,7 @@ Other channels (JSON, Markdown …) are in krmfn.reports.channels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import re
+import re
 
 #: Control characters, C1 included; what orders text from right to left or is invisible; line ends of Unicode; halves of
 #: surrogate pairs (bytes of a file name that are not UTF-8).
@@ -30,8 +27,6 @@ def line(text: str) -> str:
     """
     if text.isprintable() and "##" not in text and "::" not in text:
         return text
-    import re  # a function that has nothing odd to say does not pay for it
-
     text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
     return re.sub(START, r"\1\\x3a:", re.sub(f"[{STEERING}]|{COMMAND}", spell, text))
 

@@ -6,6 +6,8 @@ replay recorded answers. Quantities are in krmfn.model.quantity.
 
 from __future__ import annotations
 
+import re
+
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 #: Name, how the layout writes it, least, most, and what is in front of it. How many days a month has is asked later.
@@ -85,8 +87,6 @@ def read_int(text: str) -> int:
 
 def read_duration(text: str) -> int:
     """Nanoseconds of a duration such as `1h30m`, as time.ParseDuration reads it. Raises BadNumber."""
-    import re  # parse_int is wanted at every start, durations are not
-
     invalid = BadNumber(f"time: invalid duration {quote_ascii(text)}")
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":

@@ -6,6 +6,7 @@ variables are hidden wherever a value is taken out of a manifest to be shown.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from krmfn.krm.paths import Path
@@ -38,8 +39,6 @@ def show(kind: str, path: Path, value: Any) -> Any:
 
 def may_hold_secrets(data: bytes) -> bool:
     """False where surely nothing in a text of manifests is to be hidden. Escapes and tags leave it open."""
-    import re
-
     return re.search(rb"(?i)env|secret|stringData|password|last-applied|[\\\\!]", data) is not None
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from krmfn.krm.results import FileRef
 from krmfn.model.patterns import Pattern, find_match, is_inside, read_patterns
-
-if TYPE_CHECKING:
-    from krmfn.krm.results import FileRef
 
 GIT = "git:"
 MISSING = "which does not exist"

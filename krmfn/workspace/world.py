@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Container, Iterable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 from krmfn.krm import FileRef, Item, Unreadable
 from krmfn.krm.paths import Path
@@ -34,12 +34,9 @@ _IN_HELM = (
 )
 _QUOTES = "kustomize drops quotes around a variable: write them in its value, as in '\"true\"'."
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from krmfn.workspace.helm import Helm
     from krmfn.workspace.sharding import Shard
-
-    _Place = TypeVar("_Place")
+_Place = TypeVar("_Place")
 _Names: TypeAlias = "tuple[dict[str, list[Item]], set[int]]"
 
 

@@ -23,11 +23,10 @@ from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load, open_tree, read_paths
 from krmfn.workspace.trees import ManifestFile, Tree
-from krmfn.workspace.world import Rendering, World
+from krmfn.workspace.world import Rendering, Sources, World
 
 if TYPE_CHECKING:
     from krmfn.workspace.gathering import Gathering
-    from krmfn.workspace.world import Sources
 
 
 class Worlds(NamedTuple):
