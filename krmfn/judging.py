@@ -261,7 +261,7 @@ def _is_run(names: Sequence[str], selects: Collection[Sequence[str]], stages: Co
 def _doubt(result: Result, unseen: Sequence[str]) -> Result:
     if not _has(result.tags.get("rule", ""), "absence"):
         return result
-    also = f"It may also be in what was not checked together with this: {join(list(unseen))}."
+    also = f"It may also be in what was not checked together with this: {join(unseen)}."
     tags = {**result.tags, "hint": f"{result.tags.get('hint', '')} {also}".lstrip()}
     return result._replace(tags=tags, severity="warning" if result.severity == "error" else result.severity)
 

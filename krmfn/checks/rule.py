@@ -139,7 +139,7 @@ class _Filler(Formatter):
 _FORMS: Mapping[str, Callable[[Any], str]] = {
     "amount": lambda amount: str(format_quantity(amount)),
     "dots": lambda path: ".".join(map(str, path)),
-    "join": lambda names: join(list(names)),
+    "join": join,
     "last": lambda path: str(path[-1]),
     "len": lambda values: str(len(values)),
     "list": ", ".join,

@@ -8,12 +8,13 @@ from krmfn.cli import Options, Words, streams
 from krmfn.cli.options import UsageError
 from krmfn.config.karta import translate
 from krmfn.config.kinds import is_karta
-from krmfn.config.problems import ask_about, join_words
+from krmfn.config.problems import ask_about
 from krmfn.krm import Item
 from krmfn.model.drafts import draft, list_strays
 from krmfn.model.kinds import KINDS, KindRow
 from krmfn.model.marks import KIND_KIND, PREFIX
 from krmfn.model.values import as_text
+from krmfn.model.wording import join
 
 
 def list_words() -> Iterable[str]:
@@ -60,7 +61,7 @@ def _draft(path: str) -> Iterator[str]:
     found = [(item, spec) for item, spec in specs if spec.get("roles") or "reason" in spec]
     if not found:
         hint = "write the file by hand; krmfn kinds JobSet prints one"
-        names = join_words([as_text(spec, "kind") or item.name for item, spec in specs])
+        names = join((as_text(spec, "kind") or item.name for item, spec in specs), "or")
         raise UsageError(f"{path}: the schema of {names} has no pod template: {hint}")
     for item, spec in found:
         local = {"config.kubernetes.io/local-config": "true"}  # kustomize and kpt send it to no cluster

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from krmfn.krm.paths import Path, format_path
-from krmfn.model.wording import find_nearest
+from krmfn.model.wording import find_nearest, join
 
 
 class Mistake(NamedTuple):
@@ -39,7 +39,7 @@ def ask_about(word: str, known: Iterable[str]) -> str:
     known = list(known)
     part = f"-{word.casefold()}"
     longer = [candidate for candidate in known if part in f"-{candidate.casefold()}"] if len(word) > 2 else []
-    meant = join_words(longer) if 0 < len(longer) <= 12 else find_nearest(word, known)
+    meant = join(longer, "or") if 0 < len(longer) <= 12 else find_nearest(word, known)
     return f"Did you mean {meant}?" if meant else ""
 
 
@@ -47,15 +47,9 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """The hint for a word that is not in `known`: the nearest one, and all that are allowed while they are few."""
     known = [candidate for candidate in known if candidate]
     nearest = find_nearest(word, known)
-    listed = join_words(known) if len(known) <= 12 else ""
+    listed = join(known, "or") if len(known) <= 12 else ""
     if nearest and len(known) > 1 and listed:
         return f"Did you mean {nearest}? Allowed: {listed}."
     if nearest:
         return f"Did you mean {nearest}?"
     return f"Allowed: {listed}." if listed else ""
-
-
-def join_words(words: Iterable[str]) -> str:
-    """`a`, `a or b`, `a, b or c`."""
-    words = list(words)
-    return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from krmfn.config.problems import Mistake, join_words, suggest
+from krmfn.config.problems import Mistake, suggest
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields, Value
-from krmfn.model.wording import find_nearest
+from krmfn.model.wording import find_nearest, join
 from krmfn.releases import schemastore
 from krmfn.releases.release import UnknownRelease, find_release, list_gates
 
@@ -114,9 +114,9 @@ def _check_object(value: Value, schema: Schema, path: Path) -> Iterator[Mistake]
     for key in schema.get("required", ()):
         if value.get(key) is None:
             allowed = resolve(properties[key]).get("enum")
-            yield Mistake((*path, key), "is missing", f"Write {key}: {join_words(allowed)}." if allowed else "")
+            yield Mistake((*path, key), "is missing", f"Write {key}: {join(allowed, 'or')}." if allowed else "")
     if len(value) < schema.get("minProperties", 0):
-        yield Mistake(path, "is empty", f"Give one of {join_words(properties)}.")
+        yield Mistake(path, "is empty", f"Give one of {join(properties, 'or')}.")
 
 
 def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[Mistake]:
@@ -129,7 +129,7 @@ def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[
             break  # which tells what else may stand there
         yield from find_problems(value, branch, path)
         return
-    forms = [join_words(branch["enum"]) if "enum" in branch else _spell_form(branch) for branch in branches]
+    forms = [join(branch["enum"], "or") if "enum" in branch else _spell_form(branch) for branch in branches]
     words = any("enum" in branch and is_type(value, branch["type"]) for branch in branches)
     message = f"{'unknown value' if words else 'should not be'} {_describe(value)}"
     yield Mistake(path, message, f"Use {' or '.join(forms)}.")
@@ -154,19 +154,19 @@ def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
 
 
 def _spell_form(schema: Schema) -> str:
-    needed = schema.get("required")
-    return f"{_TYPES[schema['type']][1]}{f' with {join_words(needed)}' if needed else ''}"
+    needed = join(schema.get("required", ()), "or")
+    return f"{_TYPES[schema['type']][1]}{needed and f' with {needed}'}"
 
 
 def _spell_otherwise(value: Any, schema: Schema) -> str:
     """How to write what was meant; YAML reads 1.37 as a number and yes as a string."""
     wanted = schema["type"]
     if "enum" in schema:
-        return f"Write {join_words(schema['enum'])}."
+        return f"Write {join(schema['enum'], 'or')}."
     if wanted == "array" and isinstance(value, str | int):
         return f"Write [{value}]."
     if wanted == "object" and "properties" in schema:
-        return f"Write {join_words(schema['properties'])} below it."
+        return f"Write {join(schema['properties'], 'or')} below it."
     if wanted == "string" and isinstance(value, int | float):
         return f'Write it in quotes: "{str(value).lower() if isinstance(value, bool) else value}".'
     if wanted in ("boolean", "integer") and isinstance(value, str):

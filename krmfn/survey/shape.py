@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions
-from krmfn.config.problems import join_words
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Note, Notes
 from krmfn.model.podnumber import divide
 from krmfn.model.rules import tell
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
 from krmfn.model.wording import find_nearest
+from krmfn.model.wording import join as join_words
 from krmfn.sources.slices import list_sliced
 
 _GANG_GROUP = ("metadata", "annotations", "krmfn.dev/gang-group")
@@ -277,7 +277,7 @@ def _note_unused(group: Group, name: str, key: str) -> Note:
 def _suggest(name: str, known: Sequence[str]) -> str:
     """What a group may be called instead."""
     nearest = find_nearest(name, known)
-    return f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known).replace(' or ', ' and ')}."
+    return f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known)}."
 
 
 def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None) -> Notes:

@@ -193,7 +193,7 @@ def note_gates(
     off = "is off" if len(missing) + len(versions) == 1 else "are off"
     message = f"the groups need {join(needs)}, which {off} by default in Kubernetes {release}"
     components = dict.fromkeys(name for gate in missing for name in release.gates[gate].components)
-    hint = f"Start {join(list(components))} with {flags[0]}"
+    hint = f"Start {join(components)} with {flags[0]}"
     hint += "".join(f", and kube-apiserver also with {flag}" for flag in flags[1:])
     hint += ". Once they are on, pass the same --feature-gates to krmfn, or list them under"
     hint += " kubernetes.featureGates in its configuration."

@@ -255,7 +255,7 @@ class Gathering:
             self._allow(len(world.items))
             self.worlds.append(world)
             if world.left_out:
-                self._tell(world.overlay, NotRendered(join(list(world.left_out))), "checked without")
+                self._tell(world.overlay, NotRendered(join(world.left_out)), "checked without")
         self.ranks += 1
         self.missing |= made.missing
         self._covered |= made.covered
@@ -402,7 +402,7 @@ class Gathering:
             causes.setdefault((each.place or FileRef(path), each.sort), []).append(each)
         for (place, sort), reasons in causes.items():
             hint = " ".join(dict.fromkeys(each.hint for each in reasons if each.hint))
-            whole = NotRendered(join([each.part for each in reasons]), hint, place, sort=sort)
+            whole = NotRendered(join(each.part for each in reasons), hint, place, sort=sort)
             self._tell(path, whole, "checked without")
 
     def _tell(self, path: str, reason: NotRendered, start: str = NOT_RENDERED) -> None:

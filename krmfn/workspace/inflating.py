@@ -84,7 +84,7 @@ class ChartWorlds:
         self.covered.add(self._tree.resolve(posixpath.join(chart.folder, CHART)))
         put_into(Placing(chart.namespace), items)
         sources = find_sources(items, paths, self._sources)
-        left_out = (f"{join(list(chart.lacking))}, which are not in the repository",) if chart.lacking else ()
+        left_out = (f"{join(chart.lacking)}, which are not in the repository",) if chart.lacking else ()
         return world._replace(
             items=items, sources=sources, left_out=left_out, templates={item.ref: paths[id(item)] for item in items}
         )
