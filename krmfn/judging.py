@@ -119,9 +119,9 @@ class Judging:
         self, world: World, settings: Settings, pairs: Iterable[tuple[ResourceRef | None, Result]]
     ) -> list[Result | None]:
         """As `judge`, for what was found in a world that was read with `settings`."""
-        folder = world.folder if world.name else ""
+        folder, unseen = world.folder if world.name else "", (*world.left_out, *world.beside)
         return self.judge(
-            pairs, settings.rules, world.items, lambda item: world.locate(item, _ANNOTATION), folder, world.unseen
+            pairs, settings.rules, world.items, lambda item: world.locate(item, _ANNOTATION), folder, unseen
         )
 
     def judge_findings(self, world: World, settings: Settings, told: Sequence[Told]) -> list[tuple[Finding, Result]]:

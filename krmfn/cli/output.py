@@ -17,7 +17,7 @@ from krmfn.releases.release import newest_release
 from krmfn.releases.served import is_of_program
 from krmfn.reports import channels
 from krmfn.reports.paint import paint_diff
-from krmfn.workspace.manifests import Manifests, is_path, join
+from krmfn.workspace.manifests import STEERING, Manifests, is_path, join
 
 if TYPE_CHECKING:
     from krmfn.krm.results import Result
@@ -88,7 +88,7 @@ def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Itera
     for file in manifests.files:
         gone |= {id(item) for item in file.stream.items if file.path != "-" and is_of_program(item, release)}
     new = [Item.new(addition.value) for addition in added]
-    shown = [file for file in manifests.files if not file.steers]
+    shown = [file for file in manifests.files if file.path.rpartition("/")[2] not in STEERING]
     for file in shown:
         for item in [item for item in file.stream.items if id(item) in gone]:
             file.stream.remove(item)

@@ -20,7 +20,6 @@ from krmfn.krm.source import STAND_INS, Source
 
 if TYPE_CHECKING:
     from krmfn.krm.editing import Editor
-    from krmfn.krm.lines import Lines
     from krmfn.krm.values import Problem
 
 #: The fields of an object that say who it is.
@@ -326,12 +325,6 @@ class Item:
         """Take over the value of the text, which the reader of a stream has made. The text is cut out, and its lines
         are read, once more where somebody asks for a place: to keep both takes half of the memory of a run."""
         self._reading = Reading(self, self.read_original, value)
-
-    def read_lines(self, text: str) -> Lines | None:
-        """Read a text that stands where this object does by lines; None where it is not of the plainest kind."""
-        from krmfn.krm.lines import read_lines
-
-        return None if self.frame.json else read_lines(text)
 
     def compose(self, text: str) -> Node | None:
         """The tree of a text of any kind that stands where this object does. Raises Unreadable."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
         start: int
         end: int
 
-        def read_lines(self, text: str) -> Lines | None: ...
-
         def compose(self, text: str) -> Node | None: ...
 
     #: Everything that an edit changes.
@@ -124,8 +122,11 @@ class Reading:
         return root
 
     def _read_lines(self, text: str) -> Lines | None:
-        if self._lines is None and self._root is _NOTHING:
-            self._lines = self._owner.read_lines(text)
+        """The text read by lines; None where it is not of the plainest kind."""
+        if self._lines is None and self._root is _NOTHING and not self._owner.frame.json:
+            from krmfn.krm.lines import read_lines
+
+            self._lines = read_lines(text)
             if self._lines and self._value is _NOTHING:
                 self._value, self.repeats = self._lines.value, False
         return self._lines

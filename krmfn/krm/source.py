@@ -98,17 +98,13 @@ class Source:
         """Whether a line break stands before a byte."""
         return self.data.endswith(_BREAKS, 0, end)
 
-    def shift(self, start: int, pad: int, line: int, column: int) -> tuple[int, int]:
-        """Line and column in the source of a place in a text that was cut out at a byte; `pad` blanks were put before
-        its first line. All count from 1, save the byte."""
-        first = self.line(start)
-        return first + line - 1, column + (self.column(start) - pad if line == 1 else 0)
-
     def refuse(self, error: Unreadable, start: int, pad: int = 0) -> NoReturn:
-        """Raise an error of a text that was cut out at a byte with its place in the source."""
+        """Raise an error of a text that was cut out at a byte with its place in the source; `pad` blanks were put
+        before its first line."""
         if not error.line:
             raise error
-        raise Unreadable(error.message, *self.shift(start, pad, error.line, error.column)) from None
+        column = error.column + (self.column(start) - pad if error.line == 1 else 0)
+        raise Unreadable(error.message, self.line(start) + error.line - 1, column) from None
 
     def text(self, start: int, end: int) -> str:
         """Decode a span. Raises Unreadable with the position of a byte that is no UTF-8."""

@@ -36,11 +36,6 @@ class LoadedFile(NamedTuple):
     data: bytes
     stream: Stream
 
-    @property
-    def steers(self) -> bool:
-        """Whether the file is for a tool, by its name."""
-        return self.path.rpartition("/")[2] in STEERING
-
 
 class Manifests(NamedTuple):
     """All files of a call. `problems` are those that could not be read, and what was skipped in the others."""

@@ -156,11 +156,6 @@ class World(NamedTuple):
     elsewhere: bool = False
     templates: Mapping[ResourceRef, str] = {}
 
-    @property
-    def unseen(self) -> tuple[str, ...]:
-        """What belongs to the world, or comes before it, and is not in `items`."""
-        return (*self.left_out, *self.beside)
-
     def trace(self, finding: Finding) -> Finding:
         """The finding on the object that somebody wrote, where its field is what was rendered."""
         if finding.rule == "function-skipped" and posixpath.basename(self.overlay) == CHART:
