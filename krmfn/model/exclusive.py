@@ -34,27 +34,19 @@ def find_exclusive(value: object, template: Path) -> Exclusive | None:
     """The exclusive placement of the pods of `template`, the path of a pod template of a JobSet or LeaderWorkerSet, or
     of one that the object `value` wraps. None without, and for other kinds."""
     if _SET in template:
-        owner = (*template[: template.index(_SET) - 1], "metadata", "annotations")
-        found = _read(value, owner)
-        return (
-            Exclusive((*owner, LEADER_WORKER_SET), found[LEADER_WORKER_SET], True)
-            if LEADER_WORKER_SET in found
-            else None
-        )
-    if _JOBS not in template:
+        key, owners = LEADER_WORKER_SET, [template[: template.index(_SET) - 1]]
+    elif _JOBS in template:
+        start = template.index(_JOBS)
+        # A job's own annotation goes before that of the JobSet, and both before that of the pods.
+        key, owners = JOBSET, [template[: start + 3], template[: start - 1], template]
+    else:
         return None
-    start = template.index(_JOBS)
-    # A job's own annotation goes before that of the JobSet, and both before that of the pods.
-    places = [
-        (*template[: start + 3], "metadata", "annotations"),
-        (*template[: start - 1], "metadata", "annotations"),
-        (*template, "metadata", "annotations"),
-    ]
+    places = [(*owner, "metadata", "annotations") for owner in owners]
     read = [_read(value, place) for place in places]
-    labelled = LABELLED in read[2] or any(JOBSET in found and LABELLED in found for found in read)
+    labelled = key == JOBSET and (LABELLED in read[2] or any(JOBSET in found and LABELLED in found for found in read))
     for place, found in zip(places, read, strict=True):
-        if JOBSET in found:
-            return Exclusive((*place, JOBSET), found[JOBSET], not labelled)
+        if key in found:
+            return Exclusive((*place, key), found[key], not labelled)
     return None
 
 
