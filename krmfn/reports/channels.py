@@ -7,7 +7,7 @@ commands to a CI runner, change the direction of the text, or become markup. Wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from krmfn.krm.terminal import COMMAND, START, STEERING, line, spell
@@ -79,6 +79,25 @@ def open_page(title: str, style: str, policy: str = "") -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{markup(title)}</title><style>{read_asset(style)}</style></head><body>",
+        ]
+    )
+
+
+def draw(width: int, height: int, title: str, told: str, style: str, parts: Iterable[str], mark: str = "") -> str:
+    """A picture (SVG) of these parts, with what it shows in words. `mark` tells its identifiers apart from those of
+    another picture."""
+    size = f'width="{width}" height="{height}"'
+    labels = f'role="img" aria-labelledby="title{mark} told{mark}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" {labels}>',
+            f'<title id="title{mark}">{markup(title)}</title>',
+            f'<desc id="told{mark}">{markup(told)}</desc>',
+            f"<style>{read_asset(style)}</style>",
+            f'<rect class="bg" {size}/>',
+            *parts,
+            "</svg>",
+            "",
         ]
     )
 

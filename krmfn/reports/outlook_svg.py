@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.wording import count
-from krmfn.reports.channels import Lines, markup, read_asset
+from krmfn.reports.channels import Lines, draw, markup
 from krmfn.reports.outlook_view import (
     LIGHT,
     View,
@@ -70,19 +70,7 @@ def render(views: Sequence[View], mark: str = "", headed: bool = True) -> str:
         parts += drawn
     title = "; ".join(summarize(view.outlook) for view in views)
     told = " ".join(line for view in views for line in describe(view.outlook))
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top + _EDGE}" '
-            f'viewBox="0 0 {WIDTH} {top + _EDGE}" role="img" aria-labelledby="title{mark} told{mark}">',
-            f'<title id="title{mark}">{markup(title)}</title>',
-            f'<desc id="told{mark}">{markup(told)}</desc>',
-            f"<style>{read_asset('outlook-picture.css')}</style>",
-            f'<rect class="bg" width="{WIDTH}" height="{top + _EDGE}"/>',
-            *parts,
-            "</svg>",
-            "",
-        ]
-    )
+    return draw(WIDTH, top + _EDGE, title, told, "outlook-picture.css", parts, mark)
 
 
 def describe(outlook: Outlook) -> Lines:

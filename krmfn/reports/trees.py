@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from krmfn.model.values import Fields
 from krmfn.reports import channels
-from krmfn.reports.channels import Lines, markup, open_page, read_asset
+from krmfn.reports.channels import Lines, markup, open_page
 from krmfn.reports.paint import BOLD, CYAN, FAINT, RED, YELLOW, paint
 from krmfn.survey.forest import Branch
 
@@ -144,19 +144,7 @@ def _render_picture(forests: Sequence[Forest]) -> str:
             told.append(each)
             top += 24
         top += _GAP
-    size = f'width="{_WIDTH}" height="{top}" viewBox="0 0 {_WIDTH} {top}"'
-    style = read_asset("trees-picture.css")
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"'
-    return "\n".join(
-        [
-            f'{head} aria-labelledby="title told"><title id="title">Trees of groups</title>',
-            f'<desc id="told">{markup(" ".join(told))}</desc><style>{style}</style>',
-            f'<rect class="bg" width="{_WIDTH}" height="{top}"/>',
-            *parts,
-            "</svg>",
-            "",
-        ]
-    )
+    return channels.draw(_WIDTH, top, "Trees of groups", " ".join(told), "trees-picture.css", parts)
 
 
 def _list_rows(tree: Branch) -> Iterator[tuple[Branch, int, int]]:
