@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from krmfn.krm.terminal import COMMAND, START, STEERING, line, spell
 from krmfn.releases.schemastore import read_text
@@ -19,12 +19,12 @@ __all__ = ["line"]
 Lines: TypeAlias = Iterator[str]
 
 # Patterns are compiled where they are used first: a run speaks to one channel.
-_TEXT: Final = f"[{STEERING}]".replace("\x00-\x1f", "\x00-\x08\x0b-\x1f") + f"|{COMMAND}"
+_TEXT = f"[{STEERING}]".replace("\x00-\x1f", "\x00-\x08\x0b-\x1f") + f"|{COMMAND}"
 #: In JSON line feeds and their like are written as escapes already.
-_JSON: Final = f"[{STEERING}]".replace("\x00-\x1f", "") + f"|{COMMAND}"
+_JSON = f"[{STEERING}]".replace("\x00-\x1f", "") + f"|{COMMAND}"
 #: Everything that can be markup in Markdown, or is made a link: mentions, issues, addresses.
-_MARKUP: Final = r"(?i)[\\`*_{}\[\]<>&|~@#!$]|://|(?<=www)\."
-_MERMAID: Final = r"[\"#&<>`%;\\]"
+_MARKUP = r"(?i)[\\`*_{}\[\]<>&|~@#!$]|://|(?<=www)\."
+_MERMAID = r"[\"#&<>`%;\\]"
 
 
 def lines(text: str) -> str:

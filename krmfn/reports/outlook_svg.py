@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.wording import count
@@ -27,21 +27,21 @@ from krmfn.reports.outlook_view import (
     summarize,
 )
 
-WIDTH: Final = 1000
-_EDGE: Final = 20
-_CARD: Final = 180  # the width of a node
-_GAP: Final = 10
-_COLUMN: Final = 380  # pixels for the name of a gang
+WIDTH = 1000
+_EDGE = 20
+_CARD = 180  # the width of a node
+_GAP = 10
+_COLUMN = 380  # pixels for the name of a gang
 _WIDE, _USUAL = 13, 9  # pixels of a letter in the widest usual font
-_NAME: Final = 18  # as many letters of the widest usual font fit into a card
-_NOTE: Final = 14  # the height of the line below the name
-_POD: Final = 16
-_STEP: Final = _POD + 3
-_IN_ROW: Final = 8
+_NAME = 18  # as many letters of the widest usual font fit into a card
+_NOTE = 14  # the height of the line below the name
+_POD = 16
+_STEP = _POD + 3
+_IN_ROW = 8
 #: So many pods of a node or of a gang are drawn, so many cards of nodes.
-_MOST_PODS: Final = 32
-_MOST_CARDS: Final = 120
-_SIGNS: Final[Mapping[str, str]] = {"runs": "✓", "never": "✗", "waits": "…", "grows": "+", "depends": "?", "open": "–"}
+_MOST_PODS = 32
+_MOST_CARDS = 120
+_SIGNS: Mapping[str, str] = {"runs": "✓", "never": "✗", "waits": "…", "grows": "+", "depends": "?", "open": "–"}
 
 
 class _Mark(NamedTuple):

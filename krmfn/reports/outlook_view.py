@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.wording import count, join
 
 #: What a verdict means, in a few words.
-MEANINGS: Final[Mapping[str, str]] = {
+MEANINGS: Mapping[str, str] = {
     "runs": "starts",
     "never": "never starts",
     "waits": "waits for capacity that other pods use",
@@ -20,7 +20,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "open": "no rule excludes it",
 }
 #: How one gang, and how several are counted that have a verdict.
-_COUNTED: Final[Mapping[str, tuple[str, str]]] = {
+_COUNTED: Mapping[str, tuple[str, str]] = {
     "runs": ("runs", "run"),
     "never": ("never", "never"),
     "waits": ("waits", "wait"),
@@ -30,7 +30,7 @@ _COUNTED: Final[Mapping[str, tuple[str, str]]] = {
 }
 #: Colours that tell gangs apart, also for people who see fewer of them (after Okabe and Ito, 2008), each with an ink
 #: that can be read on it.
-LIGHT: Final = (
+LIGHT = (
     ("#0072b2", "#ffffff"),
     ("#e69f00", "#111111"),
     ("#009e73", "#111111"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from krmfn.forecast.standing import Load, Outlook, Place, Standing
 from krmfn.model.quantity import format_quantity
@@ -30,7 +29,7 @@ from krmfn.reports.outlook_view import (
 )
 from krmfn.reports.paint import CYAN, GREEN, RED, YELLOW, paint
 
-FORMATS: Final = ("text", "json", "yaml", "markdown", "mermaid", "svg", "html")
+FORMATS = ("text", "json", "yaml", "markdown", "mermaid", "svg", "html")
 
 _COLORS = {"runs": GREEN, "never": RED, "waits": YELLOW, "grows": YELLOW, "depends": YELLOW, "open": CYAN}
 _WIDTH = 110

@@ -6,16 +6,15 @@ The function prints its findings with this module, so it imports nothing that co
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from krmfn.krm.terminal import line
 
-RED: Final = "1;31"
-GREEN: Final = "1;32"
-YELLOW: Final = "1;33"
-CYAN: Final = "1;36"
-BOLD: Final = "1"
-FAINT: Final = "2"
+RED = "1;31"
+GREEN = "1;32"
+YELLOW = "1;33"
+CYAN = "1;36"
+BOLD = "1"
+FAINT = "2"
 
 
 def paint(text: str, style: str, color: bool = True) -> str:

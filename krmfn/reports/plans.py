@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from posixpath import commonprefix
-from typing import Any, Final
+from typing import Any
 
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT, FileRef, Result
@@ -21,13 +21,13 @@ from krmfn.reports.channels import Lines
 from krmfn.reports.outlook_view import Outlooks, spell_places, spell_preempted
 from krmfn.reports.paint import BOLD, CYAN, FAINT, GREEN, RED, YELLOW, paint
 
-FORMATS: Final = ("text", "json", "markdown")
+FORMATS = ("text", "json", "markdown")
 #: Changes shown per object; the JSON has all of them.
-_MANY: Final = 12
+_MANY = 12
 #: Characters of a value.
-_SHORT: Final = 60
+_SHORT = 60
 
-_TITLES: Final[Mapping[Action, str]] = {
+_TITLES: Mapping[Action, str] = {
     "refuse": "Refused by the API server",
     "replace": "Must be replaced",
     "remove": "Removed",
@@ -35,7 +35,7 @@ _TITLES: Final[Mapping[Action, str]] = {
     "update": "Updated in place",
     "unchanged": "Unchanged",
 }
-_COLORS: Final[Mapping[Action, str]] = {
+_COLORS: Mapping[Action, str] = {
     "refuse": RED,
     "replace": RED,
     "remove": YELLOW,

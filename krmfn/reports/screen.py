@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from krmfn.krm.results import FileRef
 from krmfn.krm.terminal import line
@@ -11,10 +10,10 @@ from krmfn.reports.paint import FAINT, count_columns, flow, link, paint, split
 from krmfn.reports.report import Screen, find_page
 
 #: Narrower than this, wrapped text is harder to read than text that the terminal cuts.
-_LEAST: Final = 40
-_INDENT: Final = "    "
+_LEAST = 40
+_INDENT = "    "
 #: What of a line stays visible before the place, where it is too long.
-_BEFORE: Final = 20
+_BEFORE = 20
 
 
 def spell_message(screen: Screen, head: Sequence[tuple[str, str]], message: str, rule: str, more: str) -> str:

@@ -7,7 +7,7 @@ anything from elsewhere, for light and dark pages. What it shows is in its descr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.model.values import Fields
 from krmfn.reports import channels
@@ -118,11 +118,11 @@ def _to_json(branch: Branch) -> Fields:
     return document
 
 
-_WIDTH: Final = 960
+_WIDTH = 960
 _EDGE, _STEP, _CARD, _GAP = 20, 30, 46, 10
 #: The width of a letter in the widest usual font, and as many pods of a card as are drawn.
-_LETTER: Final = 8
-_MOST_PODS: Final = 24
+_LETTER = 8
+_MOST_PODS = 24
 
 
 def _render_picture(forests: Sequence[Forest]) -> str:

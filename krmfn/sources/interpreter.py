@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 from math import prod
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.kinds import Condition, Factor, TemplatePath, place
@@ -17,7 +17,7 @@ from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
 from krmfn.model.values import Fields, Names, as_list
 from krmfn.sources.manifest import Manifest
 
-ASK_FOR_ONE: Final = 'To generate one, add the annotation krmfn.dev/gang: "true".'
+ASK_FOR_ONE = 'To generate one, add the annotation krmfn.dev/gang: "true".'
 
 
 class _RoleTemplate(NamedTuple):

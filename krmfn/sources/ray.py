@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from krmfn.config.selection import KUBERAY_LABEL
 from krmfn.krm.paths import Path, format_path
@@ -29,7 +29,7 @@ _INDEX = "ray.io/worker-group-replica-index"
 _HOST = "ray.io/replica-host-index"
 #: The longest names that KubeRay accepts. It adds a dash and five characters for the RayCluster of a RayJob or a
 #: RayService, and a dash and the minutes of Unix time for the RayJob of a RayCronJob.
-_LIMITS: Final = {"RayCluster": 53, "RayJob": 47, "RayService": 47, "RayCronJob": 36}
+_LIMITS = {"RayCluster": 53, "RayJob": 47, "RayService": 47, "RayCronJob": 36}
 #: The field is not called rayClusterSpec here.
 _OF_SERVICE: Path = ("spec", "rayClusterConfig")
 _HEAD_SERVICE: Path = (*_OF_SERVICE, "headGroupSpec", "headService", "metadata", "name")

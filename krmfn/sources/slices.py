@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final
 
 from krmfn.model.marks import KUEUE_MINIMUM
 from krmfn.model.tree import Group, Leaf, leaves
@@ -15,8 +14,8 @@ from krmfn.releases.spelling import read_limits
 from krmfn.sources.manifest import Manifest
 
 #: So many PodGroups one resource can have: each is an object in Git. Nobody has more replicas or racks for one gang.
-MOST_GROUPS: Final = 5000
-_ANNOTATIONS: Final = ("metadata", "annotations")
+MOST_GROUPS = 5000
+_ANNOTATIONS = ("metadata", "annotations")
 
 
 def list_sliced(group: Group, largest: int) -> list[Leaf]:

@@ -5,7 +5,7 @@ that had to change, lists that were too short. Knows no release and no field of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import Path, format_path
@@ -23,9 +23,9 @@ from krmfn.releases.release import GROUP, Release, list_needed
 from krmfn.targets.layout import PlacedGroup, walk
 
 #: How much earlier than the pods an object is created.
-_OFFSETS: Final[Mapping[str, int]] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}
+_OFFSETS: Mapping[str, int] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}
 #: The annotations that say when.
-_PHASES: Final = tuple(dict.fromkeys([SYNC_WAVE, *(key for hook in HOOKS for key in hook if key)]))
+_PHASES = tuple(dict.fromkeys([SYNC_WAVE, *(key for hook in HOOKS for key in hook if key)]))
 
 
 class Link(NamedTuple):
@@ -115,7 +115,7 @@ def blame(emission: Emission) -> Emission:
     return Emission((), (), emission.notes) if is_error(emission.notes) else emission
 
 
-_FIELDS: Final[Mapping[str, Path]] = {
+_FIELDS: Mapping[str, Path] = {
     "priority_class": ("spec", "priorityClassName"),
     "scheduler": ("spec", "schedulerName"),
     "preemption_policy": ("spec", "preemptionPolicy"),

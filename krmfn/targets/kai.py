@@ -9,7 +9,6 @@ Source: KAI-Scheduler v0.17.0, `deployments/kai-scheduler/crds/scheduling.run.ai
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Notes
@@ -22,8 +21,8 @@ from krmfn.targets.layout import Layouts, PlacedGroup, lay_out_whole, walk
 from krmfn.targets.others import find_first, find_queue, finish, least
 
 #: The queue in which KAI's grouper puts what names none.
-_DEFAULT_QUEUE: Final = "default-queue"
-_TOPOLOGY: Final = "kai.scheduler/topology"
+_DEFAULT_QUEUE = "default-queue"
+_TOPOLOGY = "kai.scheduler/topology"
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:

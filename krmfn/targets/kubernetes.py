@@ -7,7 +7,7 @@ PodGroups (1.35) the Workload alone has them. What a release has no field for is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from typing import Any, Final
+from typing import Any
 
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Note, Notes
@@ -32,7 +32,7 @@ from krmfn.targets.emission import (
 )
 from krmfn.targets.layout import Layouts, PlacedGroup, TooLarge, flatten, lay_out, lay_out_flat, walk
 
-_PARENT: Final = "parentCompositePodGroupName"
+_PARENT = "parentCompositePodGroupName"
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Notes
@@ -58,11 +58,11 @@ def count_requests(value: Any, path: Path) -> dict[str, int] | None:
 
 
 #: A pod with so many devices (GPUs), or else so many CPUs or fours of GiB, has the letter of its place; b is largest.
-_DEVICES: Final = (8, 4, 2, 1)
-_SIZES: Final = (64, 16, 4, 1)
-_LETTERS: Final = "bcdefghij"
-_UNIT: Final = 10**9
-_FOUR_GIB: Final = 4 * 2**30 * _UNIT
+_DEVICES = (8, 4, 2, 1)
+_SIZES = (64, 16, 4, 1)
+_LETTERS = "bcdefghij"
+_UNIT = 10**9
+_FOUR_GIB = 4 * 2**30 * _UNIT
 
 
 class Size(NamedTuple):

@@ -6,8 +6,6 @@ the labels that KubeRay's own integration reads from the resource.
 
 from __future__ import annotations
 
-from typing import Final
-
 from krmfn.config.settings import Settings
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
@@ -18,8 +16,8 @@ from krmfn.targets.emission import Emission, agree, check_quorums
 from krmfn.targets.layout import PlacedGroup, lay_out_flat
 from krmfn.targets.others import describe_least, find_first, find_queue, finish, least
 
-_MODE: Final = "volcano.sh/network-topology-mode"
-_TIER: Final = "volcano.sh/network-topology-highest-tier-allowed"
+_MODE = "volcano.sh/network-topology-mode"
+_TIER = "volcano.sh/network-topology-highest-tier-allowed"
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
