@@ -163,17 +163,22 @@ class Case:
         #: The place that the server names, behind so many steps of the struct's own.
         self.named = self.place if named is None else _read_place(named.lstrip("^"))
         self.kept = -named.count("^") if named and named[0] == "^" else None
-        self.says = [(say, row[word]) for word, say in _SAYINGS.items() if word in row]
         self.shown: str | None = row.get("shown")
         self.rule: str | None = row.get("rule")
         self.checks = list_checks(row)
+        #: What is said of an empty value, which is not checked.
+        self.required: str | None = row.get("required") if self.checks else None
+        self.says = [(say, row[word]) for word, say in _SAYINGS.items() if word in row and self.required is None]
         #: What the field has where nothing is written.
         self.unset = unset if "at" not in row else row.get("unset")
+        if self.unset is None and (self.says or self.required is not None):
+            self.unset = ""
         when = row.get("when", {})
         needed = [names.partition(".")[0] for names, wanted in when.items() if _is_needed(names, wanted)]
-        if not self.says and self.unset is None:
+        if self.unset is None:
             needed += map(str, self.place[:1])
-        #: The fields without which nothing is said, and those with which.
+        #: Whether nothing is said of a new object, and the fields without which nothing is said, and with which.
+        self.of_change = any(names[0] == "<" or wanted in _CHANGES for names, wanted in when.items())
         self.needs = frozenset(needed)
         self.bars = frozenset(
             names for names, wanted in when.items() if wanted == "absent" and _is_about_presence(names, wanted)
@@ -184,18 +189,21 @@ class Case:
         value: Any = holder
         for step in self.place:
             value = value.get(step) if isinstance(value, dict) else None
-        value = self.unset if value is None else value
-        if value is None and not self.says:
-            return
+        if value is None:
+            value = self.unset
+            if value is None:
+                return
         at, before = path[: self.kept] + self.named, len(out)
         for say, detail in self.says:
-            found = "" if value is None else value
-            shown = write_json(found) if self.shown == "json" else self.shown or spell_any(found)
+            shown = write_json(value) if self.shown == "json" else self.shown or spell_any(value)
             out.append(say(at, _fill_in(detail, holder), shown))
-        for check in self.checks if value is not None else ():
-            if causes := check(kind, value, at):
-                out.extend(causes)
-        if self.rule:
+        if self.required is not None and not value:
+            out.append(required(at, _fill_in(self.required, holder)))
+        else:
+            for check in self.checks:
+                if causes := check(kind, value, at):
+                    out.extend(causes)
+        if self.rule and len(out) > before:
             note_rule(out, before, self.rule)
 
 
@@ -209,13 +217,14 @@ class Cases:
 
     def check(self, kind: Any, holder: Value, path: Path, out: Out, old: Stored = None) -> None:
         """What they say, where their `when` holds. `old` is the stored struct in an update."""
-        for case in self._select(tuple(holder) if isinstance(holder, dict) else ()):
+        for case in self._select(tuple(holder) if isinstance(holder, dict) else (), old is not None):
             if case.when is None or case.when(kind, holder, old):
                 case.check(kind, holder, path, out)
 
-    def _choose(self, fields: tuple[str, ...]) -> list[Case]:
+    def _choose(self, fields: tuple[str, ...], stored: bool) -> list[Case]:
         there = frozenset(fields)
-        return [case for case in self._cases if case.needs <= there and not case.bars & there]
+        cases = [case for case in self._cases if stored or not case.of_change]
+        return [case for case in cases if case.needs <= there and not case.bars & there]
 
 
 def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Stored = None) -> Out:
@@ -223,7 +232,7 @@ def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: S
     cause that is of no rule of its own is of `rule`, where that is given. `old` is the stored part in an update."""
     out: Out = []
     _read_part(name).check(kind, part, at, out, old)
-    if rule:
+    if rule and out:
         note_rule(out, 0, rule)
     return out
 
