@@ -213,6 +213,7 @@ def find_format(name: str) -> Form:
         (pattern if isinstance(pattern, int) else re.compile(pattern, re.DOTALL), detail) for pattern, detail in rows
     ]
 
+    @lru_cache(1024)  # ports, keys and variables have few names
     def find_faults(text: str) -> Faults:
         wrong = [
             detail

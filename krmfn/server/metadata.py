@@ -122,9 +122,8 @@ def check_template_metadata(meta: Value, path: Path) -> Causes:
     """The labels and annotations at a path: those of an object, or of a template."""
     labels, annotations, size = (*path, "labels"), (*path, "annotations"), 0
     for key, value in meta.get("labels", _NOTHING).items():
-        for text, wrong in ((key, check_label_key(key)), (value, check_label_value(value))):
-            if wrong:
-                yield from refuse_text(labels, text, wrong, "metadata-label")
+        yield from refuse_text(labels, key, check_label_key(key), "metadata-label")
+        yield from refuse_text(labels, value, check_label_value(value), "metadata-label")
     for key, value in meta.get("annotations", _NOTHING).items():
         yield from refuse_text(annotations, key, check_label_key(key.lower()), "metadata-annotation")
         size += count_bytes(key) + count_bytes(value)

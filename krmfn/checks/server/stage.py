@@ -387,12 +387,12 @@ class Judge:
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Findings:
         """Without facts, say that the class could not be looked up; once is enough."""
+        if all(plugin.__name__ != "resolve_priority" for plugin, _ in kind.admission.get("mutating", ())):
+            return
         spec = dig(item.value, "spec")
         field = find_word(spec, "priorityClassName")
         name = dig(spec, field)
         if not name or name.startswith("system-") or self.facts.priority_classes is not None:
-            return
-        if all(plugin.__name__ != "resolve_priority" for plugin, _ in kind.admission.get("mutating", ())):
             return
         message = f"not checked: whether the PriorityClass {name} exists (no data about priority classes)"
         hint = "Add the output of `kubectl get priorityclasses -o yaml` with --cluster."
