@@ -137,7 +137,7 @@ def _choose(settings: Settings, item: Item) -> Selection:
     selector = settings.select.selector
     if item.may_hold(*_SIGNS):
         _ = item.value  # which is needed as a whole, most likely: its annotations are not looked for on their own
-    elif selector is not None and not selector.matches(item):
+    elif settings.select.mode == "OptIn" or (selector is not None and not selector.matches(item)):
         return Selection(None, "not selected")
     return options_for(settings, item)
 
