@@ -196,13 +196,17 @@ def _split_flow(text: str) -> Iterator[tuple[str | None, str | None, str, str, s
 
 
 def _read_flat(text: str) -> Any:
-    key, _, inner = text[1:-1].partition(": ")
-    if inner[:1] in ("{", "["):
-        return {spell_key(key): _read_flat(inner)}
-    entries = text[1:-1].split(", ")
+    inner = text[1:-1]
     if text[0] == "[":
-        return list(map(resolve_plain, entries))
-    found = {spell_key(key): resolve_plain(word) for key, _, word in (each.partition(": ") for each in entries)}
+        return list(map(resolve_plain, inner.split(", ")))
+    if inner[-1] in "}]":  # one alone in another one
+        key, _, value = inner.partition(": ")
+        return {spell_key(key): _read_flat(value)}
+    found: dict[str, Any] = {}
+    entries = inner.split(", ")
+    for entry in entries:
+        key, _, word = entry.partition(": ")
+        found[spell_key(key)] = resolve_plain(word)
     if len(found) < len(entries):
         raise _Unusual
     return found
