@@ -112,7 +112,7 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
             "below": lambda value: value is not None and value < asked,
             "blank": lambda value: (not (value or "").strip()) is asked,
             "has": lambda value: not set(value or ()).isdisjoint(asked),
-            "like": lambda value: _is_like(value or "", asked),
+            "like": lambda value: re.match(asked, value or "", re.DOTALL) is not None,
             "lacks": lambda value: asked not in (value or ()),
             "beyond": lambda value: not set(value or ()) <= set(asked),
         }[word]
@@ -121,10 +121,6 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, str):
         return lambda value: (value is None) is (wanted == "absent")
     return bool if wanted else not_
-
-
-def _is_like(text: str, pattern: str) -> bool:
-    return re.match(pattern, text, re.DOTALL) is not None
 
 
 def list_checks(row: Value) -> list[Check]:
@@ -144,13 +140,10 @@ def _fill_in(detail: Any, holder: Value) -> Any:
 
 
 def _is_needed(names: str, wanted: Any) -> bool:
-    """Whether a condition never holds without the field that it is about."""
-    return names[0] not in "@.<" and "|" not in names and _is_plain(wanted) and not _make_test(wanted)(None)
-
-
-def _is_plain(wanted: Any) -> bool:
-    """Whether a condition speaks of the field alone, as it is now."""
-    return wanted not in _CHANGES and not (isinstance(wanted, dict) and _COMPARISONS.keys() & wanted)
+    """Whether a condition speaks of one field alone, as it is now, and never holds without it."""
+    if names[0] in "@.<" or "|" in names or wanted in _CHANGES:
+        return False
+    return not (isinstance(wanted, dict) and _COMPARISONS.keys() & wanted) and not _make_test(wanted)(None)
 
 
 class Case:
@@ -387,6 +380,7 @@ class _Row:
     """A row for values of a type, read once."""
 
     def __init__(self, row: Value, of: Type, pointer: bool, name: str = "") -> None:
+        self.of = of
         self.required: str | None = row.get("required")
         self.blank: bool = row.get("blank", False)
         self.optional: bool = row.get("optional", False)
@@ -441,13 +435,12 @@ def _check_struct(kind: Kind | None, of: Type, new: Value, old: Value, path: Pat
         if (value is not None or row.required is not None) and (
             kind is None or row.when is None or row.when(kind, new, None)
         ):
-            _check_value(kind, of.fields[name].type, row, value, old.get(name), (*path, name), changed, out)
+            _check_value(kind, row, value, old.get(name), (*path, name), changed, out)
 
 
-def _check_value(
-    kind: Kind | None, of: Type, row: _Row, value: Any, old: Any, path: Path, changed: bool, out: Out
-) -> None:
+def _check_value(kind: Kind | None, row: _Row, value: Any, old: Any, path: Path, changed: bool, out: Out) -> None:
     """A field, or an item of one."""
+    of = row.of
     if changed and row.stored and (value == old or row.stored == "fixed"):
         return
     if value is None or (of.kind != "struct" and not (value.strip() if row.blank else value)):
@@ -465,6 +458,6 @@ def _check_value(
             row.within.check(kind, value, path, out)
     if of.kind == "struct":
         _check_struct(kind, of, value, old or {}, path, changed and old is not None, out)
-    elif row.items and of.item:
+    elif row.items:
         for key, item in value.items() if of.kind == "map" else enumerate(value):
-            _check_value(kind, of.item, row.items, item, None, (*path, key), False, out)
+            _check_value(kind, row.items, item, None, (*path, key), False, out)
