@@ -77,9 +77,8 @@ _Step = tuple[int, int, "str | None", Any, int]
 
 _ESCAPES = {"n": "\n", "t": "\t"}
 _SAYS_NOTHING: _Known = ("", None, None, 0)
-#: Lines that were seen, and those that were before there were too many: objects of one kind have most in common.
+#: Lines that were seen, as long as they are not too many: objects of one kind have most in common.
 _SEEN: dict[str, _Known] = {}
-_SEEN_LONG_AGO: dict[str, _Known] = {}
 #: What lines have in common that differ in what is behind their key: its form, and the line but for its end.
 _HEADS: dict[str, tuple[str, _Line]] = {}
 #: Outlines by the forms of all lines: generated objects of one kind have them in common.
@@ -118,23 +117,19 @@ def read_lines(text: str) -> Lines | None:
 
 def _take_apart(raw: str) -> _Known:
     """The parts of a line without its line break."""
-    known = _SEEN_LONG_AGO.get(raw)
-    if known is None:
-        head, _, value = raw.partition(": ")
-        is_flat = value[:1] in ("{", "[")
-        head += value[:1] if is_flat else ""
-        is_usual = (_FLAT if is_flat else _SIMPLE).fullmatch(value)
-        if is_usual and head in _HEADS:
-            form, line = _HEADS[head]
-            known = form, _read_flat(value) if is_flat else _read_value(value), line, len(raw)
-        else:
-            known = _take_any_apart(raw)
-            if is_usual and known[2] and known[2].sort in (_SCALAR, _FLOWING) and len(_HEADS) < _MOST_LINES:
-                _HEADS[head] = known[0], known[2]
+    head, _, value = raw.partition(": ")
+    is_flat = value[:1] in ("{", "[")
+    head += value[:1] if is_flat else ""
+    is_usual = (_FLAT if is_flat else _SIMPLE).fullmatch(value)
+    if is_usual and head in _HEADS:
+        form, line = _HEADS[head]
+        known = form, _read_flat(value) if is_flat else _read_value(value), line, len(raw)
+    else:
+        known = _take_any_apart(raw)
+        if is_usual and known[2] and known[2].sort in (_SCALAR, _FLOWING) and len(_HEADS) < _MOST_LINES:
+            _HEADS[head] = known[0], known[2]
     if not known[2] or known[2].sort != _FLOWING:  # such a value belongs to one document
         if len(_SEEN) >= _MOST_LINES:
-            _SEEN_LONG_AGO.clear()
-            _SEEN_LONG_AGO.update(_SEEN)
             _SEEN.clear()
         _SEEN[raw] = known
     return known
