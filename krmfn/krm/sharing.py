@@ -14,8 +14,8 @@ from typing import Any
 _MOST = 4
 #: A copy has to save more time than making it takes: some 20 ms.
 _LEAST = 500
-#: Parts of the work for each process: who is slow, or begins late, does fewer.
-_TURNS = 16
+#: Parts of the work for each process: who is slow, or begins late, does fewer. What the last one takes is waited for.
+_TURNS = 64
 #: The process that may copy itself, not its copies.
 _allowed: set[int] = set()
 
@@ -51,7 +51,7 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
         return made
     from contextlib import suppress
 
-    size = max(1, len(things) // (_TURNS * processes))
+    size = -(-len(things) // (_TURNS * processes))  # a byte tells the parts apart
     parts = [things[start : start + size] for start in range(0, len(things), size)]
     queue, entry = os.pipe()
     os.write(entry, bytes(range(len(parts))))
