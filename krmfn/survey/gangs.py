@@ -134,10 +134,9 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
 
 def _choose(settings: Settings, item: Item) -> Selection:
     """As options_for; but annotations are not read where the text shows that nothing opts in."""
-    selector = settings.select.selector
-    if item.may_hold(*_SIGNS):
-        _ = item.value  # which is needed as a whole, most likely: its annotations are not looked for on their own
-    elif settings.select.mode == "OptIn" or (selector is not None and not selector.matches(item)):
+    mode, selector = settings.select
+    is_left_out = mode == "OptIn" or (selector is not None and not selector.matches(item))
+    if is_left_out and not item.may_hold(*_SIGNS):
         return Selection(None, "not selected")
     return options_for(settings, item)
 
