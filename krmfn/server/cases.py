@@ -191,7 +191,7 @@ class Case:
             shown = write_json(value) if self.shown == "json" else self.shown or spell_any(value)
             out.append(say(at, _fill_in(detail, holder), shown))
         if self.required is not None and not value:
-            out.append(required(at, _fill_in(self.required, holder)))
+            out.append(required(at, self.required))
         else:
             for check in self.checks:
                 if causes := check(kind, value, at):
@@ -216,8 +216,11 @@ class Cases:
 
     def _choose(self, fields: tuple[str, ...], stored: bool) -> list[Case]:
         there = frozenset(fields)
-        cases = [case for case in self._cases if stored or not case.of_change]
-        return [case for case in cases if case.needs <= there and not case.bars & there]
+        return [
+            case
+            for case in self._cases
+            if case.needs <= there and not case.bars & there and (stored or not case.of_change)
+        ]
 
 
 def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Stored = None) -> Out:
@@ -446,7 +449,8 @@ def _check_value(kind: Kind | None, row: _Row, value: Any, old: Any, path: Path,
     if value is None or (of.kind != "struct" and not (value.strip() if row.blank else value)):
         if row.required is not None:
             out.append(required(path, row.required))
-        if row.required is not None or row.optional:
+            return
+        if row.optional:
             return
     if row.max_items is not None and len(value) > row.max_items:
         out.append(too_many(path, len(value), row.max_items))

@@ -51,13 +51,10 @@ def fill_defaults(of: Type, value: Fields) -> None:
 def drop_gated(kind: Kind, new: Fields, old: Stored) -> Iterator[tuple[Path, str]]:
     """Remove the fields whose gate is off, unless the stored object uses them; in a pod's spec, unless the stored one
     uses what the gate brings. Yields (path, gate) of what was there."""
-    found = list(_find_gated(kind.root, new, old, ())) if any(_list_gated(kind.root, False)) else []
+    found = list(_find_gated(kind.root, new, old, ()))
     at = tuple(kind.pod_spec)
-    spec: Any = new
-    before: Any = old or {}
-    for name in at:
-        spec, before = spec.get(name, {}), before.get(name, {})
-    if at and any(_list_gated(kind.pod_type, True)):
+    if at:
+        spec, before = dig(new, *at, default={}), dig(old, *at)
         used = {field.gate for _, field, _, _ in _find_gated(kind.pod_type, before, None, (), True)} if before else ()
         found += [each for each in _find_gated(kind.pod_type, spec, None, at, True) if each[1].gate not in used]
     for holder, field, path, was in found:

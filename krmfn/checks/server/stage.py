@@ -144,12 +144,12 @@ class Judge:
         if verdict.accepted:
             yield from self._tell_rest(kind, item, verdict)
             return
-        if misreads_numbers(verdict, value):
-            verdict = guard(self._answer, kind, as_sent(value), item, before)
 
         def judge(known: Any) -> Verdict:
             return guard(self._answer, kind, as_sent(known), item, before)
 
+        if misreads_numbers(verdict, value):
+            verdict = judge(value)
         verdict, unknown = leave_out(item, verdict, judge, before)
         yield from unknown
         if unknown:  # what is said of the rest of an object with placeholders may follow from them
