@@ -157,7 +157,7 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
             none = f"remove the request for {name} (now {asked}), or add nodes that have it"
             hints.append(less if str(given) != "0" else none)
         else:
-            hints.append(schemastore.load("ways.json")["nodes"][reason])
+            hints.append(schemastore.load("ways.json")["nodes"][reason]["way"])
     hint = f"{'; '.join(hints) or 'add nodes'}."
     most = max(reasons, key=lambda reason: reasons[reason], default="")
     path = (*template.spec_path, *_place(most, template.spec))
@@ -167,16 +167,9 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
 
 def _place(reason: str, spec: Value) -> Path:
     """The field of a pod's spec that a reason is about, where it is written."""
-    if not reason or reason.startswith("Insufficient ") or reason == "Too many pods":
+    if not reason or reason.startswith("Insufficient "):
         return ("containers",)
-    fields = {
-        "taint": "tolerations",
-        "ports": "containers",
-        "selector": "nodeSelector",
-        "olume": "volumes",
-        "spread": "topologySpreadConstraints",
-    }
-    field = next((field for word, field in fields.items() if word in reason), "affinity")
+    field = schemastore.load("ways.json")["nodes"][reason]["field"]
     if field not in spec:
         field = "affinity" if "affinity" in spec and field == "nodeSelector" else ""
     return (field,) if field else ()
