@@ -327,18 +327,10 @@ def weigh(told: Sequence[tuple[Obstacle, Finding]], census: Census, obeyed: Obey
 
 
 def _spell_today(obstacle: Obstacle) -> str:
-    need, nodes = obstacle.need, count(obstacle.nodes, "node")
-    match obstacle.cause:
-        case "bound" if obstacle.bound is not None:
-            return f"{obstacle.bound.pods} of {need} pods fit now"
-        case "resource":
-            asked, given = format_quantity(need), format_quantity(obstacle.have)
-            return f"the gang needs {asked} {obstacle.resource}, the nodes have {given} now"
-        case "packing":
-            return f"its {need} pods do not fit together on the nodes of today"
-        case "key":
-            return f"no node has the label {obstacle.key} now"
-    return f"0 of {need} pods fit on the {nodes} of today"
+    """What the nodes of today lack."""
+    need, have = format_quantity(obstacle.need), format_quantity(obstacle.have)
+    text: str = schemastore.load("ways.json")["today"][obstacle.cause]
+    return text.format(o=obstacle, need=need, have=have, nodes=count(obstacle.nodes, "node"))
 
 
 def _spell_growth(growth: Growth) -> str:
