@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from krmfn.capacity import may_refuse
 from krmfn.capacity.admission import counts, find_refusal, list_usage
@@ -26,10 +26,10 @@ from krmfn.survey.facts import Facts
 from krmfn.survey.groups import Group
 
 #: What tells a group apart: in 1.35 several are in one Workload.
-TreeKey: TypeAlias = tuple[int, Path]
+TreeKey = tuple[int, Path]
 
 #: What was found about each object, by its identity.
-_About: TypeAlias = Mapping[int, Sequence[Finding]]
+_About = Mapping[int, Sequence[Finding]]
 
 #: Seeds of trials: 0 is the order of the input; odd ones make the pods before their groups.
 TOGETHER = (0, 3, 4)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from krmfn.krm.item import Item, Items
 from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig
@@ -27,7 +27,7 @@ class Explanation(NamedTuple):
     rule: str = ""
 
 
-Explanations: TypeAlias = Iterator[Explanation]
+Explanations = Iterator[Explanation]
 
 
 class Told(NamedTuple):
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 #: Of a cluster, the newest last.
-Sayings: TypeAlias = Sequence[Told]
+Sayings = Sequence[Told]
 
 
 def explain(cause: str, /, **about: Any) -> Explanation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from krmfn.krm.terminal import COMMAND, START, STEERING, line, spell
 from krmfn.releases.schemastore import read_text
@@ -16,7 +16,7 @@ from krmfn.releases.schemastore import read_text
 __all__ = ["line"]
 
 #: Of an output, one after the other.
-Lines: TypeAlias = Iterator[str]
+Lines = Iterator[str]
 
 # Patterns are compiled where they are used first: a run speaks to one channel.
 _TEXT = f"[{STEERING}]".replace("\x00-\x1f", "\x00-\x08\x0b-\x1f") + f"|{COMMAND}"

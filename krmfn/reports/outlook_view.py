@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.quantity import add, format_quantity
@@ -58,7 +58,7 @@ class View(NamedTuple):
 
 
 #: What would become of the gangs of a world, before and after a change.
-Outlooks: TypeAlias = tuple[View | None, View]
+Outlooks = tuple[View | None, View]
 
 
 def summarize(outlook: Outlook) -> str:

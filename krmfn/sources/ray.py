@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from krmfn.config.selection import KUBERAY_LABEL
 from krmfn.krm.paths import Path, format_path
 from krmfn.model.podnumber import add_labels
 from krmfn.model.tree import Composite, Group, Leaf
-from krmfn.model.values import as_text
+from krmfn.model.values import Value, as_text
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.sources.manifest import Manifest
@@ -282,8 +282,6 @@ def is_label_value(text: str, limit: int = 63) -> bool:
     return len(text) <= limit and re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?", text) is not None
 
 
-Schema: TypeAlias = "Mapping[str, Any]"
-
 #: A key is a slip of the pen when it is at least this like a known one (1 is equal).
 _LIKENESS = 0.8
 
@@ -303,13 +301,13 @@ def find_defaults() -> dict[str, int]:
     return {key: field["default"] for key, field in fields.items() if "default" in field}
 
 
-def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
+def _prune(manifest: Manifest, value: Any, schema: Value, path: Path) -> Any:
     """`value` without what the version does not have. Levels that the schema does not describe stay as they are."""
     if "$ref" in schema:
         schema = schemastore.load(f"kuberay/{schema['$ref']}")
     if isinstance(value, list) and "items" in schema:
         return [_prune(manifest, element, schema["items"], (*path, index)) for index, element in enumerate(value)]
-    fields: Mapping[str, Schema] = schema.get("properties", {})
+    fields: Mapping[str, Value] = schema.get("properties", {})
     if not fields or not isinstance(value, dict):
         return value
     version = "v1alpha1" if manifest.ref.api_version == "ray.io/v1alpha1" else "v1"
@@ -326,13 +324,13 @@ def _prune(manifest: Manifest, value: Any, schema: Schema, path: Path) -> Any:
     return kept
 
 
-def _note_unknown(manifest: Manifest, key: str, fields: Mapping[str, Schema], path: Path) -> None:
+def _note_unknown(manifest: Manifest, key: str, fields: Mapping[str, Value], path: Path) -> None:
     """Say so when `key` was probably meant to be a field that is read. Other unknown fields are no matter of ours."""
     meant = find_nearest(key, (name for name, field in fields.items() if _is_read(field)), _LIKENESS)
     if meant and meant not in (manifest.get(path) or ()):
         manifest.tell("field-unknown", (*path, key), key=key, place=format_path(path), meant=meant)
 
 
-def _is_read(field: Schema) -> bool:
+def _is_read(field: Value) -> bool:
     """Whether krmfn reads the field: the schemas say more about it than that it exists."""
     return "type" in field or "$ref" in field

@@ -7,7 +7,7 @@ type reads as absent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from krmfn.krm.item import Item
 from krmfn.model.tree import Path
@@ -15,8 +15,8 @@ from krmfn.model.values import Key, Names, Value, as_int, as_list, as_mapping, a
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import COUNTS, TEMPLATES, find_word, read_fields, read_mode
 
-Policy: TypeAlias = 'Literal["gang", "basic", ""]'
-Mode: TypeAlias = 'Literal["single", "all", ""]'
+Policy = Literal["gang", "basic", ""]
+Mode = Literal["single", "all", ""]
 _POLICY = "schedulingPolicy"
 _MODES: Mapping[str, Mode] = {"Single": "single", "All": "all"}
 

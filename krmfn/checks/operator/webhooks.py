@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from krmfn.checks.rule import Matches, rule, suggest, tell, tell_mark
 from krmfn.krm.item import Item
@@ -22,7 +21,7 @@ from krmfn.server.formats import check_dns_1035, check_short_name
 from krmfn.survey.census import Census
 
 #: Where something is wrong, in which case of the rule, and what there is to say.
-_Faults: TypeAlias = "Iterator[tuple[Path, str, Value]]"
+_Faults = Iterator[tuple[Path, str, Value]]
 
 #: Of the names of Jobs, pods and Services.
 _LONGEST = 63
