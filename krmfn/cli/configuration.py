@@ -37,17 +37,12 @@ class Configurations:
         self._paths: dict[tuple[Tree, str], str] = {}
         self._read: dict[tuple[Tree, str], Settings] = {}
         self._facts: dict[tuple[Tree, tuple[str, ...]], Value] = {}
-        self._given: Value = {}
         self._gates = parse_gates(options["feature_gates"]) if options.get("feature_gates") else {}
         check_feature_gates(self._gates)
         if options.get("kubernetes"):
             find_release(options["kubernetes"])
         self._named = self._read_named(options["config"]) if options.get("config") else None
-        if options.get("cluster"):
-            from krmfn.survey.condensing import Cutter
-            from krmfn.workspace.clusters import read_clusters
-
-            self._given = merge_facts(read_clusters(options["cluster"], Cutter()))
+        self._given = _read_facts(options["cluster"]) if options.get("cluster") else {}
 
     def find(self, world: World, as_cluster: bool = False, kubernetes: str = "") -> Settings:
         """The settings of a world, with `kubernetes` (--kubernetes) and --feature-gates on top.
@@ -156,12 +151,11 @@ class Configurations:
         paths = settings.cluster.get("from")
         if not paths:
             return settings
-        from krmfn.survey.condensing import Cutter
-        from krmfn.workspace.clusters import merge, read_clusters
+        from krmfn.workspace.clusters import merge
 
         places = tuple(join_path(folder, path) for path in paths)
         if (tree, places) not in self._facts:
-            self._facts[tree, places] = merge_facts(read_clusters(places, Cutter(), tree))
+            self._facts[tree, places] = _read_facts(places, tree)
         own = {key: entry for key, entry in settings.cluster.items() if key != "from"}
         return settings._replace(cluster=merge([self._facts[tree, places], own]))
 
@@ -193,6 +187,13 @@ def use_kinds_in(files: Iterable[ManifestFile]) -> bool:
 
     use_objects(items)
     return any(is_workload_kind(item) or is_karta(item) for item in items)
+
+
+def _read_facts(paths: Sequence[str], tree: Tree | None = None) -> Value:
+    from krmfn.survey.condensing import Cutter
+    from krmfn.workspace.clusters import read_clusters
+
+    return merge_facts(read_clusters(paths, Cutter(), tree))
 
 
 def merge_facts(found: Iterable[tuple[str, Any]]) -> Value:
