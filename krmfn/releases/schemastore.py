@@ -10,16 +10,6 @@ import os
 from typing import Any
 
 _READ: dict[str, dict[str, Any]] = {}
-_NO_SCHEMAS = (
-    "bridge.json",
-    "commands.json",
-    "names.json",
-    "release.json",
-    "rules.json",
-    "retired.json",
-    "ways.json",
-    "cluster.json",
-)
 
 
 class SchemaMissing(LookupError):
@@ -68,13 +58,13 @@ def read_text(path: str) -> str:
 
 
 def list_paths(folder: str = "") -> list[str]:
-    """The paths of every schema below a folder of root(), sorted, as load() takes them; maybe none. Folders `others`
-    and `crds` are not listed: they are tables of types."""
+    """The paths of every schema below a folder of root(), sorted, as load() takes them; maybe none. Not listed is what
+    is no schema: the tables at the top and of releases, and those of types in the folders `others` and `crds`."""
     top = os.path.join(root(), *folder.split("/")) if folder else root()
     found = []
     for directory, folders, names in os.walk(top):
         folders[:] = [name for name in folders if name not in ("others", "crds")]
         relative = os.path.relpath(directory, root()).replace(os.sep, "/")
         prefix = "" if relative == "." else relative + "/"
-        found += [prefix + name for name in names if name.endswith(".json") and name not in _NO_SCHEMAS]
+        found += [prefix + name for name in names if prefix and name.endswith(".json") and name != "release.json"]
     return sorted(found)
