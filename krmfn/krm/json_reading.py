@@ -97,11 +97,11 @@ class _Reader:
         return Scalar(position, end, None, None, replace_surrogates(content), '"'), end
 
     def read_number(self, position: int) -> tuple[Scalar, int]:
-        source = re.compile(r"[-+.0-9eE]*").match(self.text, position)[0]  # type: ignore[index]  # it matches always
-        if not re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", source):
+        number = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![-+.0-9eE])")
+        found = number.match(self.text, position)
+        if found is None:
             raise self.refuse(position, "expected a value")
-        end = position + len(source)
-        return Scalar(position, end, None, NUMBER_TAG, source, ""), end
+        return Scalar(position, found.end(), None, NUMBER_TAG, found[0], ""), found.end()
 
     def skip(self, position: int) -> int:
         text = self.text
