@@ -145,11 +145,8 @@ def read_time(text: str, micro: bool = False) -> str:
     fraction = ""
     if micro:
         fraction, rest = _microseconds(text, rest)
-    elif len(rest) >= 2 and rest[0] in ".," and _digit(rest[1]):
-        end = 2
-        while end < len(rest) and _digit(rest[end]):
-            end += 1
-        rest = rest[end:]
+    else:
+        rest = re.sub("^[.,][0-9]+", "", rest)
     offset, rest = _zone(text, rest)
     if rest:
         raise BadTime(f"parsing time {quote_ascii(text)}: extra text: {quote_ascii(rest)}")
