@@ -184,7 +184,6 @@ def _find_key_problems(
     path: Path, mapping: Mapping, builder: _Builder, json: bool
 ) -> Iterator[tuple[Path, str, str, int]]:
     seen: set[str] = set()
-    merged: set[str] = set()
     for key, child in mapping.pairs:
         if is_merge(key):
             merged_value: dict[str, Any] = {}
@@ -195,7 +194,6 @@ def _find_key_problems(
                         f'key "{name}" is set before the merge: kubectl takes the merged value, kustomize the other'
                     )
                     yield (*path, name), "merged-key-set-twice", message, key.start
-            merged |= merged_value.keys()
             continue
         name = builder.spell(key)
         target = follow(key)
