@@ -25,7 +25,6 @@ class Pattern(NamedTuple):
     expression: re.Pattern[str]
     keeps: bool
     folders_only: bool
-    text: str
 
 
 def read_patterns(text: str, base: str) -> list[Pattern]:
@@ -43,16 +42,16 @@ def is_called(path: str, names: Set[str]) -> bool:
     return not names.isdisjoint(re.split(r"[^a-z]+", words))
 
 
-def find_match(patterns: Iterable[Pattern], path: str, is_folder: bool) -> Pattern | None:
-    """The pattern that decides that a path is ignored, None when it is not."""
-    found = None
+def is_ignored(patterns: Iterable[Pattern], path: str, is_folder: bool) -> bool:
+    """Whether patterns decide that a path is ignored."""
+    ignored = False
     base, inside = "", ""
     for pattern in patterns:
         if pattern.base != base:  # those of one file stand together
             base, inside = pattern.base, _spell_inside(path, pattern.base)
         if inside and (is_folder or not pattern.folders_only) and pattern.expression.fullmatch(inside):
-            found = pattern
-    return None if found is None or found.keeps else found
+            ignored = not pattern.keeps
+    return ignored
 
 
 def _spell_inside(path: str, base: str) -> str:
@@ -75,8 +74,8 @@ def is_inside(patterns: Sequence[Pattern], path: str) -> bool:
     """
     steps = path.split("/")
     folders = ["/".join(steps[:number]) for number in range(1, len(steps))]
-    return any(find_match(patterns, folder, True) for folder in folders if folder) or bool(
-        path and find_match(patterns, path, False)
+    return any(is_ignored(patterns, folder, True) for folder in folders if folder) or (
+        bool(path) and is_ignored(patterns, path, False)
     )
 
 
@@ -96,7 +95,7 @@ def _read_line(line: str, base: str) -> Pattern | None:
         expression = re.compile(("" if anchored else "(?:.*/)?") + _translate(body), re.DOTALL)
     except re.error:
         return None
-    return Pattern(base, expression, keeps, folders_only, text)
+    return Pattern(base, expression, keeps, folders_only)
 
 
 def _translate(body: str) -> str:

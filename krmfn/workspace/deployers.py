@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from krmfn.krm import EditRefused, Item, Stream, Unreadable
 from krmfn.krm.paths import Path
-from krmfn.model.patterns import find_match, read_patterns
+from krmfn.model.patterns import is_ignored, read_patterns
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 from krmfn.releases import schemastore
 from krmfn.workspace.trees import LeftOut, NotRendered, Tree, is_chart, join_path
@@ -113,7 +113,7 @@ class Repository:
         patterns = read_patterns("/" + posixpath.normpath(pattern), ".")
         for path in paths:
             self.spend(len(path))
-            if find_match(patterns, path, False):
+            if is_ignored(patterns, path, False):
                 yield path
 
     def read(self, path: str) -> Mapping[str, str] | None:

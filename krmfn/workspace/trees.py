@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from krmfn.krm.results import FileRef
-from krmfn.model.patterns import Pattern, find_match, is_inside, read_patterns
+from krmfn.model.patterns import Pattern, is_ignored, is_inside, read_patterns
 
 GIT = "git:"
 MISSING = "which does not exist"
@@ -140,9 +140,8 @@ class Tree:
         self.here = here
         self.top = top
         self.left_out: list[LeftOut] = []
-        #: Patterns of files that are passed over, besides those of _IGNORES; and those that matched any.
+        #: Patterns of files that are passed over, besides those of _IGNORES.
         self.excluded: tuple[str, ...] = ()
-        self.matched: set[str] = set()
         #: What an editor has instead of files, by their real paths.
         self.unsaved: Mapping[str, bytes] = {}
         #: The size of the largest file that is read.
@@ -210,7 +209,7 @@ class Tree:
                     waiting += [(each, patterns) for each in self._list_definitions(path)]
                 if name.startswith(".") or (is_chart and (name in _CHART or name.startswith("values"))):
                     continue
-                if not is_looked_at or self._is_ignored(patterns, path, kind):
+                if not is_looked_at or is_ignored(patterns, path, kind == "folder"):
                     continue
                 if kind == "folder" and path.count("/") > _DEEPEST_READ:
                     self.left_out.append(LeftOut(path, f"is in more than {_DEEPEST_READ} folders", severe=True))
@@ -260,7 +259,7 @@ class Tree:
         for each in reversed(above):
             patterns += self._read_patterns(each, _IGNORES)
         # Who names a folder that is ignored wants to see it.
-        patterns = [] if self._is_ignored(patterns, os.path.normpath(folder), "folder") else patterns
+        patterns = [] if is_ignored(patterns, os.path.normpath(folder), True) else patterns
         return patterns + [each for text in self.excluded for each in read_patterns(text, ".")]
 
     def _read_patterns(self, folder: str, names: Iterable[str]) -> Iterator[Pattern]:
@@ -273,12 +272,6 @@ class Tree:
                 continue
             except LeftOut as left:
                 self.left_out.append(left)
-
-    def _is_ignored(self, patterns: Sequence[Pattern], path: str, kind: str) -> bool:
-        found = find_match(patterns, path, kind == "folder") if patterns else None
-        if found is not None:
-            self.matched.add(found.text)
-        return found is not None
 
     def _is_read(self, path: str, kind: str) -> bool:
         if kind == "file":

@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
 
-from krmfn.model.patterns import find_match, is_inside, read_patterns
+from krmfn.model.patterns import is_ignored, is_inside, read_patterns
 from tests.workspace.repositories import git
 
 
 def matches(pattern: str, name: str) -> bool:
-    return find_match(read_patterns(pattern, "."), name, False) is not None
+    return is_ignored(read_patterns(pattern, "."), name, False)
 
 
 def test_names_match_as_in_a_shell() -> None:
