@@ -10,7 +10,7 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Value
 from krmfn.server.declarative import check_declared
-from krmfn.server.formats import STATUSES, check_label_key, count_bytes
+from krmfn.server.formats import check_label_key, count_bytes
 from krmfn.server.requests import Address, check_name, check_version, read_body, refuse_uid
 from krmfn.server.schema import Kind
 from krmfn.server.spell import write_json
@@ -29,6 +29,9 @@ from krmfn.server.verdict import (
 
 #: Which list of the spec a list of the status follows.
 _USES = {"resourceClaimStatuses": "resourceClaims"}
+
+#: Those of a condition.
+_STATUSES = ("False", "True", "Unknown")
 
 
 def update_status(kind: Kind, value: Any, stored: dict[str, Any], where: Address) -> Verdict:
@@ -112,8 +115,8 @@ def _check_one(condition: Value, path: Path, place: str) -> Iterator[Cause]:
         yield from refuse_text((*path, "type"), kind, check_label_key(kind), "conditions")
     if not status and place == "item":
         yield required((*path, "status"), rule="conditions")
-    elif status not in STATUSES:
-        yield not_supported((*path, "status"), write_json(status), STATUSES, "conditions")
+    elif status not in _STATUSES:
+        yield not_supported((*path, "status"), write_json(status), _STATUSES, "conditions")
     generation = condition.get("observedGeneration", 0)
     if generation < 0:
         detail = "must be greater than or equal to zero"

@@ -29,7 +29,8 @@ def fit(board: Board, goal: Release, others: Sequence[Release], down: bool) -> N
                 found = _list_misfits(item, goal)
                 known = [_list_misfits(item, one).keys() for one in others if kind in one.kinds] if found else ()
                 for path, length in reversed(found.items()):
-                    if (down and length != _VALUE) or not all(_is_within(path, one) for one in known):
+                    is_everywhere = all(any(path[: len(above)] == above for above in each) for each in known)
+                    if (down and length != _VALUE) or not is_everywhere:
                         _settle(board, item, path, length, goal)
                 if goal.has("mixed-modes"):
                     _tell_mixed(board, item, goal)
@@ -44,10 +45,6 @@ def _tell_mixed(board: Board, item: Item, goal: Release) -> None:
         if cause.rule == "mixed-modes":
             message = f"Kubernetes {goal} refuses {cause.path[-1]}: {cause.message.partition(': ')[2]}; it is unchanged"
             board.note(item, "convert-impossible", message, cause.path, "Generate the groups for this release instead.")
-
-
-def _is_within(path: Path, misfits: Iterable[Path]) -> bool:
-    return any(path[: len(above)] == above for above in misfits)
 
 
 def _list_misfits(item: Item, release: Release) -> dict[Path, int]:
@@ -113,9 +110,6 @@ def _takes(schema: Value, value: Any) -> bool:
     return True
 
 
-_PARTS: Final = ("schedulingPolicy", "disruptionMode", "schedulingConstraints")
-
-
 def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
     """Spell what stands in pods, and in objects of a version that one of `writers` serves, as `goal` does."""
     for item, site in board.sites():
@@ -145,7 +139,9 @@ def spell_out(item: Item, goal: Release) -> None:
     places: list[tuple[Path, bool]] = [root, *((place, above) for place, _, above in walk_templates(spec))]
     for place, is_composite in reversed(places):  # a list is renamed after what is in it
         fields = item.get(place, None)
-        policy, field, keys = (find_word(fields, name) for name in _PARTS)
+        policy, field, keys = (
+            find_word(fields, name) for name in ("schedulingPolicy", "disruptionMode", "schedulingConstraints")
+        )
         mode = item.get((*place, field), None)
         written = goal.modes.get(read_mode(mode), mode)
         if written != mode:

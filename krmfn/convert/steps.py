@@ -358,10 +358,6 @@ def _lose(board: Board, item: Item, what: str, path: Path) -> None:
 # --- from other schedulers to 1.36 ----------------------------------------------------------------------------------
 
 
-_KEPT: Final = frozenset({"minMember", "minSubGroup", "priorityClassName"})
-_VERSION: Final = f"{NATIVE}/v1alpha2"
-
-
 def to_native(board: Board) -> None:
     """Every PodGroup of theirs becomes a native one of 1.36 under its name, and its pods name it."""
     converted: dict[str, set[Key]] = {choice: set() for choice in SCHEDULERS}
@@ -384,7 +380,7 @@ def to_native(board: Board) -> None:
 
 def _convert(item: Item, board: Board) -> None:
     spec = as_mapping(item.value, "spec")
-    for key in sorted(map(str, set(spec) - _KEPT)):
+    for key in sorted(map(str, set(spec) - {"minMember", "minSubGroup", "priorityClassName"})):
         if spec.get(key) not in (None, {}, [], ""):
             board.note(
                 item, "convert-lost", (f"PodGroups of scheduling.k8s.io have no {key}; it was dropped"), ("spec", key)
@@ -398,7 +394,7 @@ def _convert(item: Item, board: Board) -> None:
     made: Fields = {"schedulingPolicy": policy}
     if spec.get("priorityClassName"):
         made["priorityClassName"] = spec["priorityClassName"]
-    item.set(("apiVersion",), _VERSION)
+    item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
     for key, value in made.items():
         item.set(("spec", key), value)
     for key in list(spec):

@@ -172,9 +172,10 @@ class _UpdateJudge:
         self, old: Item, new: Item, before: dict[str, object], after: dict[str, object]
     ) -> tuple[Reason, ...]:
         told = self._refuse(new, before=old)
-        paths = {reason.path for reason in told}
+        paths = {reason.path for reason in told}  # what is above or below one of them is told, too
         known = _find_immutable(new.ref.group, new.kind, before, after)
-        return (*told, *(reason for reason in known if not _is_covered(reason.path, paths)))
+        untold = (each for each in known if not any(each.path[: len(path)] == path[: len(each.path)] for path in paths))
+        return (*told, *untold)
 
 
 def _find_stopping(old: Item, settings: Settings) -> Reason | None:
@@ -192,11 +193,6 @@ def _explain_order(release: str) -> Names:
         "Delete it before the cluster is upgraded and create it again afterwards; its pods can keep running. "
         f"krmfn upgrade --to {release} prints the commands.",
     )
-
-
-def _is_covered(path: tuple[str | int, ...], paths: set[tuple[str | int, ...]]) -> bool:
-    """Whether one of `paths` is `path`, or above or below it."""
-    return any(path[: len(other)] == other[: len(path)] for other in paths)
 
 
 def _read(verdict: Verdict) -> tuple[Reason, ...]:

@@ -23,7 +23,6 @@ from krmfn.survey.jobs import list_own_gangs
 PHASES: Final = ("before", "after", "repair")
 #: What the server takes for a name. Any other is in no cluster, and may be an option (`--all`) or a path (`../x`).
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-_GATE: Final = "AllowUnsafeMalformedObjectDeletion"
 _BELOW_FIRST: Final = ("PodGroup", "CompositePodGroup", "Workload")
 _OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithClusterBreakingPotential":true}'
 
@@ -157,7 +156,7 @@ def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) ->
         f"can start kube-apiserver {writer} again and delete them as above. Or:"
     )
     if not release.has("delete-unreadable"):
-        yield _say(f"kube-apiserver needs --feature-gates={_GATE}=true for this.")
+        yield _say("kube-apiserver needs --feature-gates=AllowUnsafeMalformedObjectDeletion=true for this.")
     for item in blockers:
         if item.kind not in release.kinds:
             continue  # nothing can ask for it any more

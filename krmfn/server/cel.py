@@ -330,10 +330,6 @@ def _sort(value: Any) -> Any:
     return sorted(map(_sort, value), key=_spell) if isinstance(value, list) else value
 
 
-def _in(item: Any, items: Any) -> bool:
-    return any(_equal(item, each) for each in _need(items, list, dict))
-
-
 def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def found(left: Any, right: Any) -> bool:
         if isinstance(left, str) and isinstance(right, str):
@@ -385,7 +381,7 @@ _RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "<=": _order(lambda left, right: left <= right),
     ">": _order(lambda left, right: left > right),
     ">=": _order(lambda left, right: left >= right),
-    "in": _in,
+    "in": lambda item, items: any(_equal(item, each) for each in _need(items, list, dict)),
 }
 _SUMS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "+": _add,

@@ -49,7 +49,6 @@ Definitions = dict[tuple[str, str, str], Structure]
 
 #: The definitions read last, with the values that they were read from: all worlds of a repository have them in common.
 _READ: dict[int, tuple[Value, Definitions]] = {}
-_ROOM = 256
 
 
 def find_wrong_keywords(value: Value) -> Out:
@@ -86,7 +85,7 @@ def _recall(value: Value) -> Definitions:
     """As read_definition, of a value that nobody changes."""
     known = _READ.get(id(value))
     if known is None or known[0] is not value:
-        if len(_READ) >= _ROOM:
+        if len(_READ) >= 256:
             _READ.clear()
         known = _READ[id(value)] = value, read_definition(value)
     return known[1]

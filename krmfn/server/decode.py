@@ -32,7 +32,6 @@ _INT64 = range(-(2**63), 2**63)
 
 #: Makes a value of a type normal.
 Read: TypeAlias = "Callable[[Any], Any]"
-_MAX_STRICT = 100
 _NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
@@ -233,7 +232,7 @@ class _Explainer:
             return Decoded({}, (Cause("Decode", error.path, error.message, "bad-value"),), error.message)
         if self.first:
             return Decoded({}, (self.first,), self.first.message)
-        problems = tuple(self.strict.values())[:_MAX_STRICT]
+        problems = tuple(self.strict.values())[:100]
         if not problems:
             return Decoded(out)
         return Decoded(out, problems, "strict decoding error: " + ", ".join(problem.message for problem in problems))

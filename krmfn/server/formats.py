@@ -20,8 +20,6 @@ from krmfn.server.schema import find_function
 Faults: TypeAlias = "tuple[str, ...]"
 Form: TypeAlias = "Callable[[str], Faults]"
 
-#: Those of a condition.
-STATUSES = ("False", "True", "Unknown")
 _LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LABEL = _LOWER + "-"
 _SUBDOMAIN = _LOWER + "-."

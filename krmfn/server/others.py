@@ -22,9 +22,6 @@ from krmfn.server.schema import DEFINITION, Type, compile_schemas
 from krmfn.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
 from krmfn.server.verdict import Cause, Mode, Verdict, invalid, refused_by
 
-#: Kinds whose names are DNS subdomains.
-_NAMED = "kubernetes/named.json"
-
 
 def find_shape(api_version: str, kind: str, release: str) -> Type | None:
     """The type of a built-in kind; None for those that are not known here."""
@@ -74,7 +71,7 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
     drop_repeated_owners(given)
     given.pop("generation", None)  # most kinds count by themselves
     causes = list(check_shared_metadata(root.fields["metadata"].type, given))
-    if given.get("name") and value["kind"] in schemastore.load(_NAMED)["subdomains"]:
+    if given.get("name") and value["kind"] in schemastore.load("kubernetes/named.json")["subdomains"]:
         wrong = check_long_name(given["name"])
         causes += (invalid(("metadata", "name"), given["name"], text, "metadata-name") for text in wrong)
     if f"{api_version.rpartition('/')[0]}/{value['kind']}" not in schemastore.load("kubernetes/plain.json"):

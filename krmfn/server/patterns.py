@@ -17,7 +17,6 @@ _CLASSES = {
 }  # fmt: skip
 _SPACE = r"\t\n\f\r "
 _GROUP = re.compile(r"\(\?(?:P?<\w+>|([imsU]*)(?:-([imsU]+))?([:)]))")
-_LONGEST_PATTERN: Final = 1000
 #: That of resource.Quantity, as controller-gen writes it: no two of its parts match the same text.
 _QUANTITY: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
@@ -146,7 +145,7 @@ def is_quick(pattern: str, value: Any) -> bool:
     """
     if pattern == _QUANTITY:
         return True
-    if len(pattern) > _LONGEST_PATTERN:
+    if len(pattern) > 1000:
         return False
     repetitions, choices, last, at = 0, 0, "", 0
     while at < len(pattern):

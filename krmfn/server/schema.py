@@ -334,10 +334,6 @@ class Kind:
 _FOUND: dict[tuple[str, str, str, str, frozenset[tuple[str, bool]]], Kind | None] = {}
 
 
-#: A kind is a DNS label in CamelCase; a longer one may be no name of a file.
-_LONGEST = 63
-
-
 def find_kind(group: str, kind: str, release: str, gates: Gates, version: str = "") -> Kind | None:
     """The kind, or None when there is no schema for it in that release. Gates that are not given have their default.
     A few kinds have other fields in an older `version` of their group."""
@@ -348,8 +344,8 @@ def find_kind(group: str, kind: str, release: str, gates: Gates, version: str = 
 
 
 def _load(group: str, kind: str, release: str, gates: Gates, version: str) -> Kind | None:
-    if not kind.isalpha() or not kind.isascii() or len(kind) > _LONGEST:
-        return None
+    if not kind.isalpha() or not kind.isascii() or len(kind) > 63:
+        return None  # it is a DNS label in CamelCase, and a longer one may be no name of a file
     schemas = compile_schemas(release, gates)
     try:
         said = schemastore.load(f"kubernetes/{release}/{kind.lower()}.json")

@@ -177,8 +177,9 @@ class Structure:
             texts = tuple(text if isinstance(text, str) else write_json(text) for text in schema["enum"])
             shown = spell(value) if isinstance(value, (str, int, float, bool)) else write_json(value)
             out.append(not_supported(path, shown, texts))
-        if isinstance(value, str) and "pattern" in schema and not self._reads(schema["pattern"], value):
-            self.unread.append((path, schema["pattern"]))
+        pattern = schema.get("pattern") if kind == "string" else None
+        if pattern and not ((self.trusted or is_quick(pattern, value)) and compile_pattern(pattern)):
+            self.unread.append((path, pattern))
             schema = _without(schema, "pattern")
         check = _CHECKS.get(kind)
         if check:
@@ -189,9 +190,6 @@ class Structure:
             for index, item in enumerate(value):
                 self._check(schema["items"], item, (*path, index), out)
             out.extend(_check_keys(schema, value, path))
-
-    def _reads(self, pattern: str, value: str) -> bool:
-        return (self.trusted or is_quick(pattern, value)) and compile_pattern(pattern) is not None
 
     def _check_type(self, schema: Schema, value: Any, kind: str, path: Path, out: Out) -> None:
         wanted = schema.get("type")

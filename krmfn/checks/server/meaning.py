@@ -30,14 +30,8 @@ from krmfn.server.mends import Mend, carry_out, find_advice, find_mend, find_typ
 from krmfn.server.schema import Type
 from krmfn.server.verdict import Cause, Verdict
 
-#: The status of an answer about what cannot be decoded.
-_BAD_REQUEST = 400
 _ALIKE = 0.85
 _MOST_ROUNDS = 20
-#: How a hint begins that only lists fields.
-_KNOWN = "Known here"
-#: Before the values that a server would take.
-_SUPPORTED = "supported values: "
 
 
 class Meaning:
@@ -62,7 +56,7 @@ class Meaning:
         found = dig(self._written, *path, default=ABSENT)
         hint = find_hint(self._root, self.value, cause)
         note = Note(cause.rule, path, cause.message, found, hint=hint, type=cause.type)
-        if code != _BAD_REQUEST:
+        if code != 400:
             return note._replace(proposed=self._find_word(cause))
         mend = find_mend(self._root, self.value, cause, self._release)
         is_hidden = mend is not None and self._hides(mend, path, found)
@@ -131,7 +125,7 @@ class Meaning:
             return {**found, member: {}} if empty else ABSENT
         if cause.type != "NotSupported" or not isinstance(found, str) or self._trace(cause.path) != cause.path:
             return ABSENT
-        known = re.findall('"([^"]+)"', cause.message.partition(_SUPPORTED)[2])
+        known = re.findall('"([^"]+)"', cause.message.partition("supported values: ")[2])
         inside = [  # as constants of Go are called, or cut off
             each
             for each in known
@@ -144,7 +138,7 @@ class Meaning:
         nothing = f"Kubernetes {self._release} has nothing that means the same"
         if not mend.meant:
             return f"Remove it: {mend.dropped.strip() or nothing}."
-        if not hint or hint.startswith(_KNOWN) or mend.meant not in hint:
+        if not hint or hint.startswith("Known here") or mend.meant not in hint:
             calls = f"Kubernetes {self._release} calls it {mend.meant}."
             hint = f"Write {mend.meant}." if mend.meant[0] in '{["' else calls
         return f"{hint} Remove {mend.dropped}: {nothing}." if mend.dropped else hint

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.server.serving import (
@@ -51,8 +52,6 @@ _KIN = re.compile(r"[\w-]*|(?:[\w-]+\.)*(?:(?:x-)?k8s|kubernetes)\.io|scheduling
 _MOST_SHOWN = 60
 #: Fields of a spec that only kinds of scheduling.k8s.io have.
 _OWN = {"schedulingPolicy", "podGroupTemplates", "compositePodGroupTemplates", "podGroupTemplateRef", "workloadRef"}
-#: The status of an answer about what cannot be decoded.
-_BAD_REQUEST = 400
 _SUMMARY = "must validate at least one schema (anyOf)"
 
 
@@ -144,10 +143,7 @@ class Judge:
         if verdict.accepted:
             yield from self._tell_rest(kind, item, verdict)
             return
-
-        def judge(known: Any) -> Verdict:
-            return guard(self._answer, kind, as_sent(known), item, before)
-
+        judge = partial(self._answer_sent, kind, item, before)
         if misreads_numbers(verdict, value):
             verdict = judge(value)
         verdict, unknown = leave_out(item, verdict, judge, before)
@@ -188,13 +184,10 @@ class Judge:
     def _tell_causes(self, kind: Kind, item: Item, value: Any, verdict: Verdict, before: Item | None) -> Findings:
         """What the server refuses. What it cannot decode hides the rest: that is told of the object as it was meant, or
         without the places that nobody can guess."""
-
-        def judge(known: Any) -> Verdict:
-            return guard(self._answer, kind, as_sent(known), item, before)
-
+        judge = partial(self._answer_sent, kind, item, before)
         meaning = self._make_out(kind.root, value)
         yield from self._tell(meaning, item, verdict)
-        while verdict.code == _BAD_REQUEST and meaning.advance():
+        while verdict.code == 400 and meaning.advance():
             verdict, unknown = leave_out(item, judge(meaning.value), judge, before, meaning.value)
             yield from (*unknown, *self._tell(meaning, item, verdict))
             if unknown:
@@ -384,6 +377,9 @@ class Judge:
         if before is not None and not repeated:
             return change_held(kind, value, before.value, self.update, self.facts)
         return create(kind, value, self.facts, duplicates=repeated)
+
+    def _answer_sent(self, kind: Kind, item: Item, before: Item | None, value: Any) -> Verdict:
+        return guard(self._answer, kind, as_sent(value), item, before)
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Findings:
         """Without facts, say that the class could not be looked up; once is enough."""

@@ -157,14 +157,13 @@ def check_node(kind: Kind, new: Value, old: Stored) -> Causes:
         yield invalid_text(("spec", "podCIDRs"), "{…}", "may specify no more than one CIDR for each IP family")
 
 
-_SPEC = ("spec",)
 _HIGHEST = 1_000_000_000
 
 
 def check_budget(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new.get("spec", {})
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
-    yield from check_label_selector(kind, spec.get("selector"), (*_SPEC, "selector"), any_value)
+    yield from check_label_selector(kind, spec.get("selector"), ("spec", "selector"), any_value)
 
 
 def check_priority_class(kind: Kind, new: Value, old: Stored) -> Causes:

@@ -9,20 +9,18 @@ pkg/registry/core/service (strategy.go, storage/alloc.go, storage/storage.go).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
 from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_each, check_part
-from krmfn.server.formats import Faults, check_dns_1035, check_ip, check_long_name, check_short_name, count_bytes
+from krmfn.server.formats import check_dns_1035, check_ip, check_long_name, check_short_name, find_format
 from krmfn.server.plain.values import (
     check_address,
     check_endpoint_address,
     check_network,
     check_port,
-    check_text,
     read_address,
     read_network,
     spell_empty,
@@ -35,8 +33,6 @@ from krmfn.server.verdict import Causes, Out, duplicate, forbidden, invalid, inv
 
 _SPEC: Path = ("spec",)
 _CLASS = "kubernetes.io/ingress.class"
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_WILDCARD = rf"\*\.{_LABEL}(\.{_LABEL})*"
 
 
 def check_ingress(kind: Kind, new: Value, old: Stored) -> Causes:
@@ -50,13 +46,14 @@ def check_ingress(kind: Kind, new: Value, old: Stored) -> Causes:
     if "defaultBackend" in spec:
         yield from check_part(setting, "backend", spec["defaultBackend"], (*_SPEC, "defaultBackend"))
     wild = [rule for rule in before.get("rules", ()) if "*" in rule.get("host", "")]
-    any_rule = any(_is_wrong_rule(kind, rule) for rule in wild)
+    strict = Setting({}, {**kind.gates, "RelaxedServiceNameValidation": False})
+    any_rule = any(check_each(strict, "ingressPath", rule.get("http", {}).get("paths", ()), ()) for rule in wild)
     for index, rule in enumerate(spec.get("rules", ())):
         yield from _check_rule(setting, rule, (*_SPEC, "rules", index), any_rule)
     any_secret = any(check_long_name(one["secretName"]) for one in before.get("tls", ()) if one.get("secretName"))
     for index, tls in enumerate(spec.get("tls", ())):
-        if not any_secret:
-            yield from check_text(tls, "secretName", (*_SPEC, "tls", index), check_long_name)
+        if not any_secret and (secret := tls.get("secretName")):
+            yield from refuse_text((*_SPEC, "tls", index, "secretName"), secret, check_long_name(secret))
     name = spec.get("ingressClassName")
     if name is not None:
         noted = new["metadata"].get("annotations", {}).get(_CLASS)
@@ -65,34 +62,14 @@ def check_ingress(kind: Kind, new: Value, old: Stored) -> Causes:
             yield invalid(("annotations", _CLASS), noted, detail)
 
 
-def list_host_faults(host: str) -> Faults:
-    """What is wrong with a name of a host, which may begin with a wildcard."""
-    if "*" not in host:
-        return check_long_name(host)
-    wrong = ("must be no more than 253 characters",) if count_bytes(host) > 253 else ()
-    if re.fullmatch(_WILDCARD, host):
-        return wrong
-    text = (
-        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of"
-        " lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com',"
-        f" regex used for validation is '\\*\\.{_LABEL}(\\.{_LABEL})*')"
-    )
-    return (*wrong, text)
-
-
 def _check_rule(setting: Setting, rule: Value, path: Path, any_rule: bool) -> Causes:
     host = rule.get("host", "")
     if host:
         if read_address(host) is not None:
             yield invalid((*path, "host"), host, "must be a DNS name, not an IP address")
-        yield from refuse_text((*path, "host"), host, list_host_faults(host))
+        yield from refuse_text((*path, "host"), host, find_format("host")(host))
     if "*" not in host or not any_rule:
         yield from check_each(setting, "ingressPath", rule.get("http", {}).get("paths", ()), (*path, "http", "paths"))
-
-
-def _is_wrong_rule(kind: Kind, rule: Value) -> bool:
-    strict = Setting({}, {**kind.gates, "RelaxedServiceNameValidation": False})
-    return bool(check_each(strict, "ingressPath", rule.get("http", {}).get("paths", ()), ()))
 
 
 def _has_relaxed_name(spec: Value) -> bool:
@@ -114,7 +91,11 @@ def check_network_policy(kind: Kind, new: Value, old: Stored) -> Causes:
         for index, rule in enumerate(spec.get(way, ())):
             at: Path = (*_SPEC, way, index)
             for place, peer in enumerate(rule.get(side, ())):
-                yield from _check_peer(kind, peer, (*at, side, place), any_value, known)
+                where: Path = (*at, side, place)
+                for name in ("podSelector", "namespaceSelector"):
+                    yield from check_label_selector(kind, peer.get(name), (*where, name), any_value)
+                if "ipBlock" in peer:
+                    yield from _check_block(kind, peer["ipBlock"], (*where, "ipBlock"), known)
 
 
 def _list_blocks(spec: Value) -> Iterator[Value]:
@@ -137,14 +118,6 @@ def check_policy_port(kind: Kind, one: Value, at: Path) -> Causes:
             shown = port if kind.is_on("older-texts") else end
             yield invalid(path, shown, "must be greater than or equal to `port`")
         yield from check_port(end, path)
-
-
-def _check_peer(kind: Kind, peer: Value, at: Path, any_value: bool, known: set[str]) -> Causes:
-    for name in ("podSelector", "namespaceSelector"):
-        yield from check_label_selector(kind, peer.get(name), (*at, name), any_value)
-    block = peer.get("ipBlock")
-    if block is not None:
-        yield from _check_block(kind, block, (*at, "ipBlock"), known)
 
 
 def _check_block(kind: Kind, block: Value, path: Path, known: set[str]) -> Causes:
@@ -216,7 +189,6 @@ def check_address_of_endpoint(kind: Kind, text: str, path: Path) -> Causes:
 
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
-_ONCE = "may not change once set"
 #: Stands for an address that the server chooses.
 _CHOSEN = "192.0.2.254"
 
@@ -228,10 +200,6 @@ def _is_external(spec: Value) -> bool:
 
 def _needs_health_port(spec: Value) -> bool:
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
-
-
-def _is_headless(spec: Value) -> bool:
-    return spec.get("clusterIPs") == ["None"]
 
 
 def fill_service(kind: Kind, new: Fields) -> None:
@@ -345,7 +313,7 @@ def check_service(kind: Kind, new: Value, old: Stored) -> Causes:
 
 def _check_type(spec: Value) -> Causes:
     kind = spec["type"]
-    if kind in ("LoadBalancer", "NodePort") and _is_headless(spec):
+    if kind in ("LoadBalancer", "NodePort") and spec.get("clusterIPs") == ["None"]:
         yield invalid((*_SPEC, "clusterIPs", 0), "None", f"may not be set to 'None' for {kind} services")
     if kind != "ExternalName":
         return
@@ -417,7 +385,7 @@ def _check_kept(were: list[str], now: list[str], spec: Value) -> Causes:
         yield invalid_text((*path, 0), "null", "primary clusterIP can not be unset", "immutable")
     for index, (was, text) in enumerate(zip(were, now, strict=False)):
         if was != text and (index == 0 or len(were) == len(now)):
-            yield invalid_text((*path, index), "{…}", _ONCE, "immutable")
+            yield invalid_text((*path, index), "{…}", "may not change once set", "immutable")
     if len(were) > len(now) == 1 and spec.get("ipFamilyPolicy") != "SingleStack":
         detail = "must be set to 'SingleStack' when releasing the secondary clusterIP"
         yield invalid_text((*_SPEC, "ipFamilyPolicy"), write_json(spec.get("ipFamilyPolicy")), detail)

@@ -26,8 +26,6 @@ _SPEC: Path = ("spec",)
 _NAMES = schemastore.load("kubernetes/named.json")
 #: What each of the scopes counts.
 _SCOPES: Mapping[str, list[str]] = _NAMES["scopes"]
-_LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
-_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 
 
 def fill_limit_range(kind: Kind, new: Fields) -> None:
@@ -54,14 +52,14 @@ def check_limit_range(kind: Kind, new: Value, old: Stored) -> Causes:
 def list_limit_faults(name: str) -> Faults:
     """Why nothing of the name can be limited."""
     wrong = check_label_key(name)
-    if not wrong and "/" not in name and name not in _TYPES:
+    if not wrong and "/" not in name and name not in ("Pod", "Container", "PersistentVolumeClaim"):
         return ("must be a standard limit type or fully qualified",)
     return wrong
 
 
 def _check_limit(limit: Value, kind: str, at: Path) -> Causes:
     names: dict[str, None] = {}
-    for field in _LIMITS:
+    for field in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
         for name in () if kind == "Pod" and field.startswith("default") else limit.get(field, {}):
             names[name] = None
             wrong = list_container_misnomers(name) if kind in ("Pod", "Container") else list_misnomers(name)

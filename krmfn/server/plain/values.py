@@ -11,7 +11,6 @@ from krmfn.krm.paths import Path
 from krmfn.model.gotext import clamp_int, read_digits
 from krmfn.model.values import Value
 from krmfn.server.formats import (
-    Form,
     check_dns_1035,
     check_ip,
     check_label_key,
@@ -24,12 +23,6 @@ from krmfn.server.formats import (
 from krmfn.server.schema import Kind, Stored, Type
 from krmfn.server.spell import read_written, spell, to_api, write_json
 from krmfn.server.verdict import Causes, invalid, invalid_text, not_supported, refuse_text
-
-
-def check_text(holder: Value, field: str, at: Path, check: Form) -> Causes:
-    """A field of the object at a path is a text of a form, where it is not empty."""
-    if text := holder.get(field):
-        yield from refuse_text((*at, field), text, check(text))
 
 
 def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Causes:

@@ -19,7 +19,6 @@ from krmfn.server.spell import Key, spell_path, write_json
 from krmfn.server.strategy import with_fields
 from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, of_rule
 
-_RULE = "pod-immutable"
 _UPDATABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
@@ -60,7 +59,7 @@ def check_pod_change(kind: Kind, new: Value, old: Stored) -> Causes:
     pod = Setting(spec, kind.gates, new["metadata"], allowed)
     yield from check_pod(pod, spec)
     yield from _check_annotations(pod.annotations, old["metadata"].get("annotations", {}))
-    yield from of_rule(_RULE, _check_spec_change(pod, spec, before))
+    yield from of_rule("pod-immutable", _check_spec_change(pod, spec, before))
 
 
 def _check_annotations(new: Value, old: Value) -> Causes:

@@ -101,12 +101,9 @@ def check_bind_options(pod: Setting, mount: Value, at: Path) -> Causes:
         yield invalid_text((*at, "bindMountOptions"), write_json(mount["bindMountOptions"]), detail)
 
 
-_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
-
-
 def check_handler(pod: Setting, handler: Value, at: Path) -> Causes:
     """A probe's or a hook's one way to act."""
-    given = [name for name in _HANDLERS if name in handler]
+    given = [name for name in ("exec", "httpGet", "tcpSocket", "grpc", "sleep") if name in handler]
     if not given:
         yield required(at, "must specify a handler type")
         return
@@ -200,8 +197,6 @@ def check_divisor(pod: Setting, selector: Value, path: Path) -> Causes:
 
 
 _HUGE = "hugepages-"
-#: What a container can name without a domain in front.
-_OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
 
 
 def check_resources(pod: Setting, resources: Value, path: Path, of_pod: bool = False) -> Causes:
@@ -256,7 +251,7 @@ def list_container_misnomers(name: str) -> Faults:
     """Why a container cannot name a resource like this."""
     wrong = list_misnomers(name)
     if "/" not in name:
-        if name not in _OF_CONTAINERS and not name.startswith(_HUGE):
+        if name not in ("cpu", "memory", "ephemeral-storage") and not name.startswith(_HUGE):
             return (*wrong, "must be a standard resource for containers")
     elif not _is_native(name) and (name.startswith("requests.") or check_label_key("requests." + name)):
         return (*wrong, "doesn't follow extended resource name standard")

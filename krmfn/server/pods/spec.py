@@ -109,7 +109,6 @@ def check_group(pod: Setting, spec: Value, path: Path) -> Causes:
 MIRROR = "kubernetes.io/config.mirror"
 #: The rule of what annotations say.
 _ANNOTATIONS = "pod-annotations"
-_COST = "controller.kubernetes.io/pod-deletion-cost"
 _TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _TOLERATION_FIELDS = {"key": str, "operator": str, "value": str, "effect": str, "tolerationSeconds": int}
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
@@ -123,7 +122,7 @@ def _check_annotations(pod: Setting, annotations: Value, spec: Value, path: Path
             continue
         if key == MIRROR and not spec.get("nodeName"):
             yield invalid((*path, Key(key)), value, "must set spec.nodeName if mirror pod annotation is set")
-        elif key == _COST:
+        elif key == "controller.kubernetes.io/pod-deletion-cost":
             if "deletion-cost" not in pod.allowed and pod.is_on("PodDeletionCost") and not is_cost(value):
                 yield invalid((*path, Key(key)), value, "must be a 32bit integer")
         elif key == _TOLERATIONS and value:

@@ -205,14 +205,11 @@ def check_user_annotations(pod: Setting, annotations: Value, path: Path) -> Caus
         yield from refuse_text(path, key, wrong)
 
 
-_TEMPLATE_META = ("annotations", "labels")
-
-
 def check_metadata_of_claims(kind: Any, meta: Value, path: Path) -> Causes:
     """What the claims of a template get: labels and annotations, nothing else."""
     yield from check_template_metadata(meta, path)
     for field in meta:
-        if field not in _TEMPLATE_META:
+        if field not in ("annotations", "labels"):
             # The Go field in lower camel case, as the server spells it here.
             yield forbidden((*path, "uID" if field == "uid" else field), "cannot be set", "volume-claims")
 
