@@ -45,7 +45,7 @@ def make_plan(
     entries = []
     for key, item in _index(new, settings).items():
         earlier = left.pop(key, None)
-        entry = judge.judge_new(item) if earlier is None else judge.judge_pair(earlier, item)
+        entry = judge.judge(earlier, item)
         if before and earlier and entry.action != "refuse" and before.release is not settings.release:
             entry = entry._replace(
                 consequences=(*entry.consequences, *explain_filling(earlier, item, before, settings))
@@ -81,14 +81,12 @@ class _UpdateJudge:
         self.facts = gather_facts(census.objects, settings)
         self.server = Judge(census.objects, settings, update)
 
-    def judge_new(self, item: Item) -> Entry:
-        """An object that was not there."""
-        reasons = self._refuse(item)
-        return Entry("refuse" if reasons else "new", item.ref, item.locate(()), reasons=reasons)
-
-    def judge_pair(self, old: Item, new: Item) -> Entry:
-        """An object of both states."""
+    def judge(self, old: Item | None, new: Item) -> Entry:
+        """An object of the new state, or of both."""
         file = new.locate(())
+        if old is None:
+            reasons = self._refuse(new)
+            return Entry("refuse" if reasons else "new", new.ref, file, reasons=reasons)
         before, after = clean(old.value), clean(new.value)
         changes = tuple(list_changes(before, after))
         if not changes:

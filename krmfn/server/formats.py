@@ -227,32 +227,17 @@ def find_corrupt_base64(text: str) -> int | None:
     """The byte at which Go's decoder of base64 gives up; None when it reads all. Line ends count for nothing."""
     data = text.encode("utf-8", "replace")
     known = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    filled, at = 0, 0
-    while at < len(data):
-        byte = data[at]
-        at += 1
-        if byte in known:
-            filled = (filled + 1) % 4
-        elif byte == 61 and filled >= 2:
-            return _find_after_padding(data, at, filled)
-        elif byte not in b"\r\n":
-            return at - 1
-    return at - filled if filled else None
-
-
-def _find_after_padding(data: bytes, at: int, filled: int) -> int | None:
-    if filled == 2:
-        at = _skip_line_ends(data, at)
-        if at == len(data):
-            return at
-        if data[at] != 61:
-            return at - 1
-        at += 1
-    at = _skip_line_ends(data, at)
-    return at if at < len(data) else None
-
-
-def _skip_line_ends(data: bytes, at: int) -> int:
-    while at < len(data) and data[at] in b"\r\n":
-        at += 1
-    return at
+    places = [at for at, byte in enumerate(data) if byte not in b"\r\n"]
+    read = next((number for number, at in enumerate(places) if data[at] not in known), len(places))
+    filled = read % 4
+    if read == len(places):
+        return len(data) - filled if filled else None
+    if data[places[read]] != 61 or filled < 2:
+        return places[read]
+    if filled == 2:  # a second sign of equality fills what the first one leaves
+        read += 1
+        if read == len(places):
+            return len(data)
+        if data[places[read]] != 61:
+            return places[read] - 1
+    return places[read + 1] if read + 1 < len(places) else None

@@ -25,6 +25,7 @@ from krmfn.server.verdict import Cause, Causes, forbidden, invalid_text, of_rule
 _STRATEGY = "update-strategy"
 _SELECTOR = "pod-selector"
 _SPEC: Path = ("spec",)
+_PODS: Path = ("spec", "template", "spec")
 
 
 def fill_replication_controller(kind: Kind, new: Fields) -> None:
@@ -61,7 +62,7 @@ def check_daemon_set(kind: Kind, new: Value, old: Stored) -> Causes:
     if selector is not None and not _needs(selector):
         yield invalid_text((*_SPEC, "selector"), "{…}", "empty selector is invalid for daemonset", _SELECTOR)
     yield from check_kept_template(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
-    yield from _check_running(kind, spec, "DaemonSet")
+    yield from check_part(kind, "podsOfDaemonSet", spec.get("template", {}).get("spec", {}), _PODS)
     strategy = spec.get("updateStrategy", {})
     yield from check_part(kind, "daemonSetStrategy", strategy, (*_SPEC, "updateStrategy"), _STRATEGY)
     yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
@@ -105,7 +106,7 @@ def _check_stateful_spec(kind: Kind, new: Value, before: Stored) -> Causes:
             yield _mismatch(new)
         if not skip_template:
             yield from _check_stateful_template(kind, spec, before)
-    yield from _check_running(kind, spec, "StatefulSet")
+    yield from check_part(kind, "podsOfStatefulSet", spec.get("template", {}).get("spec", {}), _PODS)
 
 
 def _check_stateful_template(kind: Kind, spec: Value, before: Stored) -> Causes:
@@ -139,7 +140,7 @@ def check_replication_controller(kind: Kind, new: Value, old: Stored) -> Causes:
     if any(labels.get(key) != value for key, value in selector.items()):
         yield _mismatch(new)
     yield from check_kept_template(kind, template, (before or {}).get("template"), path)
-    yield from _check_running(kind, spec, "ReplicationController")
+    yield from check_part(kind, "podsOfReplicationController", spec.get("template", {}).get("spec", {}), _PODS)
 
 
 def _labels(spec: Value) -> Value:
@@ -202,16 +203,7 @@ def _check_template(kind: Kind, new: Value, before: Stored) -> Causes:
     if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
         yield _mismatch(new)
     yield from check_kept_template(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
-    yield from _check_running(kind, spec, "ReplicaSet")
-
-
-def _check_running(kind: Kind, spec: Value, noun: str) -> Causes:
-    pods = spec.get("template", {}).get("spec", {})
-    path = (*_SPEC, "template", "spec")
-    yield from check_part(kind, "alwaysRestarting", pods, path)
-    if "activeDeadlineSeconds" in pods:
-        detail = f"activeDeadlineSeconds in {noun} is not Supported"
-        yield forbidden((*path, "activeDeadlineSeconds"), detail, "pod-deadline")
+    yield from check_part(kind, "podsOfReplicaSet", spec.get("template", {}).get("spec", {}), _PODS)
 
 
 def check_some_update(kind: Kind, update: Value, path: Path) -> Causes:

@@ -85,23 +85,21 @@ def check_network_policy(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new.get("spec", {})
     before = old.get("spec", {}) if old else {}
     any_value = is_wrong_selector(before.get("podSelector"))
-    known = {text for block in _list_blocks(before) for text in (block.get("cidr", ""), *block.get("except", ()))}
+    blocks = [peer["ipBlock"] for peer, _ in _list_peers(before) if "ipBlock" in peer]
+    known = {text for block in blocks for text in (block.get("cidr", ""), *block.get("except", ()))}
     yield from check_label_selector(kind, spec.get("podSelector"), (*_SPEC, "podSelector"), any_value)
+    for peer, at in _list_peers(spec):
+        for name in ("podSelector", "namespaceSelector"):
+            yield from check_label_selector(kind, peer.get(name), (*at, name), any_value)
+        if "ipBlock" in peer:
+            yield from _check_block(kind, peer["ipBlock"], (*at, "ipBlock"), known)
+
+
+def _list_peers(spec: Value) -> Iterator[tuple[Value, Path]]:
     for way, side in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(way, ())):
-            at: Path = (*_SPEC, way, index)
             for place, peer in enumerate(rule.get(side, ())):
-                where: Path = (*at, side, place)
-                for name in ("podSelector", "namespaceSelector"):
-                    yield from check_label_selector(kind, peer.get(name), (*where, name), any_value)
-                if "ipBlock" in peer:
-                    yield from _check_block(kind, peer["ipBlock"], (*where, "ipBlock"), known)
-
-
-def _list_blocks(spec: Value) -> Iterator[Value]:
-    for way, side in (("ingress", "from"), ("egress", "to")):
-        for rule in spec.get(way, ()):
-            yield from (peer["ipBlock"] for peer in rule.get(side, ()) if "ipBlock" in peer)
+                yield peer, (*_SPEC, way, index, side, place)
 
 
 def check_policy_port(kind: Kind, one: Value, at: Path) -> Causes:
@@ -145,12 +143,11 @@ def check_slice(kind: Kind, new: Value, old: Stored) -> Causes:
     if len(endpoints) <= 1000 and not (old and new.get("endpoints") == old.get("endpoints")):
         for index, endpoint in enumerate(endpoints):
             for place, text in enumerate(endpoint.get("addresses", ())):
-                path = ("endpoints", index, "addresses")
-                yield from _check_one(kind, text, new.get("addressType", ""), path, place)
+                at: Path = ("endpoints", index, "addresses", place)
+                yield from _check_one(kind, text, new.get("addressType", ""), at)
 
 
-def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Causes:
-    at = (*path, index)
+def _check_one(kind: Kind, text: str, of: str, at: Path) -> Causes:
     if of == "FQDN":
         name = text.removesuffix(".")
         wrong = check_long_name(name)
@@ -169,7 +166,7 @@ def _check_one(kind: Kind, text: str, of: str, path: Path, index: int) -> Causes
             yield from wrong_address
             return
         if read_address(text).version != int(of[-1]):
-            yield invalid(path, text, f"must be an {of} address")
+            yield invalid(at[:-1], text, f"must be an {of} address")
         yield from check_endpoint_address(text, at)
 
 

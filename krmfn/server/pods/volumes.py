@@ -10,6 +10,7 @@ pkg/apis/certificates/validation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -99,18 +100,8 @@ def check_quobyte(pod: Setting, source: Value, at: Path) -> Causes:
         yield required((*at, "tenant"), text)
     else:
         for pair in registry.split(","):
-            if not _is_host_and_port(pair):
+            if not re.fullmatch(r"(\[[^][]*\]|[^][:]*):[^][:]*", pair):  # what Go's net.SplitHostPort takes
                 yield invalid((*at, "registry"), registry, detail)
-
-
-def _is_host_and_port(text: str) -> bool:
-    """What Go's net.SplitHostPort takes."""
-    host, found, port = text.rpartition(":")
-    if not found or set(port) & set("[]"):
-        return False
-    if host.startswith("["):
-        return host.endswith("]") and not set(host[1:-1]) & set("[]")
-    return ":" not in host and not set(host) & set("[]")
 
 
 def check_flex(pod: Setting, source: Value, at: Path) -> Causes:
