@@ -112,7 +112,7 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
             "below": lambda value: value is not None and value < asked,
             "blank": lambda value: (not (value or "").strip()) is asked,
             "has": lambda value: not set(value or ()).isdisjoint(asked),
-            "like": lambda value: re.match(asked, value or "", re.DOTALL) is not None,
+            "like": lambda value: _is_like(value or "", asked),
             "lacks": lambda value: asked not in (value or ()),
             "beyond": lambda value: not set(value or ()) <= set(asked),
         }[word]
@@ -121,6 +121,10 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, str):
         return lambda value: (value is None) is (wanted == "absent")
     return bool if wanted else not_
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    return re.match(pattern, text, re.DOTALL) is not None
 
 
 def list_checks(row: Value) -> list[Check]:
