@@ -28,7 +28,6 @@ _LITERALS: Final = {"true": True, "false": False, "null": None}
 #: Names that a rule cannot write as they are.
 _ESCAPED: Final = {"dot": ".", "dash": "-", "slash": "/", "underscores": "__"}
 _OVERLOAD: Final = ": call arguments did not match a supported operator, function or macro signature for rule: "
-_MACROS: Final = ("all", "exists", "exists_one", "filter", "map")
 
 
 class Unsupported(Exception):
@@ -104,16 +103,13 @@ class _Parser:
     def binary(self, level: int) -> Evaluate:
         """The operators of a level, from left to right, between what binds tighter."""
         if level == len(_LEVELS):
-            return self.product()
+            found = self.unary()
+            if self.here() in ("*", "/", "%"):
+                raise Unsupported(self.here())
+            return found
         found = self.binary(level + 1)
         while sign := self.take(*_LEVELS[level]):
             found = _LEVELS[level][sign](found, self.binary(level + 1))
-        return found
-
-    def product(self) -> Evaluate:
-        found = self.unary()
-        if self.here() in ("*", "/", "%"):
-            raise Unsupported(self.here())
         return found
 
     def unary(self) -> Evaluate:
@@ -195,7 +191,7 @@ class _Parser:
         return lambda scope: _field(found(scope), last)[0]
 
     def method(self, target: Evaluate, name: str) -> Evaluate:
-        if name in _MACROS:
+        if name in _RUNS:
             return self.macro(target, name)
         arguments = self.arguments(")")
         if name == "size" and not arguments:

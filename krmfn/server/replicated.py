@@ -45,7 +45,12 @@ def check_replica_set(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "replicas", spec, _SPEC)
     yield from _check_selector(kind, spec, "deployment")
-    yield from _check_template(kind, new, before)
+    selector = spec.get("selector")
+    if not is_wrong_selector(selector):  # where it is no use, the template is not looked at
+        if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
+            yield _mismatch(new)
+        yield from check_kept_template(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
+        yield from check_part(kind, "podsOfReplicaSet", spec.get("template", {}).get("spec", {}), _PODS)
     if "strategy" in spec:
         yield from check_part(kind, "deploymentStrategy", spec["strategy"], (*_SPEC, "strategy"), _STRATEGY)
     yield from check_part(kind, "deploymentDeadline", spec, _SPEC)
@@ -192,18 +197,6 @@ def _check_selector(kind: Kind, spec: Value, noun: str, wrong: str = "invalid la
         yield invalid_text(path, "{…}", f"empty selector is invalid for {noun}", _SELECTOR)
     if is_wrong_selector(selector):
         yield invalid_text(path, "{…}", wrong, _SELECTOR)
-
-
-def _check_template(kind: Kind, new: Value, before: Stored) -> Causes:
-    """A template that the selector has to fit; where the selector is no use, it is not looked at."""
-    spec = new["spec"]
-    selector = spec.get("selector")
-    if is_wrong_selector(selector):
-        return
-    if selector is None or (_needs(selector) and not match_labels(selector, _labels(spec))):
-        yield _mismatch(new)
-    yield from check_kept_template(kind, spec["template"], (before or {}).get("template"), (*_SPEC, "template"))
-    yield from check_part(kind, "podsOfReplicaSet", spec.get("template", {}).get("spec", {}), _PODS)
 
 
 def check_some_update(kind: Kind, update: Value, path: Path) -> Causes:

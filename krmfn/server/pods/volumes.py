@@ -11,7 +11,7 @@ pkg/apis/certificates/validation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from krmfn.krm.paths import Path
@@ -117,38 +117,31 @@ def check_image(pod: Setting, source: Value, at: Path) -> Causes:
 
 
 def check_projections(pod: Setting, sources: Iterable[Value], at: Path) -> Causes:
+    """The sources of a volume, whose files differ; the server names the volume where two meet."""
     paths: set[str] = set()
     for index, part in enumerate(sources):
-        yield from check_projection(pod, part, (*at, index), paths)
+        yield from check_part(pod, "projection", part, (*at, index))
+        for path, shown in _list_files(part):
+            if path in paths:
+                yield invalid(at[:-1], shown, "conflicting duplicate paths")
+            paths.add(path)
 
 
-_TWICE = "conflicting duplicate paths"
-_NO_DOMAIN = 'must be a domain-prefixed key (such as "acme.io/foo")'
-
-
-def check_projection(pod: Setting, part: Value, at: Path, paths: set[str]) -> Causes:
-    """One source. `paths` are the files of those before it; the server names the volume where two meet."""
-    yield from check_part(pod, "projection", part, at)
-    volume = at[:-2]
+def _list_files(part: Value) -> Iterator[tuple[str, str]]:
+    """The paths of the files of a source, and what the server shows of each."""
     for kind in ("secret", "configMap", "downwardAPI"):
         for item in part.get(kind, {}).get("items", ()):
-            text = item.get("path", "")
-            yield from _claim(text, text if kind == "downwardAPI" else part[kind].get("name", ""), volume, paths)
+            if path := item.get("path", ""):
+                yield path, path if kind == "downwardAPI" else part[kind].get("name", "")
     if "clusterTrustBundle" in part:
-        text = part["clusterTrustBundle"].get("path", "")
-        if text in paths:
-            yield invalid(volume, text, _TWICE)
-        paths.add(text)
+        path = part["clusterTrustBundle"].get("path", "")
+        yield path, path
     for field in ("credentialBundlePath", "keyPath", "certificateChainPath"):
-        text = part.get("podCertificate", {}).get(field, "")
-        yield from _claim(text, text, volume, paths)
+        if path := part.get("podCertificate", {}).get(field, ""):
+            yield path, path
 
 
-def _claim(text: str, shown: str, volume: Path, paths: set[str]) -> Causes:
-    if text and text in paths:
-        yield invalid(volume, shown, _TWICE)
-    if text:
-        paths.add(text)
+_NO_DOMAIN = 'must be a domain-prefixed key (such as "acme.io/foo")'
 
 
 def check_bundle_name(pod: Setting, name: str, path: Path) -> Causes:
