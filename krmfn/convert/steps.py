@@ -66,12 +66,9 @@ def _add_group(board: Board, workload: Item, entry: Value, key: str) -> str:
     spec = {"podGroupTemplateRef": reference, "schedulingPolicy": entry.get("policy")}
     existing = board.find(NATIVE, "PodGroup", workload.space, name)
     if existing:
-        board.note(
-            existing,
-            "convert-name-taken",
-            f"this PodGroup already exists, but {workload.ref} needs its name",
-            hint="Rename the Workload and the links to it, or remove this PodGroup.",
-        )
+        message = f"this PodGroup already exists, but {workload.ref} needs its name"
+        hint = "Rename the Workload and the links to it, or remove this PodGroup."
+        board.note(existing, "convert-name-taken", message, hint=hint)
     else:
         board.add(describe(f"{NATIVE}/v1alpha2", "PodGroup", name, workload, spec), workload)
     return name
@@ -163,13 +160,11 @@ def _split(item: Item, board: Board) -> None:
         spec = {key: entry for key, entry in item.get(("spec",)).items() if key != "podGroupTemplates"}
         made = describe(f"{NATIVE}/v1beta1", "Workload", name, item, {**spec, "podGroupTemplates": moved})
         if board.find(NATIVE, "Workload", item.space, name):
-            board.note(
-                item,
-                "convert-name-taken",
+            message = (
                 f"the templates of this Workload have several priorities, but Workload {name}, the name for some of "
-                "them, already exists",
-                hint=f"Rename Workload {name}.",
+                "them, already exists"
             )
+            board.note(item, "convert-name-taken", message, hint=f"Rename Workload {name}.")
             continue
         board.add(made, item)
         names = {str(template.get("name")) for template in moved}
@@ -223,12 +218,8 @@ def back_to_1_36(board: Board) -> None:
     for kind, path in _JOBS.items():
         for item in board.of("batch", kind):
             if item.get(path) is not None:
-                _lose(
-                    board,
-                    item,
-                    "has no scheduling in Jobs: it was dropped, and the Job controller decides itself",
-                    path,
-                )
+                what = "has no scheduling in Jobs: it was dropped, and the Job controller decides itself"
+                _lose(board, item, what, path)
                 board.edit(item, Item.remove, path)
 
 
@@ -309,10 +300,8 @@ def _template_of(board: Board, group: Item) -> Key:
         message = "this PodGroup needs a Workload of the same name, which already exists without its template"
         board.note(group, "convert-name-taken", message, hint="Rename the PodGroup and the links to it.")
     else:
-        value = describe(
-            f"{NATIVE}/v1alpha2", "Workload", name, group, {"podGroupTemplates": [{"name": "pods", **spec}]}
-        )
-        board.add(value, group)
+        templates = {"podGroupTemplates": [{"name": "pods", **spec}]}
+        board.add(describe(f"{NATIVE}/v1alpha2", "Workload", name, group, templates), group)
     return name, "pods"
 
 
@@ -333,12 +322,8 @@ def _policy_of(board: Board, item: Item, template: Value, members: Iterable[Item
     if policies and all(policy == policies[0] for policy in policies):
         return policies[0]
     if policies:
-        _lose(
-            board,
-            item,
-            f"has one policy for all groups of template {template.get('name')}: the others were dropped",
-            ("spec",),
-        )
+        what = f"has one policy for all groups of template {template.get('name')}: the others were dropped"
+        _lose(board, item, what, ("spec",))
     return template.get("schedulingPolicy")
 
 
@@ -382,16 +367,11 @@ def _convert(item: Item, board: Board) -> None:
     spec = as_mapping(item.value, "spec")
     for key in sorted(map(str, set(spec) - {"minMember", "minSubGroup", "priorityClassName"})):
         if spec.get(key) not in (None, {}, [], ""):
-            board.note(
-                item, "convert-lost", (f"PodGroups of scheduling.k8s.io have no {key}; it was dropped"), ("spec", key)
-            )
+            message = f"PodGroups of scheduling.k8s.io have no {key}; it was dropped"
+            board.note(item, "convert-lost", message, ("spec", key))
     least = _find_least(spec)
-    policy = (
-        {"gang": {"minCount": least}}
-        if isinstance(least, int) and not isinstance(least, bool) and least > 0
-        else {"basic": {}}
-    )
-    made: Fields = {"schedulingPolicy": policy}
+    is_gang = isinstance(least, int) and not isinstance(least, bool) and least > 0
+    made: Fields = {"schedulingPolicy": {"gang": {"minCount": least}} if is_gang else {"basic": {}}}
     if spec.get("priorityClassName"):
         made["priorityClassName"] = spec["priorityClassName"]
     item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
@@ -402,11 +382,8 @@ def _convert(item: Item, board: Board) -> None:
             item.remove(("spec", key))
     item.remove(("status",))
     if GENERATED_FROM in item.annotations:
-        board.note(
-            item,
-            "convert-generate",
-            "krmfn generated this object: run `krmfn generate` instead, which also creates its Workload",
-        )
+        message = "krmfn generated this object: run `krmfn generate` instead, which also creates its Workload"
+        board.note(item, "convert-generate", message)
 
 
 def _find_least(spec: Value) -> Any:

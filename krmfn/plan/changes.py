@@ -22,13 +22,9 @@ from krmfn.releases.spelling import NAMED, read_mode
 from krmfn.server.door import kind_of
 from krmfn.server.requests import hold
 
-_SERVER_METADATA: Final = frozenset(
-    {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
-)
+_SERVER_METADATA: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 _TRACKING: Final = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/")
-_TRACKING_KEYS: Final = frozenset(
-    {"kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id"}
-)
+_TRACKING_KEYS: Final = ("kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id")
 
 
 def clean(value: Value) -> Fields:

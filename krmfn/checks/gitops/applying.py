@@ -73,16 +73,9 @@ def find_hook_before_group(census: Census) -> Matches:
         mine, theirs = _phase(owner), _phase(item)
         if mine and theirs and _PHASES.index(mine) < _PHASES.index(theirs):
             key = _HELM if HOOK not in owner.annotations and _HELM in owner.annotations else HOOK
-            yield tell(
-                owner,
-                ("metadata", "annotations", key),
-                owner.annotations.get(key, mine),
-                case="" if _call(item) == "group" else "needed",
-                call=_call(item),
-                other=item,
-                key=key,
-                when="" if key == _HELM else f", in the phase {theirs}",
-            )
+            path, found = ("metadata", "annotations", key), owner.annotations.get(key, mine)
+            case, when = "" if _call(item) == "group" else "needed", "" if key == _HELM else f", in the phase {theirs}"
+            yield tell(owner, path, found, case=case, call=_call(item), other=item, key=key, when=when)
 
 
 @rule("workload-after-group")
@@ -244,11 +237,5 @@ def find_unreadable(census: Census, settings: Settings) -> Matches:
             continue
         writer = find_writer(item.value, release)
         if writer:
-            yield tell(
-                item,
-                ("apiVersion",),
-                item.api_version,
-                writer=writer,
-                release=release,
-                damage=tell_damage(item.kind, release),
-            )
+            damage = tell_damage(item.kind, release)
+            yield tell(item, ("apiVersion",), item.api_version, writer=writer, release=release, damage=damage)
