@@ -34,6 +34,7 @@ WAYS = {"compile", "match", "search", "fullmatch", "sub", "split", "findall", "f
 KNOWN: Mapping[str, Any] = MappingProxyType(
     {
         "anchored": True,
+        "asked": r"\Z|.*/.*/|.*/\Z",
         "body": "*a*b/**/c/**/d",
         "breaks": rb"\r\n?|\n",
         "column": 2,
