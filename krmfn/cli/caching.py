@@ -2,31 +2,33 @@
 
 The name of a kept run says which command line, folder and streams; the run itself holds all that it asked the file
 system, with the answers, which are asked again before anything is printed. What it was made of is kept apart, by the
-digest of all that it follows from: what kustomize printed (storing), the values of files (workspace.manifests), the
-findings of worlds (judged). A change of one file makes anew what follows from it.
+digest of all that it follows from: what kustomize printed (storing), the objects of that where they are deployed
+(workspace.gathering), the values of files (workspace.manifests), the findings of worlds (judged). A change of one file
+makes anew what follows from it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from krmfn import __version__
 from krmfn.cli import Options, Run, Words, streams
-from krmfn.model.kept import find, keep, use
+from krmfn.model.kept import use
 from krmfn.releases.schemastore import root
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.git import name_tree
 from krmfn.workspace.storing import NotTrusted, Store
-from krmfn.workspace.witness import digest, holds, watch
+from krmfn.workspace.witness import ANSWERS, digest, recall, watch
 
 #: What the output of a command depends on, besides files.
 _ENVIRONMENT: Final = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS", "PATH")
 #: Options with which a command changes files, or runs what may do anything.
 _CHANGING: Final = ("write", "fix", "write_baseline", "allow_exec")
+#: What a revision is has git to say.
+ANSWERS["revision"] = name_tree
 
 
 @cache
@@ -55,16 +57,18 @@ def repeat(command: Run, words: Words, options: Options) -> int:
 
 
 def _repeat(command: Run, words: Words, options: Options) -> int:
-    name = _name_run(command.__module__, words, options)
-    answers, said, code = find("run", name) or ({}, (), None)
-    if code is not None and holds(answers, {"revision": name_tree}):
-        streams.say_again(said)
-        return int(code)
-    with watch() as asked, streams.keep() as texts:
-        code = command(words, options)
-    if code in (0, 1):
-        keep("run", name, (asked, texts, code))
-    return code
+    ended: list[int] = []
+
+    def carry_out() -> Any:
+        with streams.keep() as said:
+            ended.append(command(words, options))
+        return (said, *ended) if ended[0] in (0, 1) else None
+
+    with watch():
+        known = recall("run", _name_run(command.__module__, words, options), carry_out)
+    if not ended:
+        streams.say_again(known[0])
+    return ended[0] if ended else int(known[1])
 
 
 def _is_stream(text: object) -> bool:
@@ -85,10 +89,10 @@ def _identify() -> str:
     import yaml
 
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    files = sorted((os.path.relpath(path, top), digest(path)) for top in (own, root()) for path in _walk(top))
+    files = sorted(
+        (os.path.relpath(path, top), digest(path))
+        for top in (own, root())
+        for folder, _, names in os.walk(top)
+        for path in (os.path.join(folder, name) for name in names if not name.endswith(".pyc"))
+    )
     return repr((__version__, sys.version, yaml.__version__, yaml.__with_libyaml__, files))
-
-
-def _walk(top: str) -> Iterator[str]:
-    for folder, _, names in os.walk(top):
-        yield from (os.path.join(folder, name) for name in names if not name.endswith(".pyc"))

@@ -60,11 +60,7 @@ class Judged(Judging):
     def sum_up_ignores(self, words: Words) -> Ignores:
         """The ignores, of all whose place is in the paths that `words` name."""
         named = [os.path.abspath(word) for word in words if is_path(word)]
-
-        def covers(folder: str) -> bool:
-            return not folder or any(is_below(os.path.abspath(folder), path) for path in named)
-
-        return self.sum_up(covers)
+        return self.sum_up(lambda folder: not folder or any(is_below(os.path.abspath(folder), path) for path in named))
 
 
 def tell_unused(parts: Sequence[Ignores]) -> list[Result]:
@@ -76,7 +72,7 @@ def tell_unused(parts: Sequence[Ignores]) -> list[Result]:
 def tell_world(
     world: World, settings: Settings, old: Sequence[Item] | None, stages: Collection[str], update: str, edits: bool
 ) -> list[Told]:
-    """See find_all (pipeline) and tell_findings."""
+    """See find_all (pipeline) and tell_findings. What is told is kept by all that it depends on."""
 
     def make() -> list[Told]:
         return tell_findings(world, find_all(world.items, settings, old, stages, update), edits)
@@ -84,28 +80,22 @@ def tell_world(
     if not is_used():
         return make()
     items = [*world.items, *world.sources.values()]
-    named = _spell(world, items, settings, old) + repr((tuple(stages), update, edits)).encode()
+    places = {id(item): number for number, item in enumerate(items)}
+    traced = [places.get(item) for item in world.sources], sorted(world.templates.items())
+    texts = [list(map(_spell_text, each)) for each in (items, old or (), settings.rivals)]
+    plain = settings._replace(rules=Rulings(), rivals=())  # what counts is judged later, by its rules
+    rest = old is None, texts, plain, KINDS.own, tuple(stages), update, edits
+    named = repr((world.overlay, world.folder, world.ran_in, traced, *rest)).encode("utf-8", "surrogatepass")
     known = find("told", named)
     if known is not None:
         return [(items[item], Finding(items[own], *finding), result) for item, own, finding, result in known]
     told = make()
-    places = {id(item): number for number, item in enumerate(items)}
     if all(id(item) in places and id(own.item) in places for item, own, _ in told):
         rows = [(places[id(item)], places[id(own.item)], own[1:], result) for item, own, result in told]
         keep("told", named, rows)
     return told
 
 
-def _spell(world: World, items: Sequence[Item], settings: Settings, old: Sequence[Item] | None) -> bytes:
-    """All that the findings of a world depend on, but for the stages. What counts is judged later, by its rules."""
-    places = {id(item): number for number, item in enumerate(world.items)}
-    traced = [places.get(item) for item in world.sources], sorted(world.templates.items())
-    texts = [list(map(_spell_text, each)) for each in (items, old or (), settings.rivals)]
-    plain = settings._replace(rules=Rulings(), rivals=())
-    named = world.overlay, world.folder, world.ran_in, traced, old is None, texts, plain, KINDS.own
-    return repr(named).encode("utf-8", "surrogatepass")
-
-
 def _spell_text(item: Item) -> tuple[object, ...]:
-    place = item.source.path, item.source.digest, item.start, item.end, item.frame.index
-    return (*place, item.text) if item.touched else place
+    source = item.source
+    return source.path, source.digest, item.start, item.end, item.frame.index, item.touched and item.text

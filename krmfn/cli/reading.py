@@ -146,8 +146,8 @@ def miss_state(missing: RevisionMissing, given: Sequence[str]) -> InputMissing:
 
 def read_definitions(path: str | None, excluded: Sequence[str] = ()) -> list[Value]:
     """The definitions in the files at a path, such as that of --crds."""
-    read_now = load(read_paths([path], excluded).files, ()) if path else None
-    return [item.value for item in read_now.items if item.kind == "CustomResourceDefinition"] if read_now else []
+    read_now = load(read_paths([path] if path else [], excluded).files)
+    return [item.value for item in read_now.items if item.kind == "CustomResourceDefinition"]
 
 
 def read_crds(options: Options) -> list[Value]:

@@ -21,6 +21,8 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a folder",
 }
+#: Of so many folders, all that are above a path are looked at again.
+_MANY = 100
 #: What shells make of `<(command)`, and the names of this process's own streams.
 _STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
@@ -68,10 +70,10 @@ class Disk(Tree):
         self._forget()
 
     def _forget(self) -> None:
-        #: Paths that were met, those of folders, and what is there: a file is looked for thirty times in a run.
+        #: Paths that were met, without links; what is there, and in it: a file is looked for thirty times in a run.
         self._met: dict[str, str] = {}
-        self._folders: dict[str, str] = {}
         self._kinds: dict[str, int] = {}
+        self._data: dict[str, bytes] = {}
 
     def look_again(self) -> Disk:
         """The same tree for who looks at the disk himself, whatever was met before."""
@@ -80,11 +82,6 @@ class Disk(Tree):
         return other
 
     def resolve(self, path: str) -> str:
-        if path not in self._met:
-            self._met[path] = self._resolve(path)
-        return self._met[path]
-
-    def _resolve(self, path: str) -> str:
         real = self._follow(path)
         if not is_below(real, self.boundary):
             named = os.path.normpath(os.path.join(self.here, path))
@@ -104,13 +101,12 @@ class Disk(Tree):
 
     def _follow(self, path: str) -> str:
         """The path without links."""
-        folder, name = os.path.split(path)
-        if name in ("", os.curdir, os.pardir):
-            return witness.realpath(path)
-        if folder not in self._folders:
-            self._folders[folder] = witness.realpath(folder)
-        whole = os.path.join(self._folders[folder], name)
-        return witness.realpath(whole) if stat.S_ISLNK(self._find_kind(whole)) else whole
+        if path not in self._met:
+            folder, name = os.path.split(path)
+            is_short = name not in ("", os.curdir, os.pardir) and path.count(os.sep) < _MANY
+            real = os.path.join(self._follow(folder), name) if is_short else ""
+            self._met[path] = real if real and not stat.S_ISLNK(self._find_kind(real)) else witness.realpath(path)
+        return self._met[path]
 
     def kind(self, path: str) -> str:
         try:
@@ -139,8 +135,9 @@ class Disk(Tree):
     def read(self, path: str) -> bytes:
         try:
             real = self.resolve(path)
-            if real in self.unsaved:
-                return self.unsaved[real]
+            known = self.unsaved.get(real, self._data.get(real))
+            if known is not None:
+                return known
         except ValueError:  # a zero byte in the name
             raise FileNotFoundError(path) from None
         try:
@@ -151,6 +148,7 @@ class Disk(Tree):
                 raise
             raise LeftOut(path, f"cannot be read: {error.strerror}", severe=True) from None
         witness.note_data(real, data)
+        self._data[real] = data
         return data
 
     def _read(self, path: str, real: str) -> bytes:

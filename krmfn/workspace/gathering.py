@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
+from krmfn.model.kept import find, keep
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.values import identify
 from krmfn.model.wording import count, join
@@ -30,7 +31,7 @@ from krmfn.workspace.deployers import (
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.helm import Helm
 from krmfn.workspace.loose import TEMPLATES, has_copies
-from krmfn.workspace.manifests import NOT_RENDERED, RENDERED, Inputs, load, read_tree, tell
+from krmfn.workspace.manifests import NOT_RENDERED, Inputs, load, read_tree, tell
 from krmfn.workspace.overlays import (
     USES,
     Overlay,
@@ -58,7 +59,7 @@ from krmfn.workspace.trees import (
     find_around,
     join_path,
 )
-from krmfn.workspace.world import Rendering, Sources, World, find_sources, read_origins
+from krmfn.workspace.world import Rendering, Sources, World, find_sources, read_origins, read_rendered
 
 #: What a file of a deployer holds somewhere.
 _DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
@@ -96,10 +97,10 @@ class Gathering:
         self._rendered: dict[str, Rendered | NotRendered] = {}
         self._covered: set[str] = set()  # files that are in a world, without links
         self.files = read_tree(tree, path).files
-        self._kustomizations: dict[str, list[str]] = {}  # by folder
+        self.folders: dict[str, list[str]] = {}  # those with a kustomization, each with the paths of all that it has
         for file in self.files:
             if posixpath.basename(file.path) in KUSTOMIZATIONS:
-                self._kustomizations.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
+                self.folders.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
         overlays = self._find_overlays()
         deployments = self._limit(self._expand(self._find_deployments(), overlays))
         added = _find_components(tree, deployments, overlays)
@@ -134,11 +135,6 @@ class Gathering:
             left for left in tree.left_out if left.sort != CHARTS or tree.resolve(left.path) not in self._covered
         )
         return Inputs(files, tuple(left_out))
-
-    @property
-    def folders(self) -> set[str]:
-        """Those with a kustomization."""
-        return set(self._kustomizations)
 
     def _limit(self, deployments: Iterator[Deployment]) -> list[Deployment]:
         """As many as are looked at, and a word about the rest."""
@@ -192,7 +188,7 @@ class Gathering:
             except NotRendered as reason:
                 self._tell(folder, reason)
                 self.missing.add(posixpath.relpath(folder, self._path))
-                self._covered |= {self._tree.resolve(path) for path in self._kustomizations[folder]}
+                self._covered |= {self._tree.resolve(path) for path in self.folders[folder]}
                 continue
             if overlay is not None:
                 found[folder] = overlay
@@ -240,8 +236,8 @@ class Gathering:
         items = self._read_deployers(self.files)
         here = os.path.abspath(self._tree.resolve(self._path))
         found = find_deployments(self._tree, items, self._tell) if items else ()
-        inside = (each for each in found if is_below(os.path.abspath(self._tree.resolve(each.folder)), here))
-        return [each for each in inside if not (self._rendering.helm and each.is_chart)]
+        kept = (each for each in found if not (self._rendering.helm and each.is_chart))
+        return [each for each in kept if is_below(os.path.abspath(self._tree.resolve(each.folder)), here)]
 
     def _add_charts(self, helm: Helm) -> None:
         """The worlds of charts that the objects deploy, of those that are judged here."""
@@ -365,18 +361,12 @@ class Gathering:
     def _render(self, world: World, placing: Placing) -> None:
         rendered = self._find_rendered(world.folder)
         self._covered |= rendered.copied
-        read = load([ManifestFile(RENDERED, substitute(rendered.data, placing.variables))])
-        for problem in read.problems:
-            place = f" (line {problem.file.line} of what was rendered)" if problem.file else ""
-            raise NotRendered(f"is rendered to text that cannot be read: {problem.message}{place}")
-        items = read.items
+        items, sources = _compose(rendered.data, placing, world.folder, self.sources)
         if rendered.left_out and not items:
             raise rendered.left_out[0]
         self._allow(len(items))
-        origins = read_origins(items, world.folder)
-        sources = find_sources(items, origins, self.sources)
         templates = {join_path(world.folder, path) for path in rendered.templates}
-        put_into(placing, items)
+        origins = read_origins(items, world.folder) if templates else {}
         self._tell_parts(world.overlay, rendered.left_out)
         if rendered.brought and world.folder not in self._free:
             others = f" and {count(len(rendered.brought) - 1, 'other')}" if len(rendered.brought) > 1 else ""
@@ -412,6 +402,30 @@ class Gathering:
             self.problems.append(tell("skipped", f"{start} {reason}", place, sort=reason.sort))
             return
         self.problems.append(tell("not-rendered", f"{start} {reason}", place, self._severity, **hint))
+
+
+def _compose(data: bytes, placing: Placing, folder: str, sources: Sources) -> tuple[list[Item], dict[int, Item]]:
+    """The objects of what was rendered in a folder where they are deployed, and the sources of some, by their id():
+    as an earlier run made them of the same texts. Raises NotRendered."""
+    data = substitute(data, placing.variables)
+    named = repr((placing, folder)).encode("utf-8", "surrogatepass") + data
+    edited, digests, places = find("composed", named) or (b"", None, [])
+    if digests is None or any(sources.digest(path) != digest for path, digest in digests.items()):
+        stream = read_rendered(data)
+        origins = read_origins(stream.items, folder)
+        found = find_sources(stream.items, origins, sources)
+        put_into(placing, stream.items)
+        edited = stream.render() if any(item.touched for item in stream.items) else b""
+        places = [
+            (place, path, sources.read(path).stream.items.index(found[id(item)]))
+            for place, item in enumerate(stream.items)
+            if id(item) in found and (path := origins[id(item)])
+        ]
+        keep("composed", named, (edited, {path: sources.digest(path) for path in origins.values()}, places))
+        items = read_rendered(edited).items if edited else stream.items
+    else:
+        items = read_rendered(edited or data).items
+    return items, {id(items[place]): sources.read(path).stream.items[number] for place, path, number in places}
 
 
 def _is_template(overlay: Overlay, key: str, reason: NotRendered) -> bool:

@@ -13,10 +13,9 @@ from krmfn.model.wording import join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Placing, Repository, put_into
 from krmfn.workspace.disk import is_below
 from krmfn.workspace.helm import Chart, Helm, inflate, list_charts
-from krmfn.workspace.manifests import RENDERED, load
 from krmfn.workspace.rendering import end_with_signals
-from krmfn.workspace.trees import CHART, SUFFIXES, ManifestFile, NotRendered, Tree
-from krmfn.workspace.world import Sources, World, find_sources
+from krmfn.workspace.trees import CHART, SUFFIXES, NotRendered, Tree
+from krmfn.workspace.world import Sources, World, find_sources, read_rendered
 
 
 class ChartWorlds:
@@ -74,11 +73,9 @@ class ChartWorlds:
         items: list[Item] = []
         paths: dict[int, str] = {}
         for path, text in inflate(self._tree, chart, self._helm, root):
-            read = load([ManifestFile(RENDERED, text)])
-            for problem in read.problems:
-                raise NotRendered(f"is rendered to text that cannot be read: {problem.message} ({path})")
-            items += read.items
-            paths |= {id(item): path for item in read.items}
+            rendered = read_rendered(text, path).items
+            items += rendered
+            paths |= {id(item): path for item in rendered}
             if path.endswith(SUFFIXES) and "/crds/" in path:  # which helm applies as it is
                 self.covered.add(self._tree.resolve(path))
         self.covered.add(self._tree.resolve(posixpath.join(chart.folder, CHART)))

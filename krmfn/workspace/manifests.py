@@ -55,11 +55,15 @@ class Manifests(NamedTuple):
 
 
 def load(
-    files: Iterable[ManifestFile], left_out: Iterable[LeftOut] = (), named: Collection[str] | None = None
+    files: Iterable[ManifestFile],
+    left_out: Iterable[LeftOut] = (),
+    named: Collection[str] | None = None,
+    known: Mapping[str, LoadedFile] = {},
 ) -> Manifests:
     """Read all files; one that cannot be read does not hide the others. What was `left_out` is told among the problems.
 
-    Of files that are not `named` (None: all are), those that are no manifests are passed over.
+    Of files that are not `named` (None: all are), those that are no manifests are passed over. Some may be `known`, as
+    they were read for something else.
 
     Files that a kustomization among them lists as patches are left out: they look like objects and are parts of some.
     """
@@ -70,7 +74,7 @@ def load(
         if not is_named and path.rpartition("/")[2] not in STEERING and not _may_hold_objects(data):
             continue
         try:
-            file = read_whole(path, data, tolerant=True)
+            file = known.get(path) or read_whole(path, data, tolerant=True)
         except Unreadable as error:
             place = FileRef(path, 0, error.line, error.column)
             problems.append(tell("unreadable", error.message, place))

@@ -26,7 +26,6 @@ MOST_BYTES: Final = 512 * 2**20
 _SMALL: Final = 2**14
 _MOST_SHARED: Final = 2**20
 _SECRET: Final = "secret"
-_ENTRIES: Final = "entries"
 _SIGNATURE: Final = 32
 #: Of the files of small entries. Before each are its digest and its length.
 _SHARED: Final = ".shared"
@@ -50,7 +49,7 @@ class Store:
     def __init__(self, folder: str, program: str = "") -> None:
         """Makes the folder and its secret where they are missing; `program` says who made the entries. Raises
         NotTrusted, and OSError where it cannot."""
-        self._folder = folder
+        self._entries = os.path.join(folder, "entries")
         self._program = hashlib.sha256(program.encode()).hexdigest()
         self._secret = _find_secret(folder)
         self._size = -1
@@ -58,10 +57,10 @@ class Store:
 
     def load(self, name: str) -> Any:
         """An entry; None where there is none that can be believed."""
-        path, digest = self._place(name)
-        data = self._read_shared(os.path.dirname(path) + _SHARED).get(digest) or _read(path)
+        folder, digest = self._place(name)
+        data = self._read_shared(folder + _SHARED).get(digest) or _read(os.path.join(folder, digest.hex()))
         signature, text = data[:_SIGNATURE], data[_SIGNATURE:]
-        if not hmac.compare_digest(signature, self._sign(name, text)):
+        if not hmac.compare_digest(signature, self._sign(digest, text)):
             return None
         try:
             return _PlainValues(io.BytesIO(text if len(text) < _SMALL else zlib.decompress(text))).load()
@@ -70,23 +69,23 @@ class Store:
 
     def save(self, name: str, value: object) -> None:
         """Keeps an entry, if the disk lets it."""
-        path, digest = self._place(name)
-        shared = os.path.dirname(path) + _SHARED
+        folder, digest = self._place(name)
+        shared = folder + _SHARED
         text = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         beside = ""
         try:
             if len(text) < _SMALL:
-                self._add_shared(shared, digest, self._sign(name, text) + text)
+                self._add_shared(shared, digest, self._sign(digest, text) + text)
             else:
                 if self._read_shared(shared).get(digest):
                     self._add_shared(shared, digest, b"")  # it was small before
                 # What is shorter is not compressed.
                 text = zlib.compress(text, 1).ljust(_SMALL, b"\0")
-                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-                number, beside = tempfile.mkstemp(dir=os.path.dirname(path))
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+                number, beside = tempfile.mkstemp(dir=folder)
                 with open(number, "wb") as stream:
-                    stream.write(self._sign(name, text) + text)
-                os.replace(beside, path)
+                    stream.write(self._sign(digest, text) + text)
+                os.replace(beside, os.path.join(folder, digest.hex()))
         except OSError:
             with suppress(OSError):
                 os.unlink(beside)
@@ -120,20 +119,16 @@ class Store:
             os.close(number)
 
     def _place(self, name: str) -> tuple[str, bytes]:
-        """The file of an entry that has its own, and the digest of its name."""
-        digest = hashlib.sha256((self._program + name).encode("utf-8", "surrogatepass"))
-        spelled = digest.hexdigest()
-        return os.path.join(self._folder, _ENTRIES, spelled[:2], spelled), digest.digest()
+        """The folder of an entry, and the digest of its name and of who made it."""
+        digest = hashlib.sha256((self._program + name).encode("utf-8", "surrogatepass")).digest()
+        return os.path.join(self._entries, digest[:1].hex()), digest
 
-    def _sign(self, name: str, text: bytes) -> bytes:
-        return hmac.digest(self._secret, repr((self._program, name)).encode() + b"\0" + text, "sha256")
+    def _sign(self, digest: bytes, text: bytes) -> bytes:
+        return hmac.digest(self._secret, digest + text, "sha256")
 
     def _prune(self, added: int) -> None:
         """Removes the entries that nobody has used for longest, where all together have become too large."""
-        if self._size < 0:
-            self._size = sum(size for _, size, _ in self._list())
-        else:
-            self._size += added
+        self._size = sum(size for _, size, _ in self._list()) if self._size < 0 else self._size + added
         if self._size <= MOST_BYTES:
             return
         listed = sorted(self._list())
@@ -148,7 +143,7 @@ class Store:
 
     def _list(self) -> Iterator[tuple[float, int, str]]:
         """Time, size and path of all entries."""
-        for folder, _, names in os.walk(os.path.join(self._folder, _ENTRIES)):
+        for folder, _, names in os.walk(self._entries):
             for path in (os.path.join(folder, name) for name in names):
                 with suppress(OSError):
                     status = os.lstat(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
 
@@ -39,19 +39,15 @@ def note_data(path: str, data: bytes) -> None:
         note("data", path, hashlib.sha256(data).hexdigest())
 
 
-def note(kind: str, text: str, answer: str | None = None) -> None:
-    """Write down what the answer to a question is now, which is looked for unless it is given. What changes between
-    that and a second look is found out by `holds`: the answer is the older one."""
-    question = kind, text
+def note(kind: str, text: str, answer: str | None = None) -> str:
+    """Write down what the answer to a question is now, which is looked for unless it is given: the one that the run
+    that is watched has got first. What changes between that and a second look is found out by `recall`."""
+    question, run = (kind, text), _watched[0] if _watched else {}
     for answers in _watched:
         if question not in answers:
-            answers[question] = _ANSWERS[kind](text) if answer is None else answer
-
-
-def holds(answers: Mapping[tuple[str, str], str], others: Mapping[str, Callable[[str], str]]) -> bool:
-    """Whether all answers would be the same now. `others` are who answers kinds that are none of files."""
-    known = {**_ANSWERS, **others}
-    return all(known[kind](text) == answer for (kind, text), answer in answers.items())
+            known = run.get(question) if answer is None else answer
+            answers[question] = ANSWERS[kind](text) if known is None else known
+    return run.get(question, "")
 
 
 def recall(kind: str, named: bytes, make: Callable[[], Any]) -> Any:
@@ -60,23 +56,13 @@ def recall(kind: str, named: bytes, make: Callable[[], Any]) -> Any:
     if not (is_used() and _watched):
         return make()
     known = find(kind, named)
-    if known is not None and _would_hold(known[0]):
+    if known is not None and all(note(*question) == answer for question, answer in known[0].items()):
         return known[1]
     with watch() as asked:
         made = make()
     if made is not None:
         keep(kind, named, (asked, made))
     return made
-
-
-def _would_hold(answers: Answers) -> bool:
-    """Whether the run that is watched gets these answers, to which it has listened then."""
-    run = _watched[0]
-    for question, answer in answers.items():
-        note(*question)
-        if run[question] != answer:
-            return False
-    return True
 
 
 def realpath(path: str) -> str:
@@ -160,7 +146,8 @@ def _ask_program(name: str) -> str:
     return spell_program(shutil.which(name) or "")
 
 
-_ANSWERS: Final[Mapping[str, Callable[[str], str]]] = {
+#: Who answers a kind of question, about files here.
+ANSWERS: Final[dict[str, Callable[[str], str]]] = {
     "real": os.path.realpath,
     "there": lambda path: str(os.path.lexists(path)),
     "leads to": lambda path: _ask_kind(path, os.stat),

@@ -9,17 +9,18 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Container, Iterable, Mapping, MutableMapping, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
-from krmfn.krm import FileRef, Item, Unreadable
+from krmfn.krm import FileRef, Item, Stream, Unreadable
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.model.findings import Finding
 from krmfn.model.marks import list_sources
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.values import Value
-from krmfn.workspace.manifests import RENDERED, LoadedFile, read_whole
-from krmfn.workspace.trees import CHART, LeftOut, NotRendered, Tree, join_path
+from krmfn.workspace.manifests import RENDERED, LoadedFile, load, read_whole
+from krmfn.workspace.trees import CHART, LeftOut, ManifestFile, NotRendered, Tree, join_path
 
 _ORIGIN = "config.kubernetes.io/origin"
 #: No name is longer.
@@ -41,11 +42,11 @@ _Names: TypeAlias = "tuple[dict[str, list[Item]], set[int]]"
 
 
 class Sources:
-    """The files of a tree that rendered objects come from, read once."""
+    """The files of a tree that rendered objects come from, and those that deploy them, read once: `loaded`."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._files: dict[str, LoadedFile] = {}
+        self.loaded: dict[str, LoadedFile] = {}
         self._names: dict[str, dict[tuple[str, str], _Names]] = {}
         self._taken: set[str] = set()
 
@@ -69,20 +70,19 @@ class Sources:
             same = [each for listed in names.values() for each in listed if is_placeholder(each.name)]
         return same[0] if len(same) == 1 else None
 
+    def digest(self, path: str) -> str:
+        """What stands for the text of a file, or for none."""
+        return sha256(self._tree.find(path) or b"").hexdigest()
+
     def take(self, path: str) -> bool:
         """Whether the objects of a file are still free to be those of a world: edits of one would show in another."""
         free = path not in self._taken
         self._taken.add(path)
         return free
 
-    @property
-    def files(self) -> list[LoadedFile]:
-        """The files that were read."""
-        return list(self._files.values())
-
     def read(self, path: str) -> LoadedFile:
         """A file, and what is in it. Raises NotRendered."""
-        if path not in self._files:
+        if path not in self.loaded:
             try:
                 file = read_whole(path, self._tree.read(path))
             except (LeftOut, FileNotFoundError) as error:
@@ -91,8 +91,8 @@ class Sources:
                 raise NotRendered(f"uses {path}, which cannot be read: {error}") from None
             if file.stream.skipped:
                 raise NotRendered(f"uses {path}, which is a template")
-            self._files[path] = file
-        return self._files[path]
+            self.loaded[path] = file
+        return self.loaded[path]
 
 
 def _is_affixed(item: Item, source: Item, others: Iterable[Item], rendered: Container[tuple[str, str]]) -> bool:
@@ -220,6 +220,15 @@ class World(NamedTuple):
         message = re.sub(rf" \({re.escape(RENDERED)}:\d+\)", "", result.message)
         made = FileRef(self.templates.get(result.ref, self.overlay) if result.ref else self.overlay)
         return result._replace(message=message, file=result.file if known else made)
+
+
+def read_rendered(data: bytes, place: str = "") -> Stream:
+    """The objects of what a kustomization or a template of a chart was rendered to. Raises NotRendered."""
+    read = load([ManifestFile(RENDERED, data)])
+    for problem in read.problems:
+        place = place or f"line {problem.file.line if problem.file else 0} of what was rendered"
+        raise NotRendered(f"is rendered to text that cannot be read: {problem.message} ({place})")
+    return read.files[0].stream
 
 
 def find_sources(items: Iterable[Item], origins: Mapping[int, str], sources: Sources) -> dict[int, Item]:

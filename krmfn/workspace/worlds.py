@@ -23,7 +23,7 @@ from krmfn.model.wording import count
 from krmfn.workspace.disk import find_here
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load, open_tree, read_paths
 from krmfn.workspace.trees import ManifestFile, Tree
-from krmfn.workspace.world import Rendering, Sources, World
+from krmfn.workspace.world import Rendering, World
 
 if TYPE_CHECKING:
     from krmfn.workspace.gathering import Gathering
@@ -38,18 +38,12 @@ class Worlds(NamedTuple):
 
     worlds: tuple[World, ...]
     problems: tuple[Result, ...]
-    read: tuple[LoadedFile, ...] = ()  # in the order of the arguments
-    sources: tuple[Sources, ...] = ()
+    files: tuple[LoadedFile, ...] = ()  # that can be edited: in the order of the arguments, then sources of objects
     borrowed: frozenset[str] = frozenset()
     affixed: Mapping[str, set[str]] = {}
     missing: frozenset[str] = frozenset()  # the keys of worlds that could not be rendered
     start: str = "."  # the folder that keys are seen from
     digest: str = ""  # of everything that was read, where it is shared among several
-
-    @property
-    def files(self) -> list[LoadedFile]:
-        """All files whose objects can be edited, those that rendered objects come from included."""
-        return [*self.read, *(file for sources in self.sources for file in sources.files)]
 
     @property
     def items(self) -> list[Item]:
@@ -131,16 +125,14 @@ def find_worlds(
         unit = unit if label else f"\0{world.key}"  # alternatives stay together; no kustomization has such a key
         key, elsewhere = f"{world.key} {label}".rstrip(), shard is not None and not shard.owns(unit)
         worlds.append(world._replace(key=key, rank=rank, elsewhere=elsewhere))
-    edited = tuple(found.sources for found in gathered)
+    read_files += [file for found in gathered for file in found.sources.loaded.values()]
     digest = ""
     if shard:  # of everything that was read
         from krmfn.workspace.sharding import digest as summarize
 
         read = (file[1] for part in parts for file in (part.found.files if part.found else part.read.files))
         digest = summarize([repr((*rendering[:4], rendering.helm is not None)), *read])
-    return Worlds(
-        tuple(worlds), tuple(problems), tuple(read_files), edited, missing=missing, start=start, digest=digest
-    )
+    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), missing=missing, start=start, digest=digest)
 
 
 class _Named(NamedTuple):
@@ -171,7 +163,8 @@ def _read_argument(
 
         found = Gathering(tree, path, rendering)
     inputs = found.rest if found else read_paths([argument], rendering.excluded, rendering.unsaved)
-    read = load(watch(inputs.files), inputs.left_out, () if is_folder else None)
+    named = () if is_folder else None
+    read = load(watch(inputs.files), inputs.left_out, named, found.sources.loaded if found else {})
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
 
 

@@ -134,7 +134,7 @@ def test_what_changes_files_or_reads_a_stream_is_never_kept(
     def keep(*_: object) -> None:
         raise AssertionError("kept")
 
-    monkeypatch.setattr(caching, "keep", keep)
+    monkeypatch.setattr(caching, "recall", keep)
     assert run(repository, *words, cache=tmp_path / "c").code < 3
 
 

@@ -239,7 +239,7 @@ def test_whatever_changes_the_output_is_that_of_a_run_without_cache(
             caching.open_store.cache_clear()
         kept = run(repository, *words, cache=cache)
         assert kept == plain, (step, change.__name__, words)
-    kinds = ("run", "plan", "printed", "values", "told", "keywords")
+    kinds = ("run", "plan", "printed", "composed", "values", "told", "keywords")
     assert all(found[kind] > STEPS // 60 for kind in kinds), found
     assert found["structural"], "definitions are few"
 
@@ -276,3 +276,32 @@ def test_findings_depend_on(change: Callable[[Path], None], repository: Path, tm
     plain = run(repository, *words)
     assert run(repository, *words, cache=tmp_path / "c") == plain
     assert plain.out != before.out, "the change changes nothing"
+
+
+def test_objects_depend_on_where_they_are_deployed(repository: Path, tmp_path: Path) -> None:
+    _render(repository, Random(1))
+    (repository / "apart" / "job.yaml").write_text((JOB % ("apart", 2, "Always")).replace("  namespace: ml\n", ""))
+    seen = set()
+    for namespace in ("one", "two", "one"):
+        (repository / "loose" / "application.yaml").write_text(APPLICATION % ("apart", namespace))
+        plain = run(repository, "validate", "-o", "junit")
+        assert run(repository, "validate", "-o", "junit", cache=tmp_path / "c") == plain
+        seen.add(plain.out)
+    assert len(seen) == 2
+
+
+def test_sources_depend_on_the_order_in_files_that_is_lost_when_they_are_rendered(
+    repository: Path, tmp_path: Path
+) -> None:
+    _render(repository, Random(1))
+    (repository / "apart" / "kustomization.yaml").write_text(
+        KUSTOMIZATION % "job.yaml" + "nameSuffix: -x\nsortOptions: {order: legacy}\n"
+    )
+    jobs = [JOB % ("one", 2, "Always"), JOB % ("two", 2, "Never")]
+    seen = set()
+    for texts in (jobs, jobs[::-1], jobs):
+        (repository / "apart" / "job.yaml").write_text("---\n".join(texts))
+        plain = run(repository, "validate", "-o", "json")
+        assert run(repository, "validate", "-o", "json", cache=tmp_path / "c") == plain
+        seen.add(plain.out)
+    assert len(seen) == 2
