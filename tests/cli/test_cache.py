@@ -37,6 +37,15 @@ spec:
 """
 KUSTOMIZATION = "resources: [%s]\n"
 CONFIG = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: a}\nspec: %s\n"
+KIND = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: WorkloadKind
+metadata: {name: things}
+spec:
+  group: example.com
+  kind: Thing
+  roles: [{template: spec.template, count: spec.size}]
+"""
 #: krmfn where no file can be longer than some bytes.
 NO_ROOM = """
 import resource, runpy, signal, sys
@@ -160,6 +169,31 @@ def test_git_states_are_told_apart(repository: Path, tmp_path: Path) -> None:
         words = ["validate", "--against", "main", "-o", "json"]
         plain = run(repository, *words)
         assert [run(repository, *words, cache=tmp_path / "c") for _ in range(2)] == [plain, plain]
+
+
+def test_findings_are_kept_beside_kinds_of_users(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept is called by the text of the kinds: it is found again, and not where one of them has changed."""
+    kind = repository / "kind.yaml"
+    kind.write_text(KIND)
+    found: list[str] = []
+    look = storing.Store.load
+
+    def load(store: storing.Store, name: str) -> Any:
+        known = look(store, name)
+        found.append(f"{name.partition(' ')[0]} {known is not None}")
+        return known
+
+    run(repository, "validate", cache=tmp_path / "c")
+    monkeypatch.setattr(storing.Store, "load", load)
+    (repository / "loose" / "job.yaml").write_text(JOB % ("other", 1, "Always"))
+    run(repository, "validate", cache=tmp_path / "c")
+    assert "told True" in found
+    found.clear()
+    kind.write_text(KIND.replace("spec.size", "spec.count"))
+    run(repository, "validate", cache=tmp_path / "c")
+    assert "told True" not in found
 
 
 def _list_entries(cache: Path) -> list[Path]:
