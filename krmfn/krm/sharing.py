@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+Made = TypeVar("Made")
 #: More processes make a run little faster, and each takes memory.
 _MOST = 4
 #: A copy has to save more time than making it takes: some 20 ms.
@@ -64,7 +65,7 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
                 copies.append(_Copy(work, parts, queue))
         if meanwhile:
             meanwhile()
-        done = _pull(work, parts, queue, os.getppid())
+        done = _pull(lambda part: list(map(work, part)), parts, queue, os.getppid())
         for copy in copies:
             done |= copy.read()
         return [each for number, part in enumerate(parts) for each in done.get(number) or map(work, part)]
@@ -74,12 +75,12 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
             copy.end()
 
 
-def _pull(work: Callable[[Any], Any], parts: Sequence[Sequence[Any]], queue: int, parent: int) -> dict[int, list[Any]]:
+def _pull(do: Callable[[Any], Made], parts: Sequence[Any], queue: int, parent: int) -> dict[int, Made]:
     """Does the parts whose numbers come out of a pipe, from which others take some, too; no more of them once the
     process that waits for this one is gone."""
     done = {}
     while os.getppid() == parent and (number := os.read(queue, 1)):
-        done[number[0]] = list(map(work, parts[number[0]]))
+        done[number[0]] = do(parts[number[0]])
     return done
 
 
@@ -106,7 +107,9 @@ class _Copy:
             self._process = os.fork()
             if not self._process:
                 os.close(self._reader)  # so that writing fails once the first process is gone
-                rest = memoryview(pickle.dumps(_pull(work, parts, queue, here), pickle.HIGHEST_PROTOCOL))
+                # Each part is packed before the next is taken: the first process does not wait for that at the end.
+                done = _pull(lambda part: pickle.dumps(list(map(work, part))), parts, queue, here)
+                rest = memoryview(pickle.dumps(done))
                 while rest:
                     rest = rest[os.write(writer, rest) :]
                 os._exit(0)
@@ -124,8 +127,8 @@ class _Copy:
         if not self._process:
             return {}
         process, self._process = self._process, 0
-        made: dict[int, list[Any]] = self._load(data) if os.waitpid(process, 0)[1] == 0 else {}
-        return made
+        done: dict[int, bytes] = self._load(data) if os.waitpid(process, 0)[1] == 0 else {}
+        return {number: self._load(part) for number, part in done.items()}
 
     def end(self) -> None:
         """Stop it where nobody waits for it any more."""

@@ -380,8 +380,9 @@ def _read_document(
     if value is None:
         text = source.text(begin, end)
         lines = read_lines(text)
-        value = lines.value if lines else None
-    if value is not None and _is_object(value):
+        if lines and _is_object(lines.value):
+            value = lines.value
+    if value is not None:
         frame.remarks = _find_remarks(source, before, begin)
         item = Item(frame, begin, end)
         item.adopt_value(value)
@@ -397,7 +398,7 @@ def _read_document(
     if not isinstance(root, Mapping):
         return None
     frame.remarks = _find_remarks(source, before, begin)
-    return _unpack(text, root, value, begin, (before, end), frame, skipped)
+    return _unpack(text, root, lines.value if lines else None, begin, (before, end), frame, skipped)
 
 
 def _compose(text: str) -> Node | None:
