@@ -111,12 +111,11 @@ class KindRow:
     is the path of a field that switches on another gang scheduler, which `rival_name` calls by name. `owns` is the path
     of the field by which the kind's own controller makes the groups. `owner_labels` are those of pods that say whose
     they are. `whole` is the path of the field with the number of replicas of all roles, each of which starts by itself.
-    All of it was read from `spec`.
     """
 
     def __init__(self, spec: Value) -> None:
         """Read the `spec` of a WorkloadKind, which is free of problems by its schema."""
-        spec = self.spec = complete_roles(_inherit(without_nulls(spec)))
+        spec = complete_roles(_inherit(without_nulls(spec)))
         link, roles, order = spec.get("link", {}), spec.get("roles", ()), spec.get("order", ())
         managed, rival = read_manager(spec), spec.get("rival", {})
         scaled = [{"when": spec["autoscaled"], "reason": _SCALED}] if spec.get("autoscaled") else []
