@@ -254,6 +254,7 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, int | str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_newcomer_gets_a_gang_or_a_next_step(name: str, tmp_path: Path, krmfn: Call) -> None:
     require_kustomize()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PARTS = ("krmfn", "schemas", "docs", "release", "tests", "examples")
 FILES = ("CONTRIBUTING.md", "README.md", "pyproject.toml", "dev")

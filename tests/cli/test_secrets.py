@@ -185,6 +185,7 @@ OBJECTS = [
 JOB = MANIFESTS.partition("---")[0].partition("        env:")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_values_in_wrong_places_are_secrets_too(command: str, tmp_path: Path, krmfn: Call) -> None:
     manifests = [f"{JOB}        env: {shape}\n      restartPolicy: Never\n" for shape in SHAPES]

@@ -14,7 +14,8 @@ from tests.e2e.tools import require_kustomize
 from tests.front_door import ROOT, Done, call
 from tests.workspace.repositories import APPLICATION, FLUX, JOB, VALUES, git
 
-NUMBERS = (2, 7, pytest.param(100, marks=pytest.mark.slow))
+pytestmark = pytest.mark.slow
+NUMBERS = (2, 7, 100)
 #: What is different in a hundred ways: jobs with mistakes, and comments and annotations that ignore some.
 MISTAKES = (
     "",

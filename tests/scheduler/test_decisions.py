@@ -46,6 +46,7 @@ def test_enough_is_recorded(release: str) -> None:
     assert sum(1 for _ in read(DATA, release)) >= RECORDED[release]
 
 
+@pytest.mark.slow
 def test_nothing_that_ran_is_called_impossible(verdicts: list[tuple[Verdict, str]]) -> None:
     ran = [verdict for verdict, _ in verdicts if verdict.decided == "ran"]
     assert len(ran) > 300
@@ -68,6 +69,7 @@ def test_every_reason_is_counted_with_what_a_proof_would_cost() -> None:
     assert told == sum(len(json.loads((MISSED / f"{release}.json").read_text())) for release in RECORDED)
 
 
+@pytest.mark.slow
 def test_the_simulator_agrees_but_for_a_list(release: str, verdicts: list[tuple[Verdict, str]]) -> None:
     """All scenarios were given to the simulator, too; on which gangs it disagrees is listed."""
     wrong = json.loads((MISSED / f"{release}.simulated.json").read_text())
@@ -79,6 +81,7 @@ def test_the_simulator_agrees_but_for_a_list(release: str, verdicts: list[tuple[
     assert len(wrong) <= 0.02 * len(names)
 
 
+@pytest.mark.slow
 def test_the_words_are_the_schedulers(release: str) -> None:
     """Where it is told that no node takes a pod, the scheduler gave the pod the same message."""
     told = Counter[bool]()

@@ -69,6 +69,7 @@ def test_what_the_simulator_said_is_told_of_each_job(
 SEEDS = list(WORLDS)[4::120]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_fit_admits_what_the_manager_admitted(seed: str, tmp_path: Path) -> None:
     if not find_simulator("kueue-0.19"):
@@ -133,6 +134,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", [False, True], ids=["recorded", "simulator"])
 @pytest.mark.parametrize("name", sorted(BY_HAND))
 def test_a_world_written_by_hand(name: str, real: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

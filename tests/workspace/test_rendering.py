@@ -338,6 +338,7 @@ class Asked(BaseHTTPRequestHandler):
         self.send_error(404)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", ["", "git:HEAD:"], ids=["work tree", "revision"])
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_of_theirs_runs(way: str, revision: str, folder: Path, trap: Trap, server: str) -> None:
