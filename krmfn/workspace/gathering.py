@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
-from krmfn.model.kept import find, keep
+from krmfn.model.kept import find, is_used, keep
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.values import identify
 from krmfn.model.wording import count, join
@@ -415,11 +415,15 @@ def _compose(data: bytes, placing: Placing, folder: str, sources: Sources) -> tu
         origins = read_origins(stream.items, folder)
         found = find_sources(stream.items, origins, sources)
         put_into(placing, stream.items)
+        if not is_used():
+            return stream.items, found
         edited = stream.render() if any(item.touched for item in stream.items) else b""
+        paths = {origins[item] for item in found}
+        numbers = {id(item): at for path in paths for at, item in enumerate(sources.read(path).stream.items)}
         places = [
-            (place, path, sources.read(path).stream.items.index(found[id(item)]))
+            (place, origins[id(item)], numbers[id(found[id(item)])])
             for place, item in enumerate(stream.items)
-            if id(item) in found and (path := origins[id(item)])
+            if id(item) in found
         ]
         keep("composed", named, (edited, {path: sources.digest(path) for path in origins.values()}, places))
         items = read_rendered(edited).items if edited else stream.items
