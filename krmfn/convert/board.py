@@ -39,7 +39,7 @@ class Board:
 
     def of(self, group: str, kind: str) -> list[Item]:
         """The items of a kind, those made in this conversion included."""
-        return [item for item in self.items if (item.ref.group, item.kind) == (group, kind)]
+        return [item for item in self.items if item.ref.group_kind == (group, kind)]
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Item | None:
         """The item with this identity."""

@@ -109,7 +109,7 @@ class _Controllers:
     """Who made what among the objects of a cluster. An index once: a dump has 100,000 pods."""
 
     def __init__(self, items: Iterable[Item]) -> None:
-        self._index = {(each.ref.group, each.kind, each.space, each.name): each for each in items}
+        self._index = {(*each.ref.group_kind, each.space, each.name): each for each in items}
 
     def find_top(self, item: Item) -> Item:
         """The object for which controllers made this one; itself when none did."""
@@ -130,7 +130,7 @@ class _Controllers:
         owner = find_controller(top, owns=True) if is_workload(top) else None
         above = self._index.get((*owner[:2], top.space, owner[2])) if owner else None
         top = self.find_top(above) if above else top
-        group, kind, name = find_controller(top, owns=is_workload(top)) or (top.ref.group, top.kind, top.name)
+        group, kind, name = find_controller(top, owns=is_workload(top)) or (*top.ref.group_kind, top.name)
         return group, kind, top.space, name
 
 

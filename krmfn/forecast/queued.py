@@ -139,7 +139,7 @@ _STATES = ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accept
 
 def explain_requests(workload: Item, items: Iterable[Item]) -> Explanations:
     """What the newest request of each AdmissionCheck says against the start; nothing where nodes are provided."""
-    owner = (workload.ref.group, workload.kind, workload.name)
+    owner = (*workload.ref.group_kind, workload.name)
     mine = [each for each in items if each.kind == "ProvisioningRequest" and find_controller(each) == owner]
     parted = [(each.name.rpartition("-"), each) for each in mine if each.space == workload.space]
     # The name ends with the number of the attempt.

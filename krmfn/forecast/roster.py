@@ -122,7 +122,7 @@ def _list_owners(pod: Value) -> set[str]:
 
 
 def _list_owner_labels(item: Item) -> Names:
-    row = find_kind(item.ref.group, item.kind)
+    row = find_kind(item.ref)
     return row.owner_labels if row else ()
 
 

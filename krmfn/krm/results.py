@@ -40,6 +40,11 @@ class ResourceRef(NamedTuple):
         return self.api_version.rpartition("/")[0]
 
     @property
+    def group_kind(self) -> tuple[str, str]:
+        """The API group and the kind, by which tables of kinds are asked."""
+        return self.group, self.kind
+
+    @property
     def space(self) -> str:
         """The namespace that an applier uses: `default` where the manifest names none."""
         return self.namespace or DEFAULT_NAMESPACE

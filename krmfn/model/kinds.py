@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from krmfn.krm.lines import read_lines
 from krmfn.krm.paths import Path
+from krmfn.krm.results import ResourceRef
 from krmfn.model.values import Names, Value, without_nulls
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
@@ -156,6 +157,11 @@ class KindRow:
     def has_gangs(self) -> bool:
         """Whether a gang is ever generated for it."""
         return self.gang != "Never"
+
+    @property
+    def is_read(self) -> bool:
+        """Whether there is something to say of its resources: a gang, or why they get none."""
+        return bool(self.has_gangs or self.reason)
 
 
 _SCALED: Final = "an autoscaler decides how many pods it has"
@@ -352,9 +358,9 @@ def place(field: str, stars: Path) -> Path:
     return tuple(next(left) if step == "*" else int(step) if step.isdecimal() else step for step in steps)
 
 
-def find_kind(group: str, name: str) -> KindRow | None:
-    """The row of a kind, None where krmfn knows nothing of it."""
-    return KINDS.find((group, name))
+def find_kind(ref: ResourceRef) -> KindRow | None:
+    """The row of the kind of an object, None where krmfn knows nothing of it."""
+    return KINDS.find(ref.group_kind)
 
 
 def list_names(group: str) -> list[str]:
@@ -364,14 +370,14 @@ def list_names(group: str) -> list[str]:
 
 def find_ray_cluster(kind: str) -> Names:
     """Where a kind of KubeRay keeps its cluster; () for other kinds."""
-    row = find_kind("ray.io", kind)
+    row = KINDS.find(("ray.io", kind))
     return tuple(row.templates[0].path.split("/")[:-2]) if row else ()
 
 
-def find_own_scheduling(group: str, name: str, release: Release) -> Names:
+def find_own_scheduling(ref: ResourceRef, release: Release) -> Names:
     """The path of the field by which the kind's own controller makes the groups, () where it has none."""
-    kind = find_kind(group, name)
-    owns = (kind.owns if kind else "") or release.owns.get(f"{name}.{group}", "")
+    kind = find_kind(ref)
+    owns = (kind.owns if kind else "") or release.owns.get(f"{ref.kind}.{ref.group}", "")
     return tuple(owns.split("/")) if owns else ()
 
 

@@ -54,7 +54,7 @@ def explain_replacement(item: Item, census: Census, release: Release) -> Iterato
         )
     elif item.ref.group == GROUP:
         yield "The scheduler does not read Workloads: deleting and creating it does not touch pods."
-    elif (item.ref.group, item.kind) == ("batch", "Job"):
+    elif item.ref.group_kind == ("batch", "Job"):
         yield "The Job is deleted with its pods and starts from the beginning."
     else:
         yield f"The {item.kind} is deleted with its pods and created again."
@@ -83,7 +83,7 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
             "Running pods keep their group; only new pods get the new link, so the gang is mixed until all pods "
             "are created again."
         )
-    field, consequence = _OF_CLUSTERS.get((item.ref.group, item.kind), ("", ""))
+    field, consequence = _OF_CLUSTERS.get(item.ref.group_kind, ("", ""))
     if any(path[:2] == ("spec", field) for path in paths):
         yield consequence
     lost = {t.link.group for t in census.dangling if t.item is item and t.link and t.link.by}

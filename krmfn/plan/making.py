@@ -10,6 +10,7 @@ from krmfn.checks.server.serving import tell_no_match
 from krmfn.checks.server.stage import Judge, gather_facts, leave_out
 from krmfn.config import Settings
 from krmfn.krm.item import Item
+from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Member
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
@@ -59,9 +60,7 @@ def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Membe
     """The pods of the items whose replicas are groups of their own: only there their number decides a link."""
     word = POD_GROUP_BY.encode()
     apart = [
-        item
-        for item in items
-        if item.may_hold(word) and (kind := find_kind(item.ref.group, item.kind)) is not None and kind.has_gangs
+        item for item in items if item.may_hold(word) and (kind := find_kind(item.ref)) is not None and kind.has_gangs
     ]
     if not apart:
         return ()
@@ -171,7 +170,7 @@ class _UpdateJudge:
     ) -> tuple[Reason, ...]:
         told = self._refuse(new, before=old)
         paths = {reason.path for reason in told}  # what is above or below one of them is told, too
-        known = _find_immutable(new.ref.group, new.kind, before, after)
+        known = _find_immutable(new.ref, before, after)
         untold = (each for each in known if not any(each.path[: len(path)] == path[: len(each.path)] for path in paths))
         return (*told, *untold)
 
@@ -211,9 +210,9 @@ def _index(items: Sequence[Item], settings: Settings) -> dict[Identity, Item]:
     return found
 
 
-def _find_immutable(group: str, kind: str, old: Value, new: Value) -> Iterator[Reason]:
+def _find_immutable(ref: ResourceRef, old: Value, new: Value) -> Iterator[Reason]:
     """Why `old` cannot become `new` in place: by the webhooks of its project, which the row of the kind tells."""
-    row = find_kind(group, kind)
+    row = find_kind(ref)
     before, after = as_mapping(old, "spec"), as_mapping(new, "spec")
     for name in row.immutable if row else ():
         if before.get(name) != after.get(name):
@@ -222,5 +221,5 @@ def _find_immutable(group: str, kind: str, old: Value, new: Value) -> Iterator[R
         return
     for name in row.immutable_running:
         if before.get(name) != after.get(name):
-            words = f"{name[:1].upper()}{name[1:]} can only be modified when the {kind} is suspended before or after"
-            yield Reason(("spec", name), "immutable", "Forbidden", f"{words} the update")
+            words = f"{name[:1].upper()}{name[1:]} can only be modified when the {ref.kind} is suspended before"
+            yield Reason(("spec", name), "immutable", "Forbidden", f"{words} or after the update")

@@ -135,9 +135,7 @@ def _list_after(
             "created again. The template of a Job cannot change, so the Job is deleted."
         )
         for item in items:
-            if (item.ref.group, item.kind) == ("batch", "Job") and item.get(
-                ("spec", "template", "spec", writer.link[0])
-            ):
+            if item.ref.group_kind == ("batch", "Job") and item.get(("spec", "template", "spec", writer.link[0])):
                 yield f"kubectl delete {_spell(item)} --ignore-not-found"
     if files:
         words = shlex.join(files)

@@ -190,7 +190,7 @@ class Ledger:
     def __init__(self, items: Sequence[Item], gangs: Sequence[Gang]) -> None:
         """Read all marks, and find the owners of what carries them."""
         groups = (item for item in list_holding(items, b"scheduling.") if item.kind in _KINDS)
-        candidates = [item for item in groups if (item.ref.group, item.kind) in GENERATED]
+        candidates = [item for item in groups if item.ref.group_kind in GENERATED]
         self.marked = read_marks(candidates)
         self._by_identity = {mark.identity: mark for mark in self.marked}
         self.foreign = {

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["count_pods", "is_read", "read_group", "read_tree"]
 
 
-def is_read(group: str, kind: str) -> bool:
-    """Whether there is something to say of resources of a kind: a gang, or why they get none."""
-    row = find_kind(group, kind)
-    return row is not None and bool(row.has_gangs or row.reason)
+def is_read(ref: ResourceRef) -> bool:
+    """Whether there is something to say of resources of this kind."""
+    row = find_kind(ref)
+    return row is not None and row.is_read
 
 
 #: The functions that read what the file of a kind cannot say, each with the reason in its docstring.
@@ -81,7 +81,7 @@ def read_tree(
     if is_name_placeholder(ref.name):
         manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
         return SourceReading(None, tuple(manifest.notes))
-    owns = find_own_scheduling(ref.group, ref.kind, settings.release)
+    owns = find_own_scheduling(ref, settings.release)
     if owns and manifest.get(owns) is not None:
         manifest.tell("own-scheduling", owns, field=".".join(owns))
         return SourceReading(None, tuple(manifest.notes))

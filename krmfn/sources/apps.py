@@ -52,7 +52,7 @@ def note_steps(manifest: Manifest, needed: int | None, path: Path, hint: str) ->
     """Say where a rolling update creates fewer pods at once than the group of their revision waits for."""
     if manifest.counting or manifest.options.naming != "Revisioned":
         return
-    at_once = ROLLOUTS[manifest.ref.group, manifest.ref.kind](manifest.value)
+    at_once = ROLLOUTS[manifest.ref.group_kind](manifest.value)
     if at_once is not None and at_once < (needed or 1):
         manifest.tell("revision-in-steps", path, needed=needed, at_once=at_once, hint=hint)
 

@@ -33,7 +33,7 @@ def _read_component(manifest: Manifest, component: Path) -> Group | None:
         return None
     kind, name = manifest.text((*path, "kind")), manifest.text((*path, "metadata", "name"))
     ref = ResourceRef(manifest.text((*path, "apiVersion")), kind, name)
-    if not is_read(ref.group, kind) or kind == manifest.ref.kind:
+    if not is_read(ref) or kind == manifest.ref.kind:
         return None
     inner = Manifest(value, ref, None if manifest.counting else manifest.options, manifest.settings)
     group = read_group(inner)

@@ -56,7 +56,7 @@ class Manifest:
     @property
     def kind(self) -> KindRow:
         """What there is to know of the manifest's kind."""
-        return KINDS[self.ref.group, self.ref.kind]
+        return KINDS[self.ref.group_kind]
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Value | None:
         """The object that the manifest names, None where it is not known; `namespace` is "" for kinds without one."""

@@ -239,7 +239,7 @@ def _index_owners(census: Census) -> dict[Key, list[tuple[LinkedGang, Item]]]:
     index = defaultdict(list)
     for gang in census.gangs:
         for owner in gang.owners:
-            index[owner.ref.group, owner.kind].append((gang, owner))
+            index[owner.ref.group_kind].append((gang, owner))
     return index
 
 
@@ -294,7 +294,7 @@ def take_census(
     workloads: dict[Key, Workload] = {}
     for item in objects:
         ref = item.ref
-        key = (ref.group, ref.kind)
+        key = ref.group_kind
         by_kind[key].append(item)
         if key[0] != GROUP:
             if id(item) not in owned:

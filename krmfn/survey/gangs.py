@@ -125,7 +125,7 @@ def _list_sources(items: Iterable[Item]) -> Iterator[Item]:
         ref = item.ref
         kind = (ref.api_version, ref.kind)
         if kind not in known:
-            known[kind] = is_read(ref.group, ref.kind)
+            known[kind] = is_read(ref)
         if known[kind]:
             yield item
         elif not item.source.path:
@@ -210,7 +210,7 @@ def find_strangers(items: Iterable[Item]) -> Findings:
     """A finding for every item that carries krmfn.dev/gang: "true" and is of no kind that is read: silence would look
     like success. Looks at the bytes before anything is read, since most items ask for nothing."""
     for item in list_holding(items, OPT_IN.encode()):
-        if not is_read(item.ref.group, item.kind) and item.annotations.get(OPT_IN) == "true":
+        if not is_read(item.ref) and item.annotations.get(OPT_IN) == "true":
             message = f"{item.api_version} {item.kind} cannot become a gang: krmfn does not support this kind"
             path = ("metadata", "annotations", OPT_IN)
             yield Finding(item, path, message, "true", hint=_suggest(item), rule="kind-not-supported")
@@ -218,7 +218,7 @@ def find_strangers(items: Iterable[Item]) -> Findings:
 
 def _suggest(item: Item) -> str:
     """The kind that was probably meant: the same word in another group, or a similar one."""
-    read = [key for key in KINDS if is_read(*key)]
+    read = [key for key, row in KINDS.items() if row.is_read]
     kinds = sorted({kind for _, kind in read})
     nearest = item.kind if item.kind in kinds else find_nearest(item.kind, kinds, 0.8)
     groups = sorted(group for group, kind in read if kind == nearest)

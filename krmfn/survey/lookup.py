@@ -53,7 +53,7 @@ def list_owned(items: Iterable[Item]) -> frozenset[int]:
     owned = [(item, owner) for item in list_holding(items, b"ownerReferences") if (owner := find_controller(item))]
     if not owned:
         return frozenset()
-    known = {(item.ref.group, item.kind, item.space, item.name) for item in items}
+    known = {(*item.ref.group_kind, item.space, item.name) for item in items}
     return frozenset(id(item) for item, (group, kind, name) in owned if known & {(group, kind, item.space, name)})
 
 

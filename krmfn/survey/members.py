@@ -48,7 +48,7 @@ def from_item(item: Item, read: Iterable[Member] = ()) -> list[Member]:
 
     `read` are those that its source found: it leaves out those that make no pods.
     """
-    kind = find_kind(item.ref.group, item.kind)
+    kind = find_kind(item.ref)
     if item.kind == "CustomResourceDefinition":  # large, and it only says which fields there may be
         return []
     if kind is None:

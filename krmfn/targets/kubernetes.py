@@ -279,7 +279,7 @@ def _revise(gang: Gang, templates: Value, more: Value, release: Release) -> str:
     pods = []
     for template in (template for leaf in leaves(gang.root) for template in leaf.templates):
         owner = gang.owners[template.owner]
-        kind = find_kind(owner.group, owner.kind)
+        kind = find_kind(owner)
         if template.owner < len(gang.values) and kind is not None and kind.renewed:
             spec = as_mapping(gang.values[template.owner], *template.spec_path)
             pods.append({key: child for key, child in spec.items() if key not in LINK_FIELDS})

@@ -65,4 +65,4 @@ class Definitions:
 def _uses(world: World, definition: Item) -> bool:
     """Whether an object of a world is of the kind that is defined."""
     group, kind = dig(definition.value, "spec", "group"), dig(definition.value, "spec", "names", "kind")
-    return any((item.ref.group, item.kind) == (group, kind) for item in world.items)
+    return any(item.ref.group_kind == (group, kind) for item in world.items)

@@ -110,7 +110,7 @@ def _has_fragments(items: Sequence[Item], beside: bool, called: bool) -> bool:
     Beside a patch, or a pattern that only names an object, there may be what it needs, such as a ConfigMap; never a
     group.
     """
-    pods = [item for item in items if find_kind(item.ref.group, item.kind) is not None]
+    pods = [item for item in items if find_kind(item.ref) is not None]
     if not pods:
         return beside and any(map(_lacks_namespace, items))
     is_open = beside or all("spec" not in item.value for item in pods)
@@ -211,7 +211,7 @@ def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
 
 def _adds(item: Item) -> bool:
     """Whether an object only names another one, or adds to one, of a kind in _NEEDED."""
-    needed, spec = _NEEDED.get((item.ref.group, item.kind)), item.value.get("spec")
+    needed, spec = _NEEDED.get(item.ref.group_kind), item.value.get("spec")
     return needed is not None and isinstance(spec, dict) and not needed & spec.keys()
 
 
@@ -319,4 +319,4 @@ def _differ(known: dict[Identity, Item], own: dict[Identity, Item]) -> bool:
 
 def _counts(item: Item) -> bool:
     """Whether two equal objects are more than one: pods, and groups of pods."""
-    return item.ref.group.startswith("scheduling.") or find_kind(item.ref.group, item.kind) is not None
+    return item.ref.group.startswith("scheduling.") or find_kind(item.ref) is not None

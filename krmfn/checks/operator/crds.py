@@ -23,7 +23,7 @@ from krmfn.survey.census import Census, Template
 def find_link_dropped(census: Census, settings: Settings) -> Matches:
     for template in census.templates:
         item = template.item
-        known = find_kind(item.ref.group, item.kind) is not None
+        known = find_kind(item.ref) is not None
         if template.link is None or template.link.bridged or not known:
             continue
         field = _field(template)
@@ -65,7 +65,7 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
     if item.ref.group == "ray.io":
         version = settings.kuberay.version
         return kuberay_keeps(version, field), f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
-    row = KINDS[item.ref.group, item.kind]
+    row = KINDS[item.ref.group_kind]
     installed = keeps_link(row, settings.operators)
     if installed is not None and field == "schedulingGroup":
         return installed, f"{row.keeper} is the first that keeps it"

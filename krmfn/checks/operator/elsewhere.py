@@ -31,7 +31,7 @@ def find_gang_elsewhere(census: Census) -> Matches:
 
 def _find_manager(owner: Item) -> tuple[str, Path] | None:
     """The controller that an object is handed to, and the field that says so."""
-    kind = find_kind(owner.ref.group, owner.kind)
+    kind = find_kind(owner.ref)
     path = tuple(kind.managed_by.split("/")) if kind and kind.managed_by else ()
     manager = as_text(owner.value, *path) if path else ""
     return (manager, path) if kind and manager not in ("", kind.manager) else None
@@ -39,7 +39,7 @@ def _find_manager(owner: Item) -> tuple[str, Path] | None:
 
 def _find_dispatcher(owner: Item, census: Census) -> tuple[str, Path] | None:
     """MultiKueue, where the queue of an object has a check of it: Kueue then writes managedBy into the object."""
-    kind, queue = find_kind(owner.ref.group, owner.kind), find_queue(owner, census.facts)
+    kind, queue = find_kind(owner.ref), find_queue(owner, census.facts)
     if queue is None or kind is None or not kind.managed_by:
         return None
     strategy = as_list(queue, "spec", "admissionChecksStrategy", "admissionChecks")

@@ -84,7 +84,7 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Matches:
         if delegated:
             continue
         effect = "the reference has no effect, and the pods are scheduled one by one"
-        if (item.ref.group, item.kind) == ("batch", "Job") and settings.has("job-groups"):
+        if item.ref.group_kind == ("batch", "Job") and settings.has("job-groups"):
             effect = (
                 f"the Job controller of {settings.release} then creates no gang, and the pods are scheduled one by one"
                 if not settings.has("job-scheduling")
@@ -142,7 +142,7 @@ def _list_reasons(
 @rule("own-scheduling-and-link")
 def find_own_scheduling_and_link(census: Census, settings: Settings) -> Matches:
     for owner in (owner for key in KINDS for owner in census.kind(*key)):
-        if path := find_own_scheduling(owner.ref.group, owner.kind, settings.release):
+        if path := find_own_scheduling(owner.ref, settings.release):
             links = [template.link for template in census.templates_of(owner) if template.link]
             if links and dig(owner.value, *path) is not None:
                 yield tell(owner, path, links=links)

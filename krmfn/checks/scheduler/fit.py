@@ -255,7 +255,7 @@ def _list_linked(census: Census) -> Mapping[str, Items]:
 def _list_made(item: Item) -> Resources:
     """How many objects of other kinds a controller makes for an object before its pods."""
     value = item.value
-    match item.ref.group, item.kind:
+    match item.ref.group_kind:
         case "ray.io", "RayCluster" | "RayJob" | "RayService":
             if dig(value, "spec", "clusterSelector"):
                 return {}

@@ -75,7 +75,7 @@ def find_second_gang_system(census: Census, settings: Settings) -> Matches:
                 if key in held:
                     yield tell_mark(template, field, key, held[key], case="marked", key=key, system=system, gang=gang)
         for owner in gang.owners:
-            kind = find_kind(owner.ref.group, owner.kind)  # whose operator may put its pods into another gang
+            kind = find_kind(owner.ref)  # whose operator may put its pods into another gang
             path = tuple(kind.rival.split("/")) if kind and kind.rival else ()
             if kind and path and dig(owner.value, *path) not in (None, "", {}):
                 yield tell(owner, path, system=kind.rival_name, gang=gang)

@@ -40,7 +40,7 @@ def find_group_missing(census: Census) -> Matches:
 
 def _offer(item: Item) -> str:
     """When krmfn writes the group of an object."""
-    row = find_kind(item.ref.group, item.kind)
+    row = find_kind(item.ref)
     if row is None or not row.has_gangs or item.kind == "Pod":  # a gang of its own is no use to one pod
         return ""
     return f': krmfn generate writes one for a {item.kind} that has {PREFIX}gang: "true" and no link'
@@ -125,7 +125,7 @@ def find_partly_linked(census: Census) -> Matches:
         if (
             not linked
             or len(linked) == len(templates)
-            or (kind := find_kind(templates[0].item.ref.group, templates[0].item.kind)) is None
+            or (kind := find_kind(templates[0].item.ref)) is None
             or kind.staged
         ):
             continue

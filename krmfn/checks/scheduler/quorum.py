@@ -101,7 +101,7 @@ def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
     scalers = [(item, "minReplicas", 1) for item in census.kind("autoscaling", "HorizontalPodAutoscaler")]
     scalers += [(item, "minReplicaCount", 0) for item in census.kind("keda.sh", "ScaledObject")]
     templates = census.templates if scalers else ()
-    targets = {(t.item.space, t.item.ref.group, t.item.kind, t.item.name): t for t in templates}
+    targets = {(t.item.space, *t.item.ref.group_kind, t.item.name): t for t in templates}
     for scaler, field, default in scalers:
         target = dig(scaler.value, "spec", "scaleTargetRef")
         group = as_text(target, "apiVersion").rpartition("/")[0] or ("apps" if field == "minReplicaCount" else "")

@@ -165,7 +165,7 @@ def _compare(template: Template, old: Item, before: Census, gang: LinkedGang, ce
 def _judge(census: Census, old: Item, step: Move) -> Move | None:
     """The step with what the controller of its object creates at once; None where the group gets what it waits for."""
     item = step.item
-    kind, count = find_kind(item.ref.group, item.kind), ROLLOUTS.get((item.ref.group, item.kind))
+    kind, count = find_kind(item.ref), ROLLOUTS.get(item.ref.group_kind)
     if kind is None or not (kind.kept or count) or is_suspended(old) or is_suspended(item):
         return None
     at_once, pods = count(item.value) if count else None, count_pods(census.templates_of(item))

@@ -209,7 +209,7 @@ def find_children_differ(census: Census) -> Matches:
 
 def _are_replicas(item: Item, roots: Sequence[Group], settings: Settings) -> bool:
     """Whether each group is that of a replica, which starts by itself: as the resource asks for, or its kind has it."""
-    kind = find_kind(item.ref.group, item.kind)
+    kind = find_kind(item.ref)
     by_kind = kind is not None and bool(kind.whole) and _are_alike(roots)
     options = options_for(settings, item).options
     return by_kind or (options is not None and options.granularity == "Replica")
@@ -218,7 +218,7 @@ def _are_replicas(item: Item, roots: Sequence[Group], settings: Settings) -> boo
 def _is_staged(item: Item) -> bool:
     """Whether the object's pods come in steps, so that several gangs are meant. A JobSet may start in steps, and has to
     say so."""
-    kind = find_kind(item.ref.group, item.kind)
+    kind = find_kind(item.ref)
     if item.kind == "JobSet":
         jobs = as_list(item.value, "spec", "replicatedJobs")
         ordered = dig(item.value, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
