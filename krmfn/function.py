@@ -57,7 +57,7 @@ def _is_concerned(items: list[Item]) -> bool:
     from krmfn.pipeline import GENERATED_GROUPS
     from krmfn.sources import is_read
 
-    if any(is_read(item.ref) or item.ref.group in GENERATED_GROUPS for item in items):
+    if any(is_read(item.ref) or item.group in GENERATED_GROUPS for item in items):
         return True
     return b"krmfn.dev/" in items[0].source.data  # all are cut from one text
 

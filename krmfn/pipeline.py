@@ -46,7 +46,7 @@ def generate(items: Sequence[Item], settings: Settings) -> Outcome:
 
     found = survey(items, settings)
     # What an earlier run left may be stale, and has to go then.
-    again = any(item.ref.group in GENERATED_GROUPS for item in list_holding(items, b"scheduling."))
+    again = any(item.group in GENERATED_GROUPS for item in list_holding(items, b"scheduling."))
     if not found.asked and not again:
         return Outcome((), (), to_results(found.findings))
     from krmfn.reconcile import reconcile
@@ -123,7 +123,7 @@ def is_complete(items: Iterable[Item]) -> bool:
     """Whether the function or `krmfn generate` has run over the items before, by the marks that they leave."""
     mark = GENERATED_FROM.encode()
     return any(
-        item.ref.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations for item in list_holding(items, mark)
+        item.group in GENERATED_GROUPS and GENERATED_FROM in item.annotations for item in list_holding(items, mark)
     )
 
 
@@ -247,7 +247,7 @@ def _join_renamed(findings: Sequence[Finding]) -> Iterator[Finding]:
             severe.add(id(cause))
         if cause and cause.rule == _OTHER_LINK:
             unused |= {(finding.item.space, name) for name in str(finding.current).split("/")}
-        if not cause and (finding.rule != "group-unused" or (finding.item.space, finding.item.name) not in unused):
+        if not cause and (finding.rule != "group-unused" or finding.item.key not in unused):
             kept.append(finding)
     return (each._replace(severity="error") if id(each) in severe else each for each in kept)
 

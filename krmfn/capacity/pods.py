@@ -181,7 +181,7 @@ def list_made_claims(template: Template) -> Iterator[Value]:
 
 def is_ray_worker(template: Template) -> bool:
     """Whether KubeRay makes the pods from the template of a worker group."""
-    return template.item.ref.group == "ray.io" and template.path[-2:] != ("headGroupSpec", "template")
+    return template.item.group == "ray.io" and template.path[-2:] != ("headGroupSpec", "template")
 
 
 def add_injected(template: Template, surely: bool = False) -> Value:
@@ -191,7 +191,7 @@ def add_injected(template: Template, surely: bool = False) -> Value:
     Source: ray-operator/controllers/ray/common/pod.go and job.go, v1.7.0 (ENABLE_INIT_CONTAINER_INJECTION).
     """
     item, path, spec = template.item, template.path, template.spec
-    if item.ref.group != "ray.io" or path[-1] != "template":
+    if item.group != "ray.io" or path[-1] != "template":
         return spec
     if path[-2] != "headGroupSpec":
         waits = "workerGroupSpecs" in path and not surely

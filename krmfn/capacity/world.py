@@ -190,7 +190,7 @@ class ClusterModel:
         facts = census.facts
         nodes: Sequence[ClusterNode] = facts.nodes or ()
         self.facts, self.kinds, self.obeyed = facts, kinds, obeyed
-        own = {(each.item.space, each.item.name) for each in census.templates if each.item.kind == "Pod"}
+        own = {each.item.key for each in census.templates if each.item.kind == "Pod"}
         #: Those for which no kind stands.
         self.pods = [pod for pod in facts.objects("", "Pod") if key_of(pod) not in own]
         self.volumes = Volumes(facts)

@@ -238,7 +238,7 @@ def run(stage: str, census: Census, settings: Settings) -> Findings:
             continue
         if row.holds(settings.release):
             for finding in find(census, settings):
-                of_group = finding.item.ref.group == GROUP
+                of_group = finding.item.group == GROUP
                 path = as_written(finding.item.value, finding.path, settings.release) if of_group else finding.path
                 found = finding if path == finding.path else finding._replace(path=path)
                 error = (found.severity or row.severity) == "error"

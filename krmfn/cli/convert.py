@@ -35,7 +35,7 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
     done = convert(items, options["to"], settings.api_versions)
     results = [*manifests.problems, *to_results(done.findings)]
     report_aside(results, options)
-    say_if_empty([item for item in manifests.items if item.ref.group not in TOOL_GROUPS], results, words, options)
+    say_if_empty([item for item in manifests.items if item.group not in TOOL_GROUPS], results, words, options)
     status = exit_status(results, manifests.problems)
     if status:
         return status

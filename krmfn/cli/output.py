@@ -84,7 +84,7 @@ def print_stream(manifests: Manifests, added: Iterable[Addition], removed: Itera
     other programs. Of standard input all else is passed on, byte for byte.
     Raises UsageError for a list that cannot lose an object."""
     release = newest_release().name
-    gone = {id(item) for item in removed} | {id(each) for each in manifests.items if each.ref.group in TOOL_GROUPS}
+    gone = {id(item) for item in removed} | {id(each) for each in manifests.items if each.group in TOOL_GROUPS}
     for file in manifests.files:
         gone |= {id(item) for item in file.stream.items if file.path != "-" and is_of_program(item, release)}
     new = [Item.new(addition.value) for addition in added]

@@ -99,7 +99,7 @@ def _run(words: Words, options: Options) -> int:
         told = tell_world(world, settings, before.items if before else None, stages, options["update"], edits)
         found.append((world, judged.judge_findings(world, settings, told)))
         unasked |= {id(world.sources.get(id(item), item)) for item in list_unasked(world.items, settings)}
-        scopes.append(([item for item in world.items if item.ref.group not in TOOL_GROUPS], settings))
+        scopes.append(([item for item in world.items if item.group not in TOOL_GROUPS], settings))
     found = leave_out_present(found)
     if options["fix"] or options["diff"]:
         from krmfn.cli.output import fix

@@ -250,7 +250,7 @@ def is_workload_kind(item: Item) -> bool:
 
 def is_karta(item: Item) -> bool:
     """Whether an object is a Karta, by this name or by the one that it had before."""
-    return item.ref.group_kind in (("run.ai", "Karta"), ("optimization.nvidia.com", "ResourceInterface"))
+    return item.group_kind in (("run.ai", "Karta"), ("optimization.nvidia.com", "ResourceInterface"))
 
 
 def use_inline(entries: Iterable[Any], path: Path) -> list[Mistake]:

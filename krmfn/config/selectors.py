@@ -42,7 +42,7 @@ class Selector(NamedTuple):
     def matches(self, item: Item) -> bool:
         """Whether `item` is selected. An absent namespace counts as `default`, too."""
         return (
-            _any_matches(self.kinds, (item.kind, f"{item.kind}.{item.ref.group}"))
+            _any_matches(self.kinds, (item.kind, f"{item.kind}.{item.group}"))
             and _any_matches(self.namespaces, (item.namespace,) if item.namespace else ("", "default"))
             and _any_matches(self.names, (item.name,))
             and all(term.matches(item.labels) for term in self.labels)

@@ -39,7 +39,7 @@ class Board:
 
     def of(self, group: str, kind: str) -> list[Item]:
         """The items of a kind, those made in this conversion included."""
-        return [item for item in self.items if item.ref.group_kind == (group, kind)]
+        return [item for item in self.items if item.group_kind == (group, kind)]
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Item | None:
         """The item with this identity."""
@@ -90,7 +90,7 @@ class Board:
     def sites(self) -> Iterator[tuple[Item, Site]]:
         """Every link in a pod template of the input, with the item it stands in."""
         for item in self.items:
-            if item.ref.group not in _GROUPS:
+            if item.group not in _GROUPS:
                 for site in list(find_sites(item.value)):
                     yield item, site
 

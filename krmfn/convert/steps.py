@@ -28,11 +28,7 @@ from krmfn.releases.spelling import GROUP_LINKS, read_limits, read_mode
 
 def to_1_36(board: Board) -> None:
     """Workload v1alpha1 to v1alpha2: every group that pods use becomes a PodGroup, and the pods name it."""
-    workloads = {
-        (item.space, item.name): item
-        for item in board.of(NATIVE, "Workload")
-        if item.api_version == f"{NATIVE}/v1alpha1"
-    }
+    workloads = {item.key: item for item in board.of(NATIVE, "Workload") if item.api_version == f"{NATIVE}/v1alpha1"}
     made: dict[tuple[str, str, str, str], str] = {}
     for item, site in board.sites():
         if site.field == ("workloadRef", "name"):
@@ -111,7 +107,7 @@ def _take_priorities(board: Board) -> None:
             spec = item.get(site.whole[0][:-1])
             classes.setdefault((item.space, site.value), set()).add(str(spec.get("priorityClassName") or ""))
     for group in board.of(NATIVE, "PodGroup"):
-        found = classes.get((group.space, group.name), {""})
+        found = classes.get(group.key, {""})
         if group.api_version != f"{NATIVE}/v1alpha2" or len(found) > 1 or found == {""}:
             continue
         reference = as_mapping(group.value, "spec", "podGroupTemplateRef", "workload")
@@ -309,7 +305,7 @@ def _lower_templates(item: Item, board: Board, used: Mapping[tuple[str, str, str
     groups = []
     for path, template, _ in walk_templates(item.get(("spec",))):
         _lose_fields(board, item, template, path, _NOT_IN_1_35)
-        members = used.get((item.space, item.name, str(template.get("name"))), [])
+        members = used.get((*item.key, str(template.get("name"))), [])
         groups.append({"name": template.get("name"), "policy": _policy_of(board, item, template, members)})
     item.set(("apiVersion",), f"{NATIVE}/v1alpha1")
     item.set(("spec", "podGroups"), groups)
@@ -348,11 +344,11 @@ def to_native(board: Board) -> None:
     converted: dict[str, set[Key]] = {choice: set() for choice in SCHEDULERS}
     for choice, names in converted.items():
         for item in board.of(SCHEDULERS[choice].group, "PodGroup"):
-            if board.find(NATIVE, "PodGroup", item.space, item.name):
+            if board.find(NATIVE, "PodGroup", *item.key):
                 message = f"a PodGroup {item.name} of scheduling.k8s.io already exists: this one is unchanged"
                 board.note(item, "convert-name-taken", message, hint="Rename one of them, or remove this one.")
                 continue
-            names.add((item.space, item.name))
+            names.add(item.key)
             board.edit(item, _convert, board)
     choices = {row.link[1]: choice for choice, row in SCHEDULERS.items()}
     for item, site in board.sites():

@@ -63,7 +63,7 @@ def grow(census: Census, admissions: Mapping[int, Admission]) -> Iterator[Linked
     for job in list_queued(census):
         templates = census.templates_of(job)
         if id(job) not in linked and not any(template.link for template in templates):
-            gang = LinkedGang(Group(job, job.space, job.name, (), "gang", None, (), "", "", "", {}), templates)
+            gang = LinkedGang(Group(job, *job.key, (), "gang", None, (), "", "", "", {}), templates)
             sets = admissions[id(job)].told["podSets"] if admissions else ()
             quorum = sum(each["count"] for each in sets) or gang.pods
             yield LinkedGang(gang.group._replace(quorum=quorum), templates)

@@ -101,7 +101,7 @@ def find_object(items: Items, word: str) -> list[Item]:
         and item.kind.lower() in (kind, kind.removesuffix("s"), kind.removesuffix("es"))
         and item.kind not in NOT_EXPLAINED
         and (not slash or item.space == space)
-        and (not qualified or group in (item.ref.group, ".".join(reversed(item.ref.api_version.split("/")))))
+        and (not qualified or group in (item.group, ".".join(reversed(item.ref.api_version.split("/")))))
     ]
 
 
@@ -109,7 +109,7 @@ class _Controllers:
     """Who made what among the objects of a cluster. An index once: a dump has 100,000 pods."""
 
     def __init__(self, items: Iterable[Item]) -> None:
-        self._index = {(*each.ref.group_kind, each.space, each.name): each for each in items}
+        self._index = {(*each.group_kind, each.space, each.name): each for each in items}
 
     def find_top(self, item: Item) -> Item:
         """The object for which controllers made this one; itself when none did."""
@@ -130,7 +130,7 @@ class _Controllers:
         owner = find_controller(top, owns=True) if is_workload(top) else None
         above = self._index.get((*owner[:2], top.space, owner[2])) if owner else None
         top = self.find_top(above) if above else top
-        group, kind, name = find_controller(top, owns=is_workload(top)) or (*top.ref.group_kind, top.name)
+        group, kind, name = find_controller(top, owns=is_workload(top)) or (*top.group_kind, top.name)
         return group, kind, top.space, name
 
 
@@ -145,7 +145,7 @@ def diagnose(item: Item, items: Items, census: Census, outlook: Outlook, finding
     pods = _find_pods(top, items, standing, owners)
     mine, bound = pods.mine, pods.bound
     named = {name for pod in mine for name in _name_groups(pod)}
-    foreign = [each for each in items if each.ref.group in FOREIGN]
+    foreign = [each for each in items if each.group in FOREIGN]
     theirs = (each for each in foreign if each is not top)
     root = owners.find_root(top)
     about += [each for each in theirs if owners.find_root(each) == root or _name(each) in named]
@@ -178,7 +178,7 @@ def _find_pods(top: Item, items: Items, standing: Standing | None, owners: _Cont
     mine = [live[place.pod.name] for place in standing.places if place.pod.name in live] if standing else []
     owned = [pod for pod in live.values() if owners.find_top(pod) is top]
     owned = owned or [pod for pod in live.values() if is_owner(top, pod.value)]
-    if not owned and top.ref.group in FOREIGN:
+    if not owned and top.group in FOREIGN:
         owned = [pod for pod in live.values() if _name(top) in _name_groups(pod)]
     every = {id(pod): pod for pod in (*mine, *owned)}
     done = {key for key, pod in every.items() if dig(pod.value, "status", "phase") in ("Succeeded", "Failed")}
@@ -195,11 +195,11 @@ def _find_claims(pods: Iterable[Item], items: Iterable[Item]) -> Iterator[Item]:
         for pod in pods
         for volume in as_list(pod.value, "spec", "volumes")
     }
-    return (item for item in items if item.kind == "PersistentVolumeClaim" and (item.space, item.name) in used)
+    return (item for item in items if item.kind == "PersistentVolumeClaim" and item.key in used)
 
 
 def _name(item: Item) -> tuple[str, str, str]:
-    return item.ref.group, item.space, item.name
+    return item.group, item.space, item.name
 
 
 def _name_groups(pod: Item) -> Iterator[tuple[str, str, str]]:
@@ -214,7 +214,7 @@ def _name_groups(pod: Item) -> Iterator[tuple[str, str, str]]:
 def _find_standing(top: Item, census: Census, outlook: Outlook) -> Standing | None:
     """The gang of an object that has pods, or of a group."""
     names = {f"{template.item.space}/{template.link.group}" for template in census.templates_of(top) if template.link}
-    described = (top.space, top.name) if top.kind == "Workload" else ("", "")
+    described = top.key if top.kind == "Workload" else ("", "")
     for standing in outlook.standings:
         groups = [*standing.groups, *([standing.root] if standing.root else [])]
         above = [each for group in standing.groups for each in census.chain(group)[0]]
@@ -325,10 +325,10 @@ def _find_suspended(made: Items, own: Sequence[Finding], queued: Explanation | N
 def _find_unadmitted(about: Iterable[Item]) -> Explanations:
     """What another scheduler says of its own object for the gang."""
     for item in about:
-        if item.ref.group in FOREIGN and item.ref.group != KUEUE:
+        if item.group in FOREIGN and item.group != KUEUE:
             for text in read_conditions(item):
                 way = find_way("unadmitted", text).format(group=f"{item.kind} {item.name}")
-                yield explain("unadmitted", scheduler=FOREIGN[item.ref.group], item=item, said=text, way=way)
+                yield explain("unadmitted", scheduler=FOREIGN[item.group], item=item, said=text, way=way)
 
 
 def _quote(findings: Iterable[Finding]) -> Explanations:

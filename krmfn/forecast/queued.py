@@ -20,7 +20,7 @@ from krmfn.survey.lookup import find_controller
 
 def is_workload(item: Item) -> bool:
     """Whether it is what Kueue makes of a job."""
-    return item.kind == "Workload" and item.ref.group == KUEUE
+    return item.kind == "Workload" and item.group == KUEUE
 
 
 def list_queues(workload: Item, items: Items) -> list[Item]:
@@ -34,7 +34,7 @@ def list_queues(workload: Item, items: Items) -> list[Item]:
 def explain_workload(workload: Item, items: Items) -> Explanation | None:
     """The first reason that holds; None where it is admitted."""
     conditions = _read(workload)
-    ours = [each for each in items if each.ref.group == KUEUE]
+    ours = [each for each in items if each.group == KUEUE]
     queue = next((each for each in list_queues(workload, ours) if each.kind == "ClusterQueue"), None)
     admitted = _is(conditions, "Admitted", "True")
     return None if admitted else next(_list_reasons(workload, conditions, queue, ours), None)
@@ -117,7 +117,7 @@ def _list_holders(queue: Item, ours: Iterable[Item]) -> Iterator[str]:
 def _find_first(queue: Item | None, ours: Iterable[Item]) -> Item | None:
     """What waits in a queue before all others: by priority, then by age."""
     pairs = ((each, dig(each.value, "spec", "clusterQueue")) for each in ours if each.kind == "LocalQueue")
-    doors = {(each.space, each.name) for each, name in pairs if queue and name == queue.name}
+    doors = {each.key for each, name in pairs if queue and name == queue.name}
     waiting = (
         each
         for each in filter(is_workload, ours)
@@ -139,7 +139,7 @@ _STATES = ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accept
 
 def explain_requests(workload: Item, items: Iterable[Item]) -> Explanations:
     """What the newest request of each AdmissionCheck says against the start; nothing where nodes are provided."""
-    owner = (*workload.ref.group_kind, workload.name)
+    owner = (*workload.group_kind, workload.name)
     mine = [each for each in items if each.kind == "ProvisioningRequest" and find_controller(each) == owner]
     parted = [(each.name.rpartition("-"), each) for each in mine if each.space == workload.space]
     # The name ends with the number of the attempt.

@@ -198,7 +198,7 @@ def _make(template: Template, name: str) -> Value:
 def _list_labels(template: Template) -> dict[str, str]:
     item, suffix = template.item, find_role(template)
     labels = dict.fromkeys(_list_owner_labels(item), item.name)
-    if item.ref.group == "ray.io":
+    if item.group == "ray.io":
         labels |= {"ray.io/node-type": "head" if suffix == "head" else "worker", "ray.io/group": suffix}
     return labels
 

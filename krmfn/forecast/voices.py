@@ -74,7 +74,7 @@ def listen(about: Iterable[Item], items: Iterable[Item]) -> Iterator[Told]:
     for item in about:
         for text in read_conditions(item):
             yield Told(item.kind, item.name, text)
-    names = {(item.kind, item.space, item.name) for item in about}
+    names = {(item.kind, *item.key) for item in about}
     for event in sorted((item.value for item in items if item.kind == "Event"), key=_find_time):
         target: Any = dig(event, "involvedObject") or dig(event, "regarding")
         kind, space, name = (as_text(target, key) for key in ("kind", "namespace", "name"))
@@ -96,13 +96,13 @@ def read_conditions(item: Item) -> Iterator[str]:
     status = dig(item.value, "status")
     for condition in (*as_list(status, "conditions"), *as_list(status, "schedulingConditions")):
         kind, reason, text = (as_text(condition, key) for key in ("type", "reason", "message"))
-        if item.ref.group in FOREIGN:
+        if item.group in FOREIGN:
             if (kind, dig(condition, "status")) in _STUCK and text:
                 yield f"{reason or kind}: {text}"
             continue
         if NAMED.get(kind, kind) in _CONDITIONS and dig(condition, "status") == "False" and text:
             yield f"{reason}: {text}"
-        elif kind and NAMED.get(kind, kind) not in _CONDITIONS and item.ref.group == GROUP and text:
+        elif kind and NAMED.get(kind, kind) not in _CONDITIONS and item.group == GROUP and text:
             yield f"{kind} is {dig(condition, 'status')} ({reason}): {text}"
 
 

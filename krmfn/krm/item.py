@@ -94,6 +94,21 @@ class Item:
         return self._ref
 
     @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return (self._ref or self.ref).group
+
+    @property
+    def group_kind(self) -> tuple[str, str]:
+        """The API group and the kind, by which tables of kinds are asked."""
+        return (self._ref or self.ref).group_kind
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What objects of a kind are told apart by: the namespace that an applier uses, and the name."""
+        return (self._ref or self.ref).key
+
+    @property
     def kind(self) -> str:
         """The kind, empty when there is none."""
         return (self._ref or self.ref).kind

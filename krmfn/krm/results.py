@@ -49,6 +49,11 @@ class ResourceRef(NamedTuple):
         """The namespace that an applier uses: `default` where the manifest names none."""
         return self.namespace or DEFAULT_NAMESPACE
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What objects of a kind are told apart by: the namespace that an applier uses, and the name."""
+        return self.namespace or DEFAULT_NAMESPACE, self.name
+
     def __str__(self) -> str:
         """`PodGroup ml/train`, or `PodGroup train` without a namespace, and `PodGroup (no name)` without a name."""
         name = self.name or "(no name)"

@@ -98,8 +98,7 @@ class Identity(NamedTuple):
 
 def identify(ref: ResourceRef) -> Identity:
     """The identity behind a reference."""
-    api_version, kind, name, namespace = ref
-    return Identity(api_version.rpartition("/")[0], kind, namespace or DEFAULT_NAMESPACE, name)
+    return Identity(*ref.group_kind, *ref.key)
 
 
 def is_near(one: str, other: str) -> bool:

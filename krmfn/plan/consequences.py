@@ -32,8 +32,8 @@ _OF_CLUSTERS: Final = {
 
 def explain_replacement(item: Item, census: Census, release: Release) -> Iterator[str]:
     """What deleting `item` and making it anew does."""
-    finalizer = find_finalizer(item.kind, release) if item.ref.group == GROUP else ""
-    if item.ref.group == GROUP and item.kind == "PodGroup":
+    finalizer = find_finalizer(item.kind, release) if item.group == GROUP else ""
+    if item.group == GROUP and item.kind == "PodGroup":
         yield (
             f"The finalizer {finalizer} delays the deletion while pods of the group run; until then a group of "
             "this name cannot be created (HTTP 409). Give the group a new name."
@@ -47,14 +47,14 @@ def explain_replacement(item: Item, census: Census, release: Release) -> Iterato
             f"The finalizer {finalizer} delays the deletion while child groups name it as their parent; until then a "
             f"{item.kind} of this name cannot be created (HTTP 409). Give it and its children new names."
         )
-    elif item.ref.group == GROUP and item.kind == "CompositePodGroup":
+    elif item.group == GROUP and item.kind == "CompositePodGroup":
         yield (
             "The CompositePodGroup has no finalizer and is deleted at once. Running pods stay; new pods of its "
             "child groups wait until it is created again. Give it a new name to avoid the gap."
         )
-    elif item.ref.group == GROUP:
+    elif item.group == GROUP:
         yield "The scheduler does not read Workloads: deleting and creating it does not touch pods."
-    elif item.ref.group_kind == ("batch", "Job"):
+    elif item.group_kind == ("batch", "Job"):
         yield "The Job is deleted with its pods and starts from the beginning."
     else:
         yield f"The {item.kind} is deleted with its pods and created again."
@@ -64,7 +64,7 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
     """What an update in place does beyond the obvious."""
     paths = [change.path for change in changes]
     counts = {path[-1] for path in paths if path and path[-1] in COUNTS["PodGroup"]}
-    if item.ref.group == GROUP and counts:
+    if item.group == GROUP and counts:
         field = min(map(str, counts))
         yield f"The new {field} applies from the next scheduling attempt; running pods are not affected."
     links = any(not LINK_FIELDS.isdisjoint(path) for path in paths)
@@ -73,33 +73,33 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
         told = describe(step)
         yield f"{told.message[0].upper()}{told.message[1:]}. {told.hint}"
     unlinked = any(change.path[-1] in LINK_FIELDS and change.new is ABSENT for change in changes)
-    if item.ref.group == "ray.io" and is_recreated(item):
+    if item.group == "ray.io" and is_recreated(item):
         if any("template" in path for path in paths):
             yield "KubeRay deletes all pods and creates them again (upgradeStrategy Recreate)."
     elif unlinked and not any(template.link for template in census.templates_of(item)):
         yield "Running pods stay members of their group; pods created from now on are scheduled one by one."
-    elif step is None and links and item.ref.group == "ray.io" and item.kind == "RayCluster":
+    elif step is None and links and item.group == "ray.io" and item.kind == "RayCluster":
         yield (
             "Running pods keep their group; only new pods get the new link, so the gang is mixed until all pods "
             "are created again."
         )
-    field, consequence = _OF_CLUSTERS.get(item.ref.group_kind, ("", ""))
+    field, consequence = _OF_CLUSTERS.get(item.group_kind, ("", ""))
     if any(path[:2] == ("spec", field) for path in paths):
         yield consequence
     lost = {t.link.group for t in census.dangling if t.item is item and t.link and t.link.by}
     if lost:
         groups = f"PodGroup{'' if len(lost) == 1 else 's'} {', '.join(sorted(lost))}"
         yield f"There is no {groups}: the pods of such a replica are never scheduled. krmfn generate writes it."
-    if item.ref.group == "apps" and links and step is None:
+    if item.group == "apps" and links and step is None:
         yield "Pods are replaced in a rollout; meanwhile old and new pods are in different groups."
 
 
 def explain_removal(item: Item, census: Census, release: Release) -> Iterator[str]:
     """What it means that `item`, an object of the old state, is gone. `census` is the new state's."""
-    if item.ref.group != GROUP:
+    if item.group != GROUP:
         return
     finalizer = find_finalizer(item.kind, release)
-    key = (item.space, item.name)
+    key = item.key
     if item.kind == "PodGroup":
         users = [t.item for t in census.dangling if t.link and (t.item.space, t.link.group) == key]
         if users:
@@ -116,7 +116,7 @@ def explain_removal(item: Item, census: Census, release: Release) -> Iterator[st
 
 def list_renames(item: Item, census: Census) -> Iterator[JoinedField]:
     """The fields of the new state that hold the name of a group that has to get a new one, its own first."""
-    if item.ref.group != GROUP or item.kind not in ("PodGroup", "CompositePodGroup"):
+    if item.group != GROUP or item.kind not in ("PodGroup", "CompositePodGroup"):
         return
     yield _place(item, ("metadata", "name"))
     for gang in census.gangs:
@@ -127,7 +127,7 @@ def list_renames(item: Item, census: Census) -> Iterator[JoinedField]:
             id(group.item): group for group in census.composites.values()
         }
         for child in children.values():
-            if (child.namespace, child.parent) == (item.space, item.name):
+            if (child.namespace, child.parent) == item.key:
                 yield _place(child.item, ("spec", "parentCompositePodGroupName"))
 
 

@@ -153,7 +153,7 @@ class _UpdateJudge:
 
     def _refuse_missing(self, item: Item) -> tuple[Reason, ...]:
         """Why an object that stays as it is cannot be sent: the release has no such kind, or not in this version."""
-        if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
+        if item.group == GROUP and item.kind in SCHEDULING_KINDS:
             there = self.settings.release.kinds.get(item.kind, ())
             is_missing = item.api_version.rpartition("/")[2] not in there
         else:
@@ -203,7 +203,7 @@ def _index(items: Sequence[Item], settings: Settings) -> dict[Identity, Item]:
     """The objects that are applied, by identity; of two with one identity the first."""
     found: dict[Identity, Item] = {}
     for item in items:
-        if item.ref.group in TOOL_GROUPS or is_local(item) or is_of_program(item, settings.release.name):
+        if item.group in TOOL_GROUPS or is_local(item) or is_of_program(item, settings.release.name):
             continue
         if item.name:
             found.setdefault(identify(item.ref), item)

@@ -135,7 +135,7 @@ def _list_after(
             "created again. The template of a Job cannot change, so the Job is deleted."
         )
         for item in items:
-            if item.ref.group_kind == ("batch", "Job") and item.get(("spec", "template", "spec", writer.link[0])):
+            if item.group_kind == ("batch", "Job") and item.get(("spec", "template", "spec", writer.link[0])):
                 yield f"kubectl delete {_spell(item)} --ignore-not-found"
     if files:
         words = shlex.join(files)
@@ -170,7 +170,7 @@ def _order(item: Item) -> tuple[int, str, str]:
 
 
 def _spell(item: Item) -> str:
-    kind = item.kind.lower() + (f".{item.ref.group}" if item.ref.group else "")
+    kind = item.kind.lower() + (f".{item.group}" if item.group else "")
     space = f" --namespace={shlex.quote(item.namespace)}" if item.namespace else ""
     return f"{kind} {shlex.quote(item.name)}{space}"
 

@@ -98,7 +98,7 @@ class Owners:
     def __init__(self, items: Iterable[Item], marked: Iterable[Marked], owners: Iterable[ResourceRef]) -> None:
         """Keep the items of the kinds that annotations of `marked` or `owners` name."""
         kinds = {source[:2] for mark in marked for source in mark.sources}
-        kinds |= {(owner.group, owner.kind) for owner in owners}
+        kinds |= {owner.group_kind for owner in owners}
         self.items: dict[Identity, Item] = {}
         self._named: dict[MarkedSource, list[Identity]] = {}
         names = {kind for _, kind in kinds}
@@ -190,7 +190,7 @@ class Ledger:
     def __init__(self, items: Sequence[Item], gangs: Sequence[Gang]) -> None:
         """Read all marks, and find the owners of what carries them."""
         groups = (item for item in list_holding(items, b"scheduling.") if item.kind in _KINDS)
-        candidates = [item for item in groups if item.ref.group_kind in GENERATED]
+        candidates = [item for item in groups if item.group_kind in GENERATED]
         self.marked = read_marks(candidates)
         self._by_identity = {mark.identity: mark for mark in self.marked}
         self.foreign = {

@@ -239,7 +239,7 @@ def _index_owners(census: Census) -> dict[Key, list[tuple[LinkedGang, Item]]]:
     index = defaultdict(list)
     for gang in census.gangs:
         for owner in gang.owners:
-            index[owner.ref.group_kind].append((gang, owner))
+            index[owner.group_kind].append((gang, owner))
     return index
 
 
@@ -303,10 +303,10 @@ def take_census(
         groups.extend(read_groups(item))
         composite = read_composite(item)
         if composite:
-            composites.setdefault((item.space, item.name), composite)
+            composites.setdefault(item.key, composite)
         workload = read_workload(item)
         if workload:
-            workloads.setdefault((item.space, item.name), workload)
+            workloads.setdefault(item.key, workload)
     index: dict[Key, Group] = {}
     for group in groups:
         index.setdefault((group.namespace, group.name), group)

@@ -43,4 +43,4 @@ def count_all(items: Items, settings: Settings) -> Census:
 def _is_severe(note: Note, item: Item) -> bool:
     """Whether the controller would refuse the resource, gang or no gang. What the API server itself refuses in a Job
     is told by the checks of the server, in its own words."""
-    return RULES[note.rule].severity == "error" and item.ref.group != "batch"
+    return RULES[note.rule].severity == "error" and item.group != "batch"

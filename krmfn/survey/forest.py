@@ -76,7 +76,7 @@ def grow(items: Items, settings: Settings) -> list[Branch]:
 def list_loose(items: Items, trees: Iterable[Branch]) -> list[str]:
     """The names of objects with pod templates none of which is in a group, in order."""
     linked = {branch.facts["object"] for tree in trees for branch in walk(tree) if branch.shape == "pods"}
-    others = [item for item in items if item.ref.group != GROUP and str(item.ref) not in linked]
+    others = [item for item in items if item.group != GROUP and str(item.ref) not in linked]
     return [str(item.ref) for item in others if from_item(item)]
 
 

@@ -222,7 +222,7 @@ def _suggest(item: Item) -> str:
     kinds = sorted({kind for _, kind in read})
     nearest = item.kind if item.kind in kinds else find_nearest(item.kind, kinds, 0.8)
     groups = sorted(group for group, kind in read if kind == nearest)
-    if not nearest and "." in item.ref.group:
+    if not nearest and "." in item.group:
         return "Describe the kind: krmfn kinds --from its CustomResourceDefinition drafts the file."
     if not nearest:
         return 'Remove the annotation. "What each kind becomes" in the documentation lists the supported kinds.'

@@ -123,7 +123,7 @@ def read_workload(item: Item) -> Workload | None:
     spec = dig(item.value, "spec")
     reference = as_mapping(spec, find_word(spec, "controllerRef"))
     controller = (as_text(reference, "apiGroup"), as_text(reference, "kind"), as_text(reference, "name"))
-    return Workload(item, item.space, item.name, controller, dict(_templates(item.value)))
+    return Workload(item, *item.key, controller, dict(_templates(item.value)))
 
 
 def _templates(manifest: Value) -> Iterator[tuple[str, tuple[Path, Value]]]:

@@ -111,7 +111,7 @@ def read_delegation(census: Census, settings: Settings, template: Template) -> D
         return None
     if not named and item.kind != "JobSet":
         return None
-    wanted = as_text(notes.get(WORKLOAD_ANNOTATION)) if named else (*item.ref.group_kind, item.name)
+    wanted = as_text(notes.get(WORKLOAD_ANNOTATION)) if named else (*item.group_kind, item.name)
     known = (each for each in census.workloads.values() if each.namespace == item.space)
     workload = next((each for each in known if wanted == (each.name if named else each.controller)), None)
     words = list_words(("podGroupTemplates",))
@@ -168,13 +168,13 @@ def add_own_groups(items: Items, settings: Settings) -> list[Item]:
     with their number."""
     from krmfn.survey.counting import count_all
 
-    some = [item for item in items if item.ref.group_kind in (*_KINDS, (GROUP, "Workload"))]
+    some = [item for item in items if item.group_kind in (*_KINDS, (GROUP, "Workload"))]
     census, release = count_all(some, settings), settings.release
     made: dict[int, Item] = {}
     groups = []
     for number, gang in enumerate(list_own_gangs(census, settings)):
         template, job = gang.templates[0], gang.group.item
-        jobs, (index, *_) = find_jobs(template), KINDS[job.ref.group_kind].templates[0].index_labels or ("",)
+        jobs, (index, *_) = find_jobs(template), KINDS[job.group_kind].templates[0].index_labels or ("",)
         if not jobs or not jobs.number or (jobs.number > 1 and not index):
             continue
         name = f"{job.name}-pgt-{number}"

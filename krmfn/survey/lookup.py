@@ -41,7 +41,7 @@ def _list_names(items: Items, settings: Settings, group: str, kind: str) -> Name
         space, name = (as_text(value, "metadata", key) for key in ("namespace", "name"))
         found[space or DEFAULT_NAMESPACE, name] = found["", name] = value
     for item in items:
-        if item.ref.group == group and item.kind == kind:
+        if item.group == group and item.kind == kind:
             for name in (*list_previous_names(item), item.name):
                 found[item.space, name] = found["", name] = item.value
     return found
@@ -53,7 +53,7 @@ def list_owned(items: Iterable[Item]) -> frozenset[int]:
     owned = [(item, owner) for item in list_holding(items, b"ownerReferences") if (owner := find_controller(item))]
     if not owned:
         return frozenset()
-    known = {(*item.ref.group_kind, item.space, item.name) for item in items}
+    known = {(*item.group_kind, item.space, item.name) for item in items}
     return frozenset(id(item) for item, (group, kind, name) in owned if known & {(group, kind, item.space, name)})
 
 

@@ -34,7 +34,7 @@ class Definitions:
         older one, or the newer one. Of those that it lacks and whose API group its objects have, the ones that are
         nearest to its folder."""
         found: list[Item] = []
-        groups = tuple({f".{item.ref.group}" for item in world.items})
+        groups = tuple({f".{item.group}" for item in world.items})
         for name, places in self._known.items():
             others = [place for place in places if place[0] is not world]
             if len(others) == len(places):
@@ -65,4 +65,4 @@ class Definitions:
 def _uses(world: World, definition: Item) -> bool:
     """Whether an object of a world is of the kind that is defined."""
     group, kind = dig(definition.value, "spec", "group"), dig(definition.value, "spec", "names", "kind")
-    return any(item.ref.group_kind == (group, kind) for item in world.items)
+    return any(item.group_kind == (group, kind) for item in world.items)

@@ -135,10 +135,10 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
     foreign = _list_foreign(items)
     repository = Repository(tree)
     for item in items:
-        if item.ref.group == _FLUX and _name_source(item) in foreign:
+        if item.group == _FLUX and _name_source(item) in foreign:
             continue
         generators = as_mapping(item.value, "spec").get("generators") if item.kind == "ApplicationSet" else None
-        if item.ref.group == _ARGO and (unknown := {*_list_unknown(generators)}):
+        if item.group == _ARGO and (unknown := {*_list_unknown(generators)}):
             reason = f"has generators that depend on more than the repository ({', '.join(sorted(unknown))})"
             tree.left_out.append(LeftOut(item.file.path, reason, sort="generators of ApplicationSets"))
         try:
@@ -183,7 +183,7 @@ def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
 
 
 def _list_deployments(repository: Repository, item: Item, items: Sequence[Item]) -> Iterator[Deployment]:
-    tree, group = repository.tree, item.ref.group
+    tree, group = repository.tree, item.group
     if group == _FLUX and item.kind == "Kustomization":
         spec = as_mapping(item.value, "spec")
         if not as_text(spec, "path") and not _name_source(item)[1]:  # a patch completes it
@@ -232,10 +232,10 @@ def _list_foreign(items: Sequence[Item]) -> set[tuple[str, str]]:
     No object says which repository it is in. Flux's bootstrap calls its own flux-system; where no Kustomization names
     that, it is the source that most of them name. A source that is not defined here can be this repository.
     """
-    kustomizations = [item for item in items if item.ref.group == _FLUX and item.kind == "Kustomization"]
+    kustomizations = [item for item in items if item.group == _FLUX and item.kind == "Kustomization"]
     named = Counter(map(_name_source, kustomizations))
     own = {source for source in named if source[1] == "flux-system"} or {source for source, _ in named.most_common(1)}
-    defined = {(item.kind, item.name) for item in items if item.ref.group == _FLUX_SOURCES}
+    defined = {(item.kind, item.name) for item in items if item.group == _FLUX_SOURCES}
     return defined & (named.keys() - own)
 
 

@@ -233,10 +233,10 @@ def list_charts(
     ConfigMaps with values are looked up."""
     tree = repository.tree
     for item in items:
-        if item.ref.group == _FLUX and item.kind == "HelmRelease":
+        if item.group == _FLUX and item.kind == "HelmRelease":
             if chart := _read_release(tree, item, known):
                 yield str(item.ref), chart
-        elif item.ref.group == _ARGO:
+        elif item.group == _ARGO:
             try:
                 applications = list(list_applications(repository, item))
             except NotRendered:  # said with the folders

@@ -114,7 +114,7 @@ def _has_fragments(items: Sequence[Item], beside: bool, called: bool) -> bool:
     if not pods:
         return beside and any(map(_lacks_namespace, items))
     is_open = beside or all("spec" not in item.value for item in pods)
-    is_alone = len(pods) == len(items) or (is_open and all(item.ref.group not in _GROUPS for item in items))
+    is_alone = len(pods) == len(items) or (is_open and all(item.group not in _GROUPS for item in items))
     return is_alone and all(_is_fragment(item, beside, called) for item in pods)
 
 
@@ -144,7 +144,7 @@ def _list_configs(tree: Tree | None, folder: str) -> Iterator[str]:
 
 def _list_cases(file: LoadedFile) -> Iterator[str]:
     """The files with objects that a Suite of Gatekeeper gives to a policy. Some break rules on purpose."""
-    suites = [item.value for item in file.stream.items if item.ref.group == "test.gatekeeper.sh"]
+    suites = [item.value for item in file.stream.items if item.group == "test.gatekeeper.sh"]
     for test in (each for suite in suites for each in as_list(suite, "tests")):
         for case in map(as_mapping, as_list(test, "cases")):
             for path in (case.get("object"), *as_list(case, "inventory")):
@@ -167,14 +167,14 @@ def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
     return {
         file.path
         for file in files
-        if not any(item.ref.group in {*_GROUPS, _DEFINITIONS} for item in file.stream.items)
+        if not any(item.group in {*_GROUPS, _DEFINITIONS} for item in file.stream.items)
         and is_inside(patterns, posixpath.normpath(file.path))
     }
 
 
 def _is_config(item: Item) -> bool:
     """Whether kpt keeps an object of such a file back (kpt 1.0, pkg/live/rgpath.go). Ours are checked all the same."""
-    return item.ref.group not in TOOL_GROUPS and item.annotations.get(LOCAL_CONFIG) != "false"
+    return item.group not in TOOL_GROUPS and item.annotations.get(LOCAL_CONFIG) != "false"
 
 
 def _is_to_fill(item: Item) -> bool:
@@ -183,13 +183,13 @@ def _is_to_fill(item: Item) -> bool:
     pairs = (pair for each in walk_values(item.value) if isinstance(each, dict) for pair in each.items())
     if any(each is None and field not in _MAY_BE_EMPTY for field, each in pairs):
         return True
-    is_odd = re.search(_NO_NAME, item.name) is not None and item.ref.group != "rbac.authorization.k8s.io"
+    is_odd = re.search(_NO_NAME, item.name) is not None and item.group != "rbac.authorization.k8s.io"
     return is_odd and not is_name_placeholder(item.name)
 
 
 def _lacks_namespace(item: Item) -> bool:
     """Whether kustomize would have to write the namespace of a subject of a role, or the name of a Namespace."""
-    if item.kind == "Namespace" and not item.ref.group:
+    if item.kind == "Namespace" and not item.group:
         return set(item.name) == {"_"}
     subjects = map(as_mapping, as_list(item.value, "subjects"))
     return any(each.get("kind") == "ServiceAccount" and not each.get("namespace") for each in subjects)
@@ -203,15 +203,15 @@ def _is_fragment(item: Item, beside: bool, called: bool) -> bool:
     images = ["image" in as_mapping(each) for listed in lists for each in as_list(listed)]
     selector = dig(item.value, "spec", "selector") or {}
     if not beside:
-        is_empty = item.ref.group == _APPS and isinstance(selector, dict) and not any(selector.values())
+        is_empty = item.group == _APPS and isinstance(selector, dict) and not any(selector.values())
         return (bool(images) or called or item.kind == "Pod" or is_empty) and not any(images)
-    lacks_selector = item.ref.group == _APPS and dig(item.value, "spec", "selector", default=ABSENT) is ABSENT
+    lacks_selector = item.group == _APPS and dig(item.value, "spec", "selector", default=ABSENT) is ABSENT
     return not images or not all(images) or lacks_selector
 
 
 def _adds(item: Item) -> bool:
     """Whether an object only names another one, or adds to one, of a kind in _NEEDED."""
-    needed, spec = _NEEDED.get(item.ref.group_kind), item.value.get("spec")
+    needed, spec = _NEEDED.get(item.group_kind), item.value.get("spec")
     return needed is not None and isinstance(spec, dict) and not needed & spec.keys()
 
 
@@ -319,4 +319,4 @@ def _differ(known: dict[Identity, Item], own: dict[Identity, Item]) -> bool:
 
 def _counts(item: Item) -> bool:
     """Whether two equal objects are more than one: pods, and groups of pods."""
-    return item.ref.group.startswith("scheduling.") or find_kind(item.ref) is not None
+    return item.group.startswith("scheduling.") or find_kind(item.ref) is not None

@@ -94,7 +94,7 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
     path = posixpath.normpath(found[0])
     try:
         item = Item.parse(tree.read(path), path)
-        if item.ref.group == _FLUX:
+        if item.group == _FLUX:
             return None
         return Overlay(posixpath.normpath(folder), path, _read_fields(item))
     except Unreadable as error:

@@ -58,7 +58,7 @@ class Sources:
                 self._names[path] = _sort(self.read(path).stream.items)
             except NotRendered:
                 self._names[path] = {}
-        names, lengths = self._names[path].get(item.ref.group_kind, ({}, set()))
+        names, lengths = self._names[path].get(item.group_kind, ({}, set()))
         same = [each for each in names.get(item.name, ()) if each.namespace in ("", item.namespace)]
         if len(same) != 1:
             name = item.name[:_LONGEST]
@@ -106,7 +106,7 @@ def _sort(items: Iterable[Item]) -> dict[tuple[str, str], _Names]:
     found: dict[tuple[str, str], _Names] = {}
     for item in items:
         if item.name:
-            names, lengths = found.setdefault(item.ref.group_kind, ({}, set()))
+            names, lengths = found.setdefault(item.group_kind, ({}, set()))
             names.setdefault(item.name, []).append(item)
             lengths.add(len(item.name))
     return found

@@ -54,7 +54,7 @@ def _waits_for_pods(item: Item, census: Census) -> bool:
 
 
 def _call(item: Item) -> str:
-    return "group" if item.ref.group == GROUP and item.kind != "PriorityClass" else item.kind
+    return "group" if item.group == GROUP and item.kind != "PriorityClass" else item.kind
 
 
 def _find_later_hook(item: Item, owner: Item) -> Matches:
@@ -165,13 +165,13 @@ _FLUX_FORCE = "kustomize.toolkit.fluxcd.io/force"
 @rule("group-name-reused")
 def find_name_reused(census: Census, settings: Settings) -> Matches:
     before = {
-        (item.kind, item.space, item.name): item
+        (item.kind, *item.key): item
         for item in census.old or ()
-        if item.ref.group == GROUP and item.kind in ("PodGroup", "CompositePodGroup")
+        if item.group == GROUP and item.kind in ("PodGroup", "CompositePodGroup")
     }
     for kind in ("PodGroup", "CompositePodGroup"):
         for item in census.kind(GROUP, kind):
-            old = before.get((kind, item.space, item.name))
+            old = before.get((kind, *item.key))
             path = _refused_path(old, item, settings) if old is not None and old.value != item.value else ()
             if path:
                 yield tell(item, path, case=kind if find_finalizer(kind, settings.release) else "")

@@ -165,5 +165,5 @@ def find_object_duplicate(census: Census) -> Matches:
 
 def _is_same(first: Item, item: Item) -> bool:
     """Whether it makes no difference which one is applied, or that both are: files repeat their namespace, for one."""
-    counts = item.ref.group.startswith("scheduling.") or find_kind(item.ref) is not None
+    counts = item.group.startswith("scheduling.") or find_kind(item.ref) is not None
     return not counts and first.value == item.value

@@ -54,18 +54,18 @@ def _judge(census: Census, settings: Settings, template: Template, field: str) -
     """Whether the field is kept (None: unknown), and why it is not."""
     item = template.item
     for name, crd in census.facts.schemas.items():
-        if dig(crd, "spec", "group") == item.ref.group and dig(crd, "spec", "names", "kind") == item.kind:
+        if dig(crd, "spec", "group") == item.group and dig(crd, "spec", "names", "kind") == item.kind:
             kept = _keeps(crd, item.api_version.rpartition("/")[2], (*template.spec_path, field))
             return kept, f"the CRD {name} has no such field"
     for name, fields in census.facts.kept_fields.items():
-        if name.partition(".")[2] == item.ref.group and name.startswith(item.kind.lower()):
+        if name.partition(".")[2] == item.group and name.startswith(item.kind.lower()):
             return field in fields, f"the facts say that the CRD {name} keeps {', '.join(map(str, fields)) or 'none'}"
     if is_selected(item, settings):
         return None, ""  # the source of the resource has said it
-    if item.ref.group == "ray.io":
+    if item.group == "ray.io":
         version = settings.kuberay.version
         return kuberay_keeps(version, field), f"the CRDs of KubeRay {version[0]}.{version[1]} do not have it"
-    row = KINDS[item.ref.group_kind]
+    row = KINDS[item.group_kind]
     installed = keeps_link(row, settings.operators)
     if installed is not None and field == "schedulingGroup":
         return installed, f"{row.keeper} is the first that keeps it"

@@ -40,7 +40,7 @@ def find_members_above_pods(census: Census) -> Matches:
         items = census.kind(row.group, "PodGroup")
         groups = group_marked(census, *row.link) if items else {}
         for item in items:
-            templates = groups.get((item.space, item.name), [])
+            templates = groups.get(item.key, [])
             wanted, exist = as_int(item.value, "spec", "minMember"), count_pods(templates)
             if templates and wanted is not None and exist is not None and wanted > exist:
                 yield tell(item, ("spec", "minMember"), wanted, exist, exist=exist, templates=templates)
@@ -51,7 +51,7 @@ def find_group_missing(census: Census) -> Matches:
     """No PodGroup of that name in the namespace of the pods; an error where groups are in the input."""
     for choice, row in SCHEDULERS.items():
         groups = census.kind(row.group, "PodGroup")
-        names = {(item.space, item.name) for item in groups}
+        names = {item.key for item in groups}
         for (space, name), templates in group_marked(census, *row.link).items():
             template = next((each for each in templates if each.scheduler == row.name), None)
             if template is None or (space, name) in names:
@@ -69,7 +69,7 @@ def find_group_missing(census: Census) -> Matches:
 def find_link_unread(census: Census) -> Matches:
     """The key of the link on the object that makes the pods, or an annotation for a label: the group has no pods."""
     for choice, row in SCHEDULERS.items():
-        names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
+        names = {item.key for item in census.kind(row.group, "PodGroup")}
         names -= group_marked(census, *row.link).keys() if names else set()
         part, key = row.link
         for template in census.templates if names else ():
@@ -90,7 +90,7 @@ def find_link_unread(census: Census) -> Matches:
 def find_scheduler_left_out(census: Census) -> Matches:
     """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
     for choice, row in SCHEDULERS.items():
-        names = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
+        names = {item.key for item in census.kind(row.group, "PodGroup")}
         for (space, name), templates in group_marked(census, *row.link).items() if choice != "SchedulerPlugins" else ():
             template = next((each for each in templates if each.scheduler == "default-scheduler"), None)
             if template is not None and (space, name) in names:
@@ -117,7 +117,7 @@ def find_queue_unread(census: Census) -> Matches:
 def find_label_old(census: Census) -> Matches:
     """A label of releases before 0.25, and not the one of today."""
     row = SCHEDULERS["SchedulerPlugins"]
-    groups = {(item.space, item.name) for item in census.kind(row.group, "PodGroup")}
+    groups = {item.key for item in census.kind(row.group, "PodGroup")}
     marked = {id(each): each for key in _OLD_LABELS for each in census.marked("labels", key)}
     for template in marked.values():
         labels = template.metadata["labels"]

@@ -84,7 +84,7 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Matches:
         if delegated:
             continue
         effect = "the reference has no effect, and the pods are scheduled one by one"
-        if item.ref.group_kind == ("batch", "Job") and settings.has("job-groups"):
+        if item.group_kind == ("batch", "Job") and settings.has("job-groups"):
             effect = (
                 f"the Job controller of {settings.release} then creates no gang, and the pods are scheduled one by one"
                 if not settings.has("job-scheduling")

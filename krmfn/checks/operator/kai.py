@@ -64,7 +64,7 @@ def find_minimum_above_groups(census: Census, settings: Settings) -> Matches:
                 there = f"{'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}"
                 yield tell(item, ("spec", *path, _GROUPS), wanted, case=case, exist=exist, there=there)
         if parts and not any(_list_faults(spec, counts_sub_groups(settings.operators))):
-            yield from _find_sub_groups_without_pods(item, linked.get((item.space, item.name), []))
+            yield from _find_sub_groups_without_pods(item, linked.get(item.key, []))
 
 
 def _find_sub_groups_without_pods(group: Item, templates: Sequence[Template]) -> Matches:
@@ -130,7 +130,7 @@ def _list_children(spec: Value) -> dict[str, list[Value]]:
 def find_subgroup_missing(census: Census) -> Matches:
     """KAI ignores such pods; without the label, pods of a group with sub-groups are in none."""
     items = census.kind(_ROW.group, "PodGroup")
-    groups = {(item.space, item.name): [*_find_leaves(as_mapping(item.value, "spec"))] for item in items}
+    groups = {item.key: [*_find_leaves(as_mapping(item.value, "spec"))] for item in items}
     for template in census.templates if groups else ():
         part, key = _ROW.link
         name = as_text(template.metadata, part, key)
@@ -195,7 +195,7 @@ def _find_gangs_above_limit(census: Census, queues: Mapping[str, Value]) -> Matc
     for item in census.kind(_ROW.group, "PodGroup") if queues else ():
         name = as_text(item.value, "spec", "queue")
         spec = as_mapping(item.value, "spec")
-        members = group_by(_name_sub_group, groups.get((item.space, item.name), ()))
+        members = group_by(_name_sub_group, groups.get(item.key, ()))
         refused = any(_list_faults(spec, counts=True))
         least = {} if refused else _read_needs(spec, _list_children(spec), members)[""].least
         told = "the pods that start together request at least"

@@ -85,7 +85,7 @@ def find_queue_unread(census: Census) -> Matches:
                 ("metadata", "annotations", KUEUE_QUEUE),
                 "from a label; v0.15 and later ignore this annotation",
             )
-        elif item.ref.group_kind != ("batch", "Job") or not is_suspended(item) or not dig(item.value, *path):
+        elif item.group_kind != ("batch", "Job") or not is_suspended(item) or not dig(item.value, *path):
             continue
         end = f"this {item.kind} stays suspended" if is_suspended(item) else "the pods start without a queue"
         yield tell(item, path, dig(item.value, *path), said=said, end=end)

@@ -107,7 +107,7 @@ def list_clusters(census: Census) -> Iterator[tuple[Item, Fields, Path]]:
 
 def autoscales(item: Item) -> bool:
     """Whether the autoscaler changes the workers of a Ray resource."""
-    base = find_ray_cluster(item.kind) if item.ref.group == "ray.io" else ()
+    base = find_ray_cluster(item.kind) if item.group == "ray.io" else ()
     return bool(base) and dig(item.value, *base, "enableInTreeAutoscaling") is True
 
 
@@ -134,7 +134,7 @@ def find_link_replaced(census: Census, settings: Settings) -> Matches:
     manages = settings.kuberay.manages
     for template in census.templates if manages == "KubernetesWAS" or manages in _SCHEDULERS else ():
         item, link = template.item, template.link
-        if link is None or item.ref.group != "ray.io":
+        if link is None or item.group != "ray.io":
             continue
         if manages == "KubernetesWAS":
             own = f"{item.name}-cluster" if item.kind == "RayCluster" else "<cluster>-cluster"

@@ -91,7 +91,7 @@ def find_resources_above_cluster(census: Census) -> Matches:
         name = min(
             (name for name, amount in amounts.items() if amount > total.get(name, 0) * percent // 100), default=""
         )
-        if name and item.ref.group != "ray.io":
+        if name and item.group != "ray.io":
             most = total.get(name, 0)
             yield tell(item, path, current, need=need, amount=amounts[name], name=name, most=most, effect=effect)
 
@@ -275,7 +275,7 @@ def _list_members(census: Census) -> Iterator[tuple[Item, list[Template]]]:
     items = census.kind(_GROUP, "PodGroup")
     groups = group_marked(census, *SCHEDULERS["Volcano"].link) if items else {}
     for item in items:
-        if templates := groups.get((item.space, item.name)):
+        if templates := groups.get(item.key):
             yield item, templates
 
 

@@ -32,7 +32,7 @@ def find_configuration_missing(census: Census) -> Matches:
     known = {kind: _list_keys(census, kind) for kind, *_ in _FIELDS if census.facts.lists_all(kind)}
     if not known:
         return
-    made = {(item.space, item.name) for item in census.objects if "." in item.ref.group}
+    made = {item.key for item in census.objects if "." in item.group}
     for gang, template in census.linked():
         space = template.item.space
         for use in (*list_uses(template.spec), *_list_of_redis(template)):
@@ -53,7 +53,7 @@ def _list_keys(census: Census, kind: str) -> dict[Key, Collection[str]]:
     """The objects of the kind, in the facts and in the input, with their keys."""
     found: dict[Key, Collection[str]] = {}
     values = [*census.facts.by_place("", kind).items()]
-    values += [((item.space, item.name), item.value) for item in census.kind("", kind)]
+    values += [(item.key, item.value) for item in census.kind("", kind)]
     for place, value in values:
         fields = ("data", "binaryData", "stringData")
         found[place] = {key for field in fields for key in as_mapping(value.get(field))}
@@ -79,7 +79,7 @@ def list_uses(spec: Value) -> Iterator[_Use]:
 
 def _list_of_redis(template: Template) -> Iterator[_Use]:
     """What KubeRay gives the head of a cluster whose state is in Redis, with whole paths."""
-    if template.item.ref.group != "ray.io" or template.path[-2:-1] != ("headGroupSpec",):
+    if template.item.group != "ray.io" or template.path[-2:-1] != ("headGroupSpec",):
         return
     for kind, *_, key_of, _ in _FIELDS:
         for field in ("redisUsername", "redisPassword"):

@@ -230,7 +230,7 @@ def find_too_many_objects(census: Census) -> Matches:
             about: Fields = {"quota": quota, "most": most, "resource": resource, "name": name}
             for item in _list_linked(census).get(quota.namespace, ()):
                 made = _list_made(item).get(resource, 0)
-                if f"{item.kind.lower()}s.{item.ref.group}".rstrip(".") == resource:
+                if f"{item.kind.lower()}s.{item.group}".rstrip(".") == resource:
                     mine.append(item)
                     total += 1
                 total += made
@@ -247,7 +247,7 @@ def _list_linked(census: Census) -> Mapping[str, Items]:
     linked = [
         item
         for item in census.objects
-        if item.ref.group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item))
+        if item.group == "scheduling.k8s.io" or any(each.link for each in census.templates_of(item))
     ]
     return {**group_by(lambda item: item.space, linked), "": linked}
 
@@ -255,7 +255,7 @@ def _list_linked(census: Census) -> Mapping[str, Items]:
 def _list_made(item: Item) -> Resources:
     """How many objects of other kinds a controller makes for an object before its pods."""
     value = item.value
-    match item.ref.group_kind:
+    match item.group_kind:
         case "ray.io", "RayCluster" | "RayJob" | "RayService":
             if dig(value, "spec", "clusterSelector"):
                 return {}

@@ -49,7 +49,7 @@ def find_gang_without_head(census: Census) -> Matches:
     for gang in census.gangs:
         head = next((each for each in gang.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
         quorum = gang.group.quorum or 0
-        if head is None or quorum < 2 or head.item.ref.group != "ray.io":
+        if head is None or quorum < 2 or head.item.group != "ray.io":
             continue
         if all(each is not head for each in gang.list_needed()):
             all_pods = f"set {gang.group.counted} to the number of all pods"
@@ -89,8 +89,8 @@ def _is_wanted(gang: LinkedGang, settings: Settings) -> bool:
     """Whether the configuration asks for fewer than all pods of one of the owners."""
     for owner in gang.owners:
         options = options_for(settings, owner).options or settings.gang
-        scaled = options.autoscaling == "MinReplicas" and owner.ref.group == "ray.io"
-        scaled = scaled or (owner.ref.group == "kubeflow.org" and dig(owner.value, "spec", "elasticPolicy") is not None)
+        scaled = options.autoscaling == "MinReplicas" and owner.group == "ray.io"
+        scaled = scaled or (owner.group == "kubeflow.org" and dig(owner.value, "spec", "elasticPolicy") is not None)
         if options.min_count != "Replicas" or scaled or MIN_COUNT_ANNOTATION in owner.annotations:
             return True
     return False
@@ -101,7 +101,7 @@ def _scaler_floors(census: Census) -> Iterator[tuple[int, tuple[Item, int]]]:
     scalers = [(item, "minReplicas", 1) for item in census.kind("autoscaling", "HorizontalPodAutoscaler")]
     scalers += [(item, "minReplicaCount", 0) for item in census.kind("keda.sh", "ScaledObject")]
     templates = census.templates if scalers else ()
-    targets = {(t.item.space, *t.item.ref.group_kind, t.item.name): t for t in templates}
+    targets = {(t.item.space, *t.item.group_kind, t.item.name): t for t in templates}
     for scaler, field, default in scalers:
         target = dig(scaler.value, "spec", "scaleTargetRef")
         group = as_text(target, "apiVersion").rpartition("/")[0] or ("apps" if field == "minReplicaCount" else "")

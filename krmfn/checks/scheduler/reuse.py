@@ -165,7 +165,7 @@ def _compare(template: Template, old: Item, before: Census, gang: LinkedGang, ce
 def _judge(census: Census, old: Item, step: Move) -> Move | None:
     """The step with what the controller of its object creates at once; None where the group gets what it waits for."""
     item = step.item
-    kind, count = find_kind(item.ref), ROLLOUTS.get(item.ref.group_kind)
+    kind, count = find_kind(item.ref), ROLLOUTS.get(item.group_kind)
     if kind is None or not (kind.kept or count) or is_suspended(old) or is_suspended(item):
         return None
     at_once, pods = count(item.value) if count else None, count_pods(census.templates_of(item))
@@ -196,7 +196,7 @@ def describe(step: Move) -> Note:
         pods = "1 pod" if step.at_once == 1 else f"{step.at_once} pods"
         return note("rollout-starves", step.path, step.item.kind, current, pods=pods, **about)
     stay = f"members of {step.before}" if step.before else "outside of any group"
-    case = "suspended" if step.item.ref.group in _SUSPENDED else ""
+    case = "suspended" if step.item.group in _SUSPENDED else ""
     return note("replaced-pod-starves", step.path, case, current, stay=stay, **about)
 
 

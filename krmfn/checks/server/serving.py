@@ -38,7 +38,7 @@ def tell_not_served(item: Item, kind: Kind) -> Finding:
     if kind.versions:
         served = " or ".join(f"{kind.group}/{version}" for version in kind.versions)
         hint = f"Kubernetes {kind.release} serves {'this kind' if kind.name == item.kind else kind.name} as {served}."
-        if item.ref.group not in ("", kind.group) and "." in item.ref.group:
+        if item.group not in ("", kind.group) and "." in item.group:
             message = f"{item.api_version} is another API: its {item.kind} does not have these fields"
             return find_no_match(item, hint)._replace(message=message)
         if find_writer(item.value, find_release(kind.release)):

@@ -97,7 +97,7 @@ class Judge:
         """What the server would say of an item, whose state was `before`."""
         kind = self.kind(item) or self._find_meant(item)
         if kind is None:
-            if item.ref.group == GROUP and item.kind in SCHEDULING_KINDS:
+            if item.group == GROUP and item.kind in SCHEDULING_KINDS:
                 return [weigh_assumed(tell_not_known(item, self.release), self.settings)]
             return self.findings_of_other(item, before)
         group, _, version = item.api_version.rpartition("/")
@@ -338,7 +338,7 @@ class Judge:
             return "kustomize adds the selector if an overlay sets labels for it."
         if rule != "required":
             return ""
-        if self.settings.base == "undeployed" and len(path) > 1 and "." in item.ref.group:
+        if self.settings.base == "undeployed" and len(path) > 1 and "." in item.group:
             return "Argo CD or Flux deploy other folders: what deploys this one may patch the field in."
         if "{{" in item.name:
             return "The name is a template: check the rendered object instead."
@@ -399,7 +399,7 @@ def gather_facts(items: Items, settings: Settings) -> AdmissionFacts:
     """What the configuration says of the cluster, and the Workloads that are in the input themselves."""
     classes = None
     if settings.cluster:
-        own = [item for item in items if item.kind == "PriorityClass" and item.ref.group == GROUP]
+        own = [item for item in items if item.kind == "PriorityClass" and item.group == GROUP]
         found = read_facts(settings.cluster, {(GROUP, "PriorityClass"): own})
         if found.complete_classes:
             classes = found.priority_classes
@@ -408,9 +408,9 @@ def gather_facts(items: Items, settings: Settings) -> AdmissionFacts:
     workloads = {}
     gangs = set()
     for item in items:
-        if item.ref.group != GROUP:
+        if item.group != GROUP:
             continue
-        place = (item.space, item.name)
+        place = item.key
         if not isinstance(item.value.get("spec"), dict):
             continue
         spec = read_fields(item.value["spec"])

@@ -150,9 +150,7 @@ def _list_gangs(world: World, settings: Settings) -> tuple[tuple[tuple[FileRef, 
         for asked in survey(world.items, settings).asked
         for item in asked.items
     ]
-    groups = {
-        item.name: world.place(item) for item in world.items if item.ref.group == GROUP and item.kind != "Workload"
-    }
+    groups = {item.name: world.place(item) for item in world.items if item.group == GROUP and item.kind != "Workload"}
     return tuple(lenses), groups
 
 
