@@ -7,7 +7,7 @@ pkg/quota/v1/evaluator/core/pods.go, k8s.io/pod-security-admission/policy, v0.37
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.capacity.pods import (
@@ -32,6 +32,10 @@ _ONE = 10**9
 _ADMIN = "resource.kubernetes.io/admin-access"
 #: Of these a quota wants to know the amount of every container.
 _COMPUTE = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+
+
+#: The name of a container, its requests and its limits.
+_Box = tuple[str, Resources, Resources]
 
 
 class Refusal(NamedTuple):
@@ -111,21 +115,19 @@ def _check_limits(kind: PodKind, facts: Facts) -> Iterator[Refusal]:
         name = name_of(value)
         for item in as_list(value, "spec", "limits"):
             if dig(item, "type") == "Container":
-                for box in list_containers(spec):
-                    requests, limits = container_requests(box, defaults), container_limits(box, defaults)
-                    yield from (
-                        Refusal(said, "LimitRange", name) for said in _compare(item, "Container", requests, limits)
-                    )
+                for _, requests, limits in _count_boxes(spec, defaults):
+                    for said in _compare(item, {"request": requests, "limit": limits}):
+                        yield Refusal(said, "LimitRange", name)
             elif dig(item, "type") == "Pod":
                 limits = _sum_limits(spec, defaults)
                 uncertain = is_ray_worker(kind.template)  # KubeRay may add an init container that has limits
                 if uncertain:
                     limits = {"cpu": 0, "memory": 0, **limits}
                 bounds = {key: entry for key, entry in item.items() if key != "maxLimitRequestRatio" or not uncertain}
-                for said in _compare(bounds, "Pod", kind.requests, limits):
+                for said in _compare(bounds, {"request": kind.requests, "limit": limits}):
                     yield Refusal(said, "LimitRange", name)
             elif dig(item, "type") == "PersistentVolumeClaim":
-                for said in (said for claim in kind.made for said in _compare_claim(item, claim)):
+                for said in (said for claim in kind.made for said in _compare(item, {"request": _ask_storage(claim)})):
                     yield Refusal(f"persistentvolumeclaims are forbidden: {said}", "LimitRange", name)
 
 
@@ -136,8 +138,8 @@ def _makes_account(kind: PodKind) -> bool:
     return "headGroupSpec" in path and dig(cluster, "enableInTreeAutoscaling") is True
 
 
-def _read_storage(claim: object) -> int:
-    return read_resources(dig(claim, "spec", "resources", "requests")).get("storage", 0)
+def _ask_storage(claim: object) -> Resources:
+    return read_resources(dig(claim, "spec", "resources", "requests"))
 
 
 def _check_defaults(spec: Value, ranges: Iterable[Value]) -> Iterator[Refusal]:
@@ -160,9 +162,12 @@ def _check_defaults(spec: Value, ranges: Iterable[Value]) -> Iterator[Refusal]:
                     yield Refusal(said, "LimitRange", by)
 
 
-def _compare(item: Any, what: str, requests: Resources, limits: Resources) -> Iterator[str]:
-    given = {"request": requests, "limit": limits}
-    for field, word, order in (("min", "minimum", ("request", "limit")), ("max", "maximum", ("limit", "request"))):
+def _compare(item: Any, given: Mapping[str, Resources]) -> Iterator[str]:
+    """What a LimitRange's item says against the requests (`request`) of a container, a pod or a claim, and against the
+    limits (`limit`), which claims do not have."""
+    what = as_text(item, "type")
+    for field, word, places in (("min", "minimum", ("request", "limit")), ("max", "maximum", ("limit", "request"))):
+        order = [each for each in places if each in given]
         for name, bound in read_resources(dig(item, field)).items():
             told = f"{word} {name} usage per {what} is {format_quantity(bound)}"
             amounts = [(each, given[each][name]) for each in order if name in given[each]]
@@ -171,23 +176,14 @@ def _compare(item: Any, what: str, requests: Resources, limits: Resources) -> It
                 yield f"{told}.  No {order[0]} is specified"
             elif beyond:
                 yield f"{told}, but {beyond[0][0]} is {format_quantity(beyond[0][1])}"
-    for name, most in read_resources(dig(item, "maxLimitRequestRatio")).items():
+    for name, most in read_resources(dig(item, "maxLimitRequestRatio")).items() if "limit" in given else ():
         told = f"{name} max limit to request ratio per {what} is {format_quantity(most)}"
-        request, limit = requests.get(name, 0), limits.get(name, 0)
+        request, limit = (given[each].get(name, 0) for each in ("request", "limit"))
         if not request or not limit:
             lacking = "limit" if request else "request"
             yield f"{told}, but no {lacking} is specified or {lacking} is 0"
         elif limit * _ONE > most * request:
             yield f"{told}, but provided ratio is {limit / request:f}"
-
-
-def _compare_claim(item: Any, claim: object) -> Iterator[str]:
-    size = _read_storage(claim)
-    for word, field in (("minimum", "min"), ("maximum", "max")):
-        bound = read_resources(dig(item, field)).get("storage")
-        if bound is not None and (size < bound if field == "min" else size > bound):
-            told = f"{word} storage usage per PersistentVolumeClaim is {format_quantity(bound)}"
-            yield f"{told}, but request is {format_quantity(size)}"
 
 
 def _sum_limits(spec: Value, defaults: Sequence[Value]) -> Amounts:
@@ -200,19 +196,22 @@ def _sum_limits(spec: Value, defaults: Sequence[Value]) -> Amounts:
     return {**total, **read_resources(dig(spec, "resources", "limits"))}
 
 
-def _list_amounts(kind: PodKind, facts: Facts) -> list[tuple[str, Resources, Resources]]:
-    """Requests and limits of each container, by its name; none of a pod that has its own and is counted as a whole."""
+def _list_amounts(kind: PodKind, facts: Facts) -> list[_Box]:
+    """The containers of a pod; none of one that has its own requests or limits and is counted as a whole."""
     spec = kind.template.spec
     if read_resources(dig(spec, "resources", "requests")) or read_resources(dig(spec, "resources", "limits")):
         return []
-    defaults = list_defaults(kind.namespace, facts)
+    return _count_boxes(spec, list_defaults(kind.namespace, facts))
+
+
+def _count_boxes(spec: Value, defaults: Sequence[Value]) -> list[_Box]:
     return [
         (as_text(box, "name"), container_requests(box, defaults), container_limits(box, defaults))
         for box in list_containers(spec)
     ]
 
 
-def _list_missing(quota: Quota, amounts: Iterable[tuple[str, Resources, Resources]]) -> list[str]:
+def _list_missing(quota: Quota, amounts: Iterable[_Box]) -> list[str]:
     """The resources that the quota limits and a container does not name."""
     missing = {}
     for box, requests, limits in amounts:
@@ -277,8 +276,7 @@ def _looks_abroad(spec: Value) -> bool:
 def _is_best_effort(kind: PodKind, facts: Facts) -> bool:
     """Whether nothing in the pod has a request or a limit, also not by a LimitRange's defaults."""
     spec, defaults = add_injected(kind.template, surely=True), list_defaults(kind.namespace, facts)
-    boxes = list_containers(spec)
-    amounts = [count(box, defaults) for count in (container_requests, container_limits) for box in boxes]
+    amounts = [each for _, *both in _count_boxes(spec, defaults) for each in both]
     amounts += [read_resources(dig(spec, "resources", field)) for field in ("requests", "limits")]
     return not any(each.get(name) for each in amounts for name in ("cpu", "memory"))
 
@@ -295,7 +293,7 @@ def list_usage(kind: PodKind, facts: Facts, claims: bool = True) -> Resources:
         if name in ("cpu", "memory", "ephemeral-storage"):
             usage[f"limits.{name}"] = amount
     for claim in kind.made if claims else ():
-        storage, name = _read_storage(claim), as_text(claim, "spec", "storageClassName")
+        storage, name = _ask_storage(claim).get("storage", 0), as_text(claim, "spec", "storageClassName")
         for prefix in ("", f"{name}.storageclass.storage.k8s.io/") if name else ("",):
             for what, amount in (("requests.storage", storage), ("persistentvolumeclaims", _ONE)):
                 usage[f"{prefix}{what}"] = usage.get(f"{prefix}{what}", 0) + amount

@@ -8,16 +8,20 @@ slots and what excludes what on a node are looked at), a no is a proof. Source: 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import permutations
+from operator import sub
 from typing import NamedTuple
 
-from krmfn.capacity.pods import PodKind, Spread, add_least, selects, selects_itself
+from krmfn.capacity.admission import Refusal, find_refusal, list_usage
+from krmfn.capacity.pods import PodKind, Spread, selects, selects_itself, sum_least
 from krmfn.capacity.volumes import PREFIX, NodeTerms
 from krmfn.capacity.world import ClusterModel, NodeKind, Room
+from krmfn.model.quantity import add
 from krmfn.model.selectors import match_node, tolerates
 from krmfn.model.values import Names
-from krmfn.survey.facts import HOSTNAME, Amounts, NodePort
+from krmfn.survey.facts import HOSTNAME, Amounts, NodePort, Resources
 
 CORDONED = "node(s) were unschedulable"
 TAINTED = "node(s) had untolerated taint(s)"
@@ -39,9 +43,7 @@ def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = 
         return (CORDONED,)
     if any(not tolerates(pod.tolerations, taint) for taint in node.taints):
         return (TAINTED,)
-    if any(node.labels.get(key) != value for key, value in pod.selector.items()):
-        return (UNMATCHED,)
-    if pod.affinity is not None and not match_node(pod.affinity, node.labels, node.name):
+    if not _is_selected(pod, node):
         return (UNMATCHED,)
     if clash(pod.ports, node.ports):
         return (PORTS,)
@@ -63,6 +65,13 @@ def list_reasons(pod: PodKind, node: NodeKind, volumes: tuple[NodeTerms, ...] = 
     return ()
 
 
+def _is_selected(pod: PodKind, node: NodeKind) -> bool:
+    """Whether the pod's node selector and its node affinity select the node."""
+    if any(node.labels.get(key) != value for key, value in pod.selector.items()):
+        return False
+    return pod.affinity is None or match_node(pod.affinity, node.labels, node.name)
+
+
 def clash(ports: Iterable[NodePort], others: Sequence[NodePort]) -> bool:
     """Whether two pods need a port of a node for themselves."""
     return any(
@@ -72,34 +81,8 @@ def clash(ports: Iterable[NodePort], others: Sequence[NodePort]) -> bool:
     )
 
 
-def explain(found: Mapping[NodeKind, tuple[Names, int]]) -> tuple[str, Amounts]:
-    """The scheduler's message about nodes, given the reasons and the number of each kind, and how many nodes gave each
-    reason."""
-    counts: Amounts = defaultdict(int)
-    for reasons, count in found.values():
-        for reason in reasons:
-            counts[reason] += count
-    total = sum(count for _, count in found.values())
-    if not total:
-        return "no nodes available to schedule pods", counts
-    spelled = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    return f"0/{total} nodes are available: {spelled}", counts
-
-
-def count_on(pod: PodKind, node: NodeKind, alone: bool) -> int:
-    """At most how many of these pods the node takes when it is empty and each pod fits. `alone`: anti-affinity keeps
-    them off one another's host."""
-    if pod.ports or (alone and HOSTNAME in node.labels):
-        return 1
-    most = node.slots
-    for name, amount in pod.requests.items():
-        most = min(most, node.allocatable.get(name, 0) // amount)
-    return most
-
-
-MANY = 10**12
-#: How many pods a node takes, and how many such nodes there are.
-Caps = dict[NodeKind, tuple[int, int]]
+#: How many pods a node takes, of the nodes that take any.
+Caps = Mapping[NodeKind, int]
 
 
 class Bound(NamedTuple):
@@ -114,46 +97,73 @@ class Bound(NamedTuple):
 
 
 class Fitting:
-    """What is asked again and again about one kind of pod: the nodes it fits on, whom its terms select."""
+    """What is asked again and again about one kind of pod: the nodes it fits on, whom its terms select, and what keeps
+    it off every node."""
 
     def __init__(self, pod: PodKind, world: ClusterModel) -> None:
         self.pod, self.world = pod, world
         volumes = world.volumes.list_demands(pod)
-        self.reasons = {node: list_reasons(pod, node, volumes) for node in world.room.kinds}
-        self.nodes = frozenset(node for node, reasons in self.reasons.items() if not reasons)
-        #: Anti-affinity terms that certainly keep two pods of this kind apart.
-        self.apart = tuple(term for term in pod.apart if selects_itself(term, pod, world.facts))
-        self.alone = any(term.key == HOSTNAME for term in self.apart)
+        self._reasons = {node: list_reasons(pod, node, volumes) for node in world.room.kinds}
+        self.nodes = frozenset(node for node, reasons in self._reasons.items() if not reasons)
+        #: Anti-affinity terms that certainly keep two pods of this kind apart, and the one of a host.
+        self._apart = [term for term in pod.apart if selects_itself(term, pod, world.facts)]
+        self._alone = next((term for term in self._apart if term.key == HOSTNAME), None)
+
+    @cached_property
+    def refusal(self) -> Refusal | None:
+        """Why the API server never creates pods of this kind, as far as is known."""
+        return find_refusal(self.pod, self.world.facts)
+
+    @cached_property
+    def usage(self) -> Resources:
+        """What one pod takes from quotas."""
+        return list_usage(self.pod, self.world.facts)
+
+    @cached_property
+    def missing_claim(self) -> str:
+        """The scheduler's words for a claim that does not exist, or that no volume can be found for; empty when there
+        is none that the facts know to be so."""
+        return self.world.devices.find_missing(self.pod) or self.world.volumes.find_missing(self.pod)
 
     def explain(self, room: Room) -> tuple[str, Amounts]:
         """The scheduler's message for a pod that fits on none of these nodes, and how many nodes gave each reason."""
-        return explain({node: (self.reasons[node], count) for node, count in room.kinds.items()})
+        counts: Amounts = {}
+        for node, count in room.kinds.items():
+            add(counts, dict.fromkeys(self._reasons[node], count))
+        if not room.size:
+            return "no nodes available to schedule pods", counts
+        spelled = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+        return f"0/{room.size} nodes are available: {spelled}", counts
+
+    def count_on(self, node: NodeKind) -> int:
+        """At most how many of these pods a node takes that is empty; none where they do not fit."""
+        if node not in self.nodes:
+            return 0
+        if self.pod.ports or (self._alone and HOSTNAME in node.labels):
+            return 1
+        shares = (node.allocatable.get(name, 0) // amount for name, amount in self.pod.requests.items())
+        return min((node.slots, *shares))
 
     def most(self, room: Room) -> Bound:
         """The smallest bound on pods of this kind in these nodes."""
-        caps = {
-            node: (count_on(self.pod, node, self.alone), count)
-            for node, count in room.kinds.items()
-            if node in self.nodes
-        }
-        cause = "host" if self.alone else "port" if self.pod.ports else "room"
-        of_host = next((term.place for term in self.apart if term.key == HOSTNAME), 0)
-        bounds = [Bound(_sum(caps), cause, HOSTNAME if self.alone else "", of_host)]
+        caps = {node: self.count_on(node) for node in room.kinds}
+        cause = "host" if self._alone else "port" if self.pod.ports else "room"
+        bounds = [Bound(_sum(caps, room), cause, *((HOSTNAME, self._alone.place) if self._alone else ()))]
         if self.world.obeyed.remembers and self.world.volumes.is_single(self.pod):
             bounds.append(Bound(1, "volume"))
         devices = self.world.devices.count(self.pod)
         if devices is not None:
             bounds.append(Bound(devices, "device"))
         if self.world.devices.shares_node(self.pod):
-            bounds.append(Bound(max((cap for cap, _ in caps.values()), default=0), "claim"))
-        for term in self.apart:
+            bounds.append(Bound(max(caps.values(), default=0), "claim"))
+        for term in self._apart:
             if term.key != HOSTNAME:
                 free = {node: cap for node, cap in caps.items() if term.key not in node.labels}
-                domains = (_sum(self._inside(caps, domain)) for domain in room.split(term.key))
-                bounds.append(Bound(_sum(free) + sum(min(1, cap) for cap in domains), "apart", term.key, term.place))
+                inside = sum(min(1, _sum(caps, domain)) for domain in room.split(term.key))
+                bounds.append(Bound(_sum(free, room) + inside, "apart", term.key, term.place))
         for term in self.pod.together:
             if selects_itself(term, self.pod, self.world.facts) and not self.world.others_match(term, self.pod):
-                largest = max((_sum(self._inside(caps, domain)) for domain in room.split(term.key)), default=0)
+                largest = max((_sum(caps, domain) for domain in room.split(term.key)), default=0)
                 bounds.append(Bound(largest, "together", term.key, term.place))
         for spread in self.pod.spreads:
             # Among too few domains no domain has more than maxSkew, whatever others there are.
@@ -162,17 +172,13 @@ class Fitting:
                 bounds.append(Bound(self._spread(spread, caps, room), "spread", spread.key, spread.place))
         return min(bounds, key=lambda bound: bound.pods)
 
-    def _inside(self, caps: Caps, domain: Room) -> Caps:
-        return {node: (caps[node][0], count) for node, count in domain.kinds.items() if node in caps}
-
     def _spread(self, spread: Spread, caps: Caps, room: Room) -> int:
         """In the end no domain has more than the emptiest one plus maxSkew."""
-        inside = self._domain_caps(spread.key, caps, room)
         least = 0
         if self._count_domains(spread) >= max(1, spread.least_domains):
-            everywhere = self._domain_caps(spread.key, caps, self._find_counted(spread), room)
+            everywhere = _cap_domains(spread.key, caps, self._find_counted(spread), room)
             least = min((cap for cap, _ in everywhere), default=0)
-        return sum(min(cap, least + spread.skew) * count for cap, count in inside)
+        return sum(min(cap, least + spread.skew) * count for cap, count in _cap_domains(spread.key, caps, room, room))
 
     def _find_counted(self, spread: Spread) -> Room:
         """The nodes whose domains a constraint looks at."""
@@ -182,32 +188,28 @@ class Fitting:
     def _count_domains(self, spread: Spread) -> int:
         return self._find_counted(spread).count_domains(spread.key)
 
-    def _domain_caps(self, key: str, caps: Caps, domains: Room, within: Room | None = None) -> list[tuple[int, int]]:
-        """(pods that a domain takes, how many such domains); of a domain only nodes `within` take any."""
-        within = within or domains
-        if key == HOSTNAME:
-            found = []
-            for node, count in domains.kinds.items():
-                here = min(count, within.kinds.get(node, 0))
-                cap = caps[node][0] if node in caps else 0
-                found += [(cap, here), (0, count - here)]
-            return [(cap, count) for cap, count in found if count]
-        return [
-            (sum(caps[p[0]][0] * n for p, n in domain.places.items() if p[0] in caps and p in within.places), 1)
-            for domain in domains.split(key)
-        ]
-
     def _is_counted(self, spread: Spread, node: NodeKind) -> bool:
-        if spread.honors_affinity:
-            if any(node.labels.get(key) != value for key, value in self.pod.selector.items()):
-                return False
-            if self.pod.affinity is not None and not match_node(self.pod.affinity, node.labels, node.name):
-                return False
+        if spread.honors_affinity and not _is_selected(self.pod, node):
+            return False
         return not spread.honors_taints or all(tolerates(self.pod.tolerations, taint) for taint in node.taints)
 
 
-def _sum(caps: Caps) -> int:
-    return min(MANY, sum(cap * count for cap, count in caps.values()))
+def _sum(caps: Caps, room: Room) -> int:
+    return sum(caps.get(node, 0) * count for node, count in room.kinds.items())
+
+
+def _cap_domains(key: str, caps: Caps, domains: Room, within: Room) -> list[tuple[int, int]]:
+    """(pods that a domain takes, how many such domains); of a domain only nodes `within` take any."""
+    if key == HOSTNAME:
+        found = []
+        for node, count in domains.kinds.items():
+            here = min(count, within.kinds.get(node, 0))
+            found += [(caps.get(node, 0), here), (0, count - here)]
+        return [(cap, count) for cap, count in found if count]
+    return [
+        (sum(caps.get(place[0], 0) * count for place, count in domain.places.items() if place in within.places), 1)
+        for domain in domains.split(key)
+    ]
 
 
 def fit(pod: PodKind, world: ClusterModel) -> Fitting:
@@ -218,18 +220,10 @@ def fit(pod: PodKind, world: ClusterModel) -> Fitting:
     return found
 
 
-def list_conflicts(fittings: Sequence[Fitting]) -> tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]:
-    """Pairs of kinds that exclude each other on a host: by anti-affinity, and by ports."""
-    apart, clashing = set(), set()
-    for first, one in enumerate(fittings):
-        for second in range(first + 1, len(fittings)):
-            other = fittings[second]
-            excluding = (_keeps_apart(one, other), _keeps_apart(other, one))
-            if all(excluding) or (any(excluding) and one.world.obeyed.remembers):
-                apart.add((first, second))
-            if clash(one.pod.ports, other.pod.ports):
-                clashing.add((first, second))
-    return frozenset(apart), frozenset(clashing)
+def _exclude(one: Fitting, other: Fitting) -> bool:
+    """Whether anti-affinity keeps pods of two kinds off each other's host."""
+    answers = (_keeps_apart(one, other), _keeps_apart(other, one))
+    return all(answers) or (any(answers) and one.world.obeyed.remembers)
 
 
 def _keeps_apart(one: Fitting, other: Fitting) -> bool:
@@ -246,17 +240,16 @@ MOST_PODS = 96
 STEPS = 20_000
 
 
-#: Numbers of demands, the smaller one first.
-Pairs = frozenset[tuple[int, int]]
+#: How many pods of each demand, or how much of each resource.
+_Pods = tuple[int, ...]
 
 
 class Demand(NamedTuple):
-    """`pods` pods of a kind, the nodes they fit on, and whether each needs a node for itself among its kind."""
+    """`pods` pods of a kind, and the nodes they fit on."""
 
-    kind: PodKind
+    fitting: Fitting
     pods: int
     nodes: frozenset[NodeKind]
-    alone: bool
 
 
 class GroupDemand(NamedTuple):
@@ -270,12 +263,10 @@ def find_short_resource(quotas: Sequence[GroupDemand], room: Room) -> tuple[str,
     """A resource of which the cheapest pods that satisfy all quotas need more than the nodes have that any of them
     fits on: its name, what is needed, what is there."""
     usable = {node for quota in quotas for demand in quota.demands for node in demand.nodes}
-    names = {name for quota in quotas for demand in quota.demands for name in demand.kind.requests}
-    for name in sorted(names):
-        need = sum(
-            add_least(((demand.kind.requests.get(name, 0), demand.pods) for demand in quota.demands), quota.least)
-            for quota in quotas
-        )
+    needs: Amounts = {}
+    for quota in quotas:
+        add(needs, sum_least(((demand.pods, demand.fitting.pod.requests) for demand in quota.demands), quota.least))
+    for name, need in sorted(needs.items()):
         have = sum(node.allocatable.get(name, 0) * count for node, count in room.kinds.items() if node in usable)
         if need > have:
             return name, need, have
@@ -284,117 +275,87 @@ def find_short_resource(quotas: Sequence[GroupDemand], room: Room) -> tuple[str,
     return ("pods", need * 10**9, slots * 10**9) if need > slots else None
 
 
-def can_pack(
-    quotas: Sequence[GroupDemand], room: Room, apart: Pairs = frozenset(), clashing: Pairs = frozenset()
-) -> bool:
-    """False only where the pods cannot be distributed over the nodes.
-
-    Demands are numbered through all quotas; pairs of them exclude each other on a node, by anti-affinity (`apart`, on
-    nodes with a host name) or because they take the same port (`clashing`).
-    """
+def can_pack(quotas: Sequence[GroupDemand], room: Room) -> bool:
+    """False only where the pods cannot be distributed over the nodes."""
     demands = [demand for quota in quotas for demand in quota.demands]
-    nodes = [node for node in room.kinds if any(node in demand.nodes for demand in demands)]
-    if sum(room.kinds[node] for node in nodes) > MOST_NODES or sum(demand.pods for demand in demands) > MOST_PODS:
+    choices = {node: sum(node in demand.nodes for demand in demands) for node in room.kinds}
+    # Where few kinds of pods fit, there is less to try.
+    nodes = [node for node in sorted(choices, key=choices.__getitem__) if choices[node]]
+    single = [node for node in nodes for _ in range(room.kinds[node])]
+    if len(single) > MOST_NODES or sum(demand.pods for demand in demands) > MOST_PODS:
         return True
-    slack = [sum(demand.pods for demand in quota.demands) - quota.least for quota in quotas]
-    spans, start = [], 0
-    for quota in quotas:
-        spans.append((start, start + len(quota.demands)))
-        start += len(quota.demands)
-    search = _Search(demands, spans, slack, apart, clashing)
-    return search.run([(node, room.kinds[node]) for node in sorted(nodes, key=search.choices)])
+    return _Search(quotas, demands, single).fill(0, tuple(demand.pods for demand in demands))
 
 
 class _Search:
-    """Node by node, every way to fill it that cannot be added to; states that failed are not tried again."""
+    """Node by node, every way to fill it that cannot be added to; states that failed are not tried again. Demands are
+    numbered through all quotas; a tuple has the number of pods of each."""
 
-    def __init__(
-        self,
-        demands: Sequence[Demand],
-        spans: Sequence[tuple[int, int]],
-        slack: Sequence[int],
-        apart: Pairs,
-        clashing: Pairs,
-    ) -> None:
-        self.demands, self.spans, self.slack, self.apart, self.clashing = demands, spans, slack, apart, clashing
-        self.names = sorted({name for demand in demands for name in demand.kind.requests})
-        self.needs = [tuple(demand.kind.requests.get(name, 0) for name in self.names) for demand in demands]
-        self.failed: set[tuple[int, tuple[int, ...]]] = set()
-        self.steps = 0
+    def __init__(self, quotas: Sequence[GroupDemand], demands: Sequence[Demand], nodes: Sequence[NodeKind]) -> None:
+        self._nodes = nodes
+        pods = [demand.fitting.pod for demand in demands]
+        names = {name for pod in pods for name in pod.requests}
+        #: What each pod takes of a node, and what each node has: of every resource, and of its slots.
+        self._needs = [(*(pod.requests.get(name, 0) for name in names), 1) for pod in pods]
+        self._have = {node: (*(node.allocatable.get(name, 0) for name in names), node.slots) for node in nodes}
+        self._caps = {node: [demand.fitting.count_on(node) for demand in demands] for node in self._have}
+        most = [[0] * len(demands)]
+        for node in reversed(nodes):
+            most.append([cap + beyond for cap, beyond in zip(self._caps[node], most[-1], strict=True)])
+        #: How many pods the nodes from each place on take, at most.
+        self._most = most[::-1]
+        #: The place of each quota's demands, and how many of their pods it can do without.
+        self._spans: list[tuple[slice, int]] = []
+        for quota in quotas:
+            start = self._spans[-1][0].stop if self._spans else 0
+            spare = sum(demand.pods for demand in quota.demands) - quota.least
+            self._spans.append((slice(start, start + len(quota.demands)), spare))
+        #: Demands that exclude each other on a node: on each, because they take the same port, and on hosts.
+        pairs = list(permutations(range(len(demands)), 2))
+        self._clashing = {(one, other) for one, other in pairs if clash(pods[one].ports, pods[other].ports)}
+        self._apart = {(one, other) for one, other in pairs if _exclude(demands[one].fitting, demands[other].fitting)}
+        self._failed: set[tuple[int, _Pods]] = set()
+        self._steps = 0
 
-    def choices(self, node: NodeKind) -> int:
-        """How many kinds of pods fit on the node: where there are few, there is less to try."""
-        return sum(node in demand.nodes for demand in self.demands)
-
-    def run(self, nodes: list[tuple[NodeKind, int]]) -> bool:
-        single = [node for node, count in nodes for _ in range(count)]
-        most = [[0] * len(self.demands) for _ in range(len(single) + 1)]
-        for place in range(len(single) - 1, -1, -1):
-            for number in range(len(self.demands)):
-                most[place][number] = most[place + 1][number] + self._most_on(single[place], number)
-        return self._fill(single, 0, tuple(demand.pods for demand in self.demands), most)
-
-    def _most_on(self, node: NodeKind, number: int) -> int:
-        demand = self.demands[number]
-        return count_on(demand.kind, node, demand.alone) if node in demand.nodes else 0
-
-    def _done(self, left: tuple[int, ...]) -> bool:
-        return all(sum(left[a:b]) <= slack for (a, b), slack in zip(self.spans, self.slack, strict=True))
-
-    def _fill(self, nodes: list[NodeKind], place: int, left: tuple[int, ...], most: list[list[int]]) -> bool:
-        if self._done(left):
+    def fill(self, place: int, left: _Pods) -> bool:
+        """Whether the nodes from a place on take as many as are needed of the pods that are left."""
+        if not self._lacks(left, self._most[-1]):
             return True
-        self.steps += 1
-        if self.steps > STEPS:
+        self._steps += 1
+        if self._steps > STEPS:
             return True  # not proved
-        if place == len(nodes) or (place, left) in self.failed:
+        if (place, left) in self._failed or self._lacks(left, self._most[place]):
             return False
-        for (a, b), slack in zip(self.spans, self.slack, strict=True):
-            if sum(max(0, left[number] - most[place][number]) for number in range(a, b)) > slack:
-                return False
-        for pattern in self._patterns(nodes[place], left):
-            rest = tuple(have - taken for have, taken in zip(left, pattern, strict=True))
-            if self._fill(nodes, place + 1, rest, most):
+        node = self._nodes[place]
+        for chosen in self._fill_node(node, left, (0,) * len(left), self._have[node], 0):
+            if self.fill(place + 1, tuple(map(sub, left, chosen))):
                 return True
-        self.failed.add((place, left))
+        self._failed.add((place, left))
         return False
 
-    def _patterns(self, node: NodeKind, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """The ways to fill a node to which no pod can be added."""
-        have = [node.allocatable.get(name, 0) for name in self.names]
-        limits = [min(self._most_on(node, number), count) for number, count in enumerate(left)]
-        yield from self._extend(node, limits, 0, [], have, node.slots)
+    def _lacks(self, left: _Pods, most: Sequence[int]) -> bool:
+        """Whether a quota cannot be reached where so many more pods can be placed at most."""
+        beyond = [max(0, pods - placed) for pods, placed in zip(left, most, strict=True)]
+        return any(sum(beyond[span]) > spare for span, spare in self._spans)
 
-    def _extend(
-        self, node: NodeKind, limits: list[int], number: int, chosen: list[int], have: list[int], slots: int
-    ) -> Iterator[tuple[int, ...]]:
-        if number == len(limits):
-            if self._is_full(node, limits, chosen, have, slots):
-                yield tuple(chosen)
+    def _fill_node(self, node: NodeKind, left: _Pods, chosen: _Pods, have: _Pods, number: int) -> Iterator[_Pods]:
+        """The ways to fill a node to which no pod can be added: those that begin with the pods that are `chosen` of the
+        demands before `number`, and leave what it still has."""
+        if number == len(left):
+            if not any(self._count_more(node, left, chosen, have, each) for each in range(number)):
+                yield chosen
             return
-        most = min(limits[number], slots)
-        for amount, need in zip(have, self.needs[number], strict=True):
-            if need:
-                most = min(most, amount // need)
-        if self._excluded(node, number, chosen):
-            most = 0
-        for count in range(most, -1, -1):
-            rest = [amount - need * count for amount, need in zip(have, self.needs[number], strict=True)]
-            yield from self._extend(node, limits, number + 1, [*chosen, count], rest, slots - count)
+        need = self._needs[number]
+        for count in range(self._count_more(node, left, chosen, have, number), -1, -1):
+            rest = tuple(amount - each * count for amount, each in zip(have, need, strict=True))
+            more = (*chosen[:number], count, *chosen[number + 1 :])
+            yield from self._fill_node(node, left, more, rest, number + 1)
 
-    def _excluded(self, node: NodeKind, number: int, chosen: Sequence[int]) -> bool:
+    def _count_more(self, node: NodeKind, left: _Pods, chosen: _Pods, have: _Pods, number: int) -> int:
+        """How many pods of a demand can be added to those that are chosen for a node."""
         for other, count in enumerate(chosen):
-            pair = (min(other, number), max(other, number))
-            excluded = pair in self.clashing or (pair in self.apart and HOSTNAME in node.labels)
-            if count and other != number and excluded:
-                return True
-        return False
-
-    def _is_full(self, node: NodeKind, limits: list[int], chosen: list[int], have: list[int], slots: int) -> bool:
-        return not any(
-            chosen[number] < limits[number]
-            and slots
-            and not self._excluded(node, number, chosen)
-            and all(need <= amount for need, amount in zip(self.needs[number], have, strict=True))
-            for number in range(len(limits))
-        )
+            pair = (other, number)
+            if count and (pair in self._clashing or (pair in self._apart and HOSTNAME in node.labels)):
+                return 0
+        room = (amount // need for amount, need in zip(have, self._needs[number], strict=True) if need)
+        return min(min(self._caps[node][number], left[number]) - chosen[number], *room)

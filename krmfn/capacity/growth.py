@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from krmfn.capacity.obeyed import Obeyed
@@ -21,14 +21,16 @@ OF_NODES = ("pod", "bound", "resource", "packing", "key")
 _SORTS = 40
 TreeKey = tuple[int, Path]
 _Sort = tuple[NodePool, ClusterNode]
-_Added = tuple[NodePool | None, ClusterNode, int]
+_Added = tuple[NodePool, ClusterNode, int]
+#: Nodes that are alike, with their number.
+_Nodes = tuple[ClusterNode, int]
 
 
 class Growth(NamedTuple):
     """Nodes of pools that have to be added, each sort with its number. `within`: the pools can add so many; otherwise
     that is what one pool would have to add, or nothing where no number helps."""
 
-    added: tuple[tuple[NodePool, ClusterNode, int], ...]
+    added: tuple[_Added, ...]
     within: bool
 
 
@@ -80,7 +82,7 @@ class _GrowthSearch:
         found = {}
         every = [(pool, node, node.number) for pool, node in sorts if node.number]
         for key in self._wanted:
-            if not every or key in self._fail(every):
+            if not every or key in self._fail([(node, most) for _, node, most in every]):
                 found[key] = self._beyond(sorts, key)
                 continue
             alone = ((pool, node, self._least(node, node.number, key)) for pool, node in sorts)
@@ -97,45 +99,32 @@ class _GrowthSearch:
                 return Growth(((pool, node, number),), False)
         return Growth((), False)
 
-    def _shrink(
-        self, every: list[tuple[NodePool, ClusterNode, int]], key: TreeKey
-    ) -> Iterator[tuple[NodePool, ClusterNode, int]]:
+    def _shrink(self, every: Sequence[_Added], key: TreeKey) -> Iterator[_Added]:
         """As few of each sort as the later ones allow."""
-        left = list(every)
-
-        def passes(place: int, count: int) -> bool:
-            pool, node, _ = left[place]
-            return key not in self._fail([*left[:place], (pool, node, count), *left[place + 1 :]])
-
+        left = [(node, most) for _, node, most in every]
         for place, (pool, node, most) in enumerate(every):
-            number = _bisect(partial(passes, place), most)
-            left[place] = (pool, node, number)
+            number = self._least(node, most, key, left[:place], left[place + 1 :])
+            left[place] = (node, number)
             if number:
                 yield pool, node, number
 
-    def _least(self, node: ClusterNode, most: int, key: TreeKey) -> int:
-        """The fewest nodes of a sort with which nothing excludes a tree; 0 where not even the most do."""
+    def _least(
+        self, node: ClusterNode, most: int, key: TreeKey, before: Sequence[_Nodes] = (), after: Sequence[_Nodes] = ()
+    ) -> int:
+        """The fewest nodes of a sort, between others, with which nothing excludes a tree; 0 where not even the most
+        do."""
 
         def passes(count: int) -> bool:
-            return key not in self._fail([(None, node, count)])
+            return key not in self._fail([*before, (node, count), *after])
 
-        return _bisect(passes, most) if most and passes(most) else 0
+        return bisect_left(range(most), True, key=passes) if most and passes(most) else 0
 
-    def _fail(self, added: Sequence[_Added]) -> Collection[TreeKey]:
+    def _fail(self, added: Sequence[_Nodes]) -> Collection[TreeKey]:
         """The trees that are excluded with these nodes beside those of today."""
-        name = tuple((node.name, count) for _, node, count in added)
+        name = tuple((node.name, count) for node, count in added)
         if name not in self._known:
             facts = self._census.facts
-            more = (node._replace(number=count) for _, node, count in added if count)
+            more = (node._replace(number=count) for node, count in added if count)
             grown = self._census._replace(facts=facts._replace(nodes=(*(facts.nodes or ()), *more)))
             self._known[name] = {find_key(each.group, grown, self._obeyed) for each in prove_all(grown, self._obeyed)}
         return self._known[name]
-
-
-def _bisect(passes: Callable[[int], bool], most: int) -> int:
-    """The least number that passes, where `most` does, and every number above one that passes."""
-    least = 0
-    while least < most:
-        middle = (least + most) // 2
-        least, most = (least, middle) if passes(middle) else (middle + 1, most)
-    return most

@@ -130,16 +130,10 @@ def _read(template: Template, facts: Facts) -> PodKind:
         _read_terms(dig(affinity, "podAntiAffinity", _REQUIRED), labels),
         _read_terms(dig(affinity, "podAffinity", _REQUIRED), labels),
         _read_spreads(spec, labels),
-        tuple(
-            dict.fromkeys(
-                name
-                for volume in as_list(spec, "volumes")
-                if (name := as_text(volume, "persistentVolumeClaim", "claimName"))
-            )
-        ),
+        _read_names(spec, "volumes", "persistentVolumeClaim", "claimName"),
         tuple(list_made_claims(template)),
-        _read_claims(spec, "resourceClaimName"),
-        _read_claims(spec, "resourceClaimTemplateName"),
+        _read_names(spec, "resourceClaims", "resourceClaimName"),
+        _read_names(spec, "resourceClaims", "resourceClaimTemplateName"),
         as_text(spec, "nodeName"),
     )
 
@@ -162,8 +156,8 @@ def has_wishes(template: Template) -> bool:
     return not _WISHES.isdisjoint(template.spec) or bool(list_ports(template.spec))
 
 
-def _read_claims(spec: Value, field: str) -> Names:
-    return tuple(name for claim in as_list(spec, "resourceClaims") if (name := as_text(claim, field)))
+def _read_names(spec: Value, field: str, *path: str) -> Names:
+    return tuple(name for entry in as_list(spec, field) if (name := as_text(entry, *path)))
 
 
 def list_made_claims(template: Template) -> Iterator[Value]:

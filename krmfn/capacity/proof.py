@@ -10,12 +10,10 @@ from krmfn.capacity.admission import counts, find_refusal
 from krmfn.capacity.bounds import (
     Bound,
     Demand,
-    Fitting,
     GroupDemand,
     can_pack,
     find_short_resource,
     fit,
-    list_conflicts,
 )
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, add_least, list_group_claims, read_kinds
@@ -88,7 +86,7 @@ def _read_kinds(
     for kind in read_kinds(gang.templates, facts):
         shared = list_group_claims(kind.template, gang.group.spec) if obeyed.claims else {}
         yield kind._replace(
-            requests={**kind.requests, **count_attachments(kind, volumes, facts, limited)},
+            requests={**kind.requests, **count_attachments(kind, volumes, limited)},
             device_templates=tuple(name for name in kind.device_templates if name not in shared.values()),
             group_templates=tuple(shared.values()),
         )
@@ -191,13 +189,9 @@ def _try_leaf(branch: GroupNeed, world: ClusterModel, room: Room) -> Obstacle | 
         worst = worst or obstacle
     if most < branch.need:
         if worst is not None and worst.bound is not None and worst.bound.cause == "room":
-            whole = _quota(branch, world, room, clipped=False)
-            worst = _compare(branch.group, [whole], (), room, pack=False) or worst
+            worst = _find_short(branch.group, [_quota(branch, world, room, clipped=False)], room) or worst
         return worst or Obstacle(branch.group, "packing", need=branch.need, have=most)
-    if not world.known:
-        return None
-    quota = _quota(branch, world, room)
-    return _compare(branch.group, [quota], [fit(demand.kind, world) for demand in quota.demands], room)
+    return _compare(branch.group, [_quota(branch, world, room)], room) if world.known else None
 
 
 def _try_kind(
@@ -205,19 +199,19 @@ def _try_kind(
 ) -> tuple[Obstacle | None, int]:
     """What keeps pods of a kind from being placed, and at most how many of them are. `least` are needed of it."""
     count, found = kind.pods or 0, Obstacle(branch.group, "", kind, need=least, nodes=room.size)
-    if refusal := world.refusal(kind):
+    fitting = fit(kind, world)
+    if refusal := fitting.refusal:
         by = f"{refusal.by} {refusal.name}" if refusal.name else ""
         return found._replace(cause="refused", said=refusal.said, by=by), 0
     if not world.known:
         return None, count
-    if words := world.missing_claim(kind):
+    if words := fitting.missing_claim:
         words = f"{room.size} {words}" if words.startswith(("node(s)", "cannot ")) else words
         return found._replace(cause="claim", said=words), 0
     for term in kind.together:
         if world.finds_nobody(term, kind):
             return found._replace(cause="nobody", bound=Bound(0, "nobody", term.key, term.place)), 0
-    fitting = fit(kind, world)
-    if not any(node in fitting.nodes for node in room.kinds):
+    if fitting.nodes.isdisjoint(room.kinds):
         said, reasons = fitting.explain(room)
         return found._replace(cause="pod", said=said, reasons=tuple(reasons.items())), 0
     bound = fitting.most(room)
@@ -231,32 +225,33 @@ def _quota(branch: GroupNeed, world: ClusterModel, room: Room, clipped: bool = T
     demands = []
     for kind in branch.kinds:
         fitting = fit(kind, world)
-        nodes = frozenset(node for node in fitting.nodes if node in room.kinds)
+        nodes = fitting.nodes.intersection(room.kinds)
         pods = kind.pods or 0
-        if nodes and not world.missing_claim(kind) and not world.refusal(kind):
+        if nodes and not fitting.missing_claim and not fitting.refusal:
             pods = min(pods, fitting.most(room).pods) if clipped else pods
-            demands.append(Demand(kind, pods, nodes, fitting.alone))
+            demands.append(Demand(fitting, pods, nodes))
     return GroupDemand(tuple(demands), branch.need)
 
 
-def _compare(
-    group: Group, quotas: Sequence[GroupDemand], fittings: Sequence[Fitting], room: Room, pack: bool = True
-) -> Obstacle | None:
-    """Sums first, for large and small; then the exact search (`pack`)."""
-    short = find_short_resource(quotas, room)
+def _compare(group: Group, quotas: Sequence[GroupDemand], room: Room) -> Obstacle | None:
+    """Sums first, for large and small; then the exact search."""
+    short = _find_short(group, quotas, room)
+    if short or can_pack(quotas, room):
+        return short
+    return Obstacle(group, "packing", need=sum(quota.least for quota in quotas), nodes=room.size)
+
+
+def _find_short(group: Group, quotas: Sequence[GroupDemand], room: Room) -> Obstacle | None:
+    """What all pods together, or those that only some nodes take, need more of than there is."""
+    parts = [quotas]
+    for demand in (demand for quota in quotas for demand in quota.demands):
+        inside = (_only_on(quota, demand.nodes) for quota in quotas)
+        parts.append([quota for quota in inside if quota.least > 0])
+    short = next(filter(None, (find_short_resource(part, room) for part in parts)), None)
     if short is None:
-        for quota in quotas:  # pods that only some nodes take
-            for demand in quota.demands:
-                others = [_only_on(each, demand.nodes) for each in quotas]
-                short = short or find_short_resource([each for each in others if each.least > 0], room)
-    need = sum(quota.least for quota in quotas)
-    if short is not None:
-        name, wanted, have = short
-        return Obstacle(group, "resource", resource=name, need=wanted, have=have, nodes=room.size)
-    apart, clashing = list_conflicts(fittings)
-    if pack and not can_pack(quotas, room, apart, clashing):
-        return Obstacle(group, "packing", need=need, nodes=room.size)
-    return None
+        return None
+    name, need, have = short
+    return Obstacle(group, "resource", resource=name, need=need, have=have, nodes=room.size)
 
 
 def _only_on(quota: GroupDemand, nodes: frozenset[object]) -> GroupDemand:
@@ -272,9 +267,9 @@ def _try_together(branch: GroupNeed, children: Iterable[GroupNeed], world: Clust
     children = list(children)
     if not world.known or branch.need < len(children):
         return None
-    quotas = [_quota(leaf, world, room) for child in children for leaf in _needed_leaves(child)]
-    fittings = [fit(demand.kind, world) for quota in quotas for demand in quota.demands]
-    return _compare(branch.group, quotas, fittings, room)
+    return _compare(
+        branch.group, [_quota(leaf, world, room) for child in children for leaf in _needed_leaves(child)], room
+    )
 
 
 def _exceed(root: GroupNeed, world: ClusterModel) -> Obstacle | None:
@@ -291,7 +286,7 @@ def _exceed(root: GroupNeed, world: ClusterModel) -> Obstacle | None:
 def _least_usage(leaf: GroupNeed, name: str, quota: Quota, world: ClusterModel) -> int:
     """The least that the pods of a leaf's quorum take from a quota."""
     counted = ((kind, counts(quota, kind, world.facts)) for kind in leaf.kinds)
-    usages = ((world.usage(kind).get(name, 0) if takes else 0, kind.pods or 0) for kind, takes in counted)
+    usages = ((fit(kind, world).usage.get(name, 0) if takes else 0, kind.pods or 0) for kind, takes in counted)
     return add_least(usages, leaf.need)
 
 

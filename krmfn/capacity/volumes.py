@@ -89,7 +89,7 @@ class Volumes:
         elif not name and self._waits(claim):
             found = [_read_terms(volume) for volume in self._find_candidates(claim)]
             if not self._is_static(claim):
-                found.append(_read_places(self._classes[self.find_class(claim)]))
+                found.append(_read_places(self.find_storage(claim)))
             if None not in found:  # else it can be anywhere
                 yield NodeTerms(UNBINDABLE, [term for terms in found for term in terms or ()])
 
@@ -97,8 +97,12 @@ class Volumes:
         """Whether the facts tell all volumes that a claim can get, and what makes more of them."""
         return all(map(self._facts.lists_all, ("PersistentVolume", "StorageClass")))
 
-    def find_class(self, claim: Value) -> str:
-        """The storage class of a claim: of one that names none, the default one; empty for none at all."""
+    def find_storage(self, claim: Value) -> Value | None:
+        """The storage class of a claim; None where there is none, or it is not known."""
+        return self._classes.get(self._find_class(claim))
+
+    def _find_class(self, claim: Value) -> str:
+        """The name of a claim's storage class: of one that names none, the default one; empty for none at all."""
         named = dig(claim, "spec", "storageClassName")
         if named is not None:
             return as_text(named)
@@ -133,22 +137,21 @@ class Volumes:
         """What the scheduler says of a claim for which there is no volume, and the class where it is to blame."""
         if self._waits(claim):
             return UNBINDABLE
-        name = self.find_class(claim)
+        name = self._find_class(claim)
         return f'{UNBOUND} (no StorageClass "{name}")' if name and name not in self._classes else UNBOUND
 
     def _is_static(self, claim: Value) -> bool:
         """Whether nothing makes a volume for the claim."""
-        storage = self._classes.get(self.find_class(claim))
+        storage = self.find_storage(claim)
         made = storage is not None and storage.get("provisioner") != "kubernetes.io/no-provisioner"
         return self._knows_all() and not made
 
     def _waits(self, claim: Value) -> bool:
         """Whether the scheduler chooses the volume."""
-        storage = self._classes.get(self.find_class(claim))
-        return self._knows_all() and dig(storage, "volumeBindingMode") == "WaitForFirstConsumer"
+        return self._knows_all() and dig(self.find_storage(claim), "volumeBindingMode") == "WaitForFirstConsumer"
 
     def _find_candidates(self, claim: Value) -> list[Value]:
-        name = self.find_class(claim)
+        name = self._find_class(claim)
         return [volume for volume in self._volumes.values() if _may_serve(volume, claim, name)]
 
     def is_single(self, pod: PodKind) -> bool:
@@ -178,10 +181,9 @@ def _spell_zone(key: str, value: object) -> list[Any]:
     return terms
 
 
-def _read_places(storage: Value) -> Sequence[Any] | None:
+def _read_places(storage: Value | None) -> Sequence[Any] | None:
     """Where a class makes volumes, as node selector terms; None for everywhere."""
-    places = as_list(storage, "allowedTopologies")
-    expressions = [as_list(place, "matchLabelExpressions") for place in places]
+    expressions = (as_list(place, "matchLabelExpressions") for place in as_list(storage, "allowedTopologies"))
     found = [
         {"matchExpressions": [{**as_mapping(entry), "operator": "In"} for entry in entries]} for entries in expressions
     ]
@@ -231,12 +233,11 @@ def limit_attachments(nodes: Sequence[ClusterNode], limits: Mapping[str, Resourc
     ]
 
 
-def count_attachments(pod: PodKind, volumes: Volumes, facts: Facts, limited: Collection[str]) -> Resources:
+def count_attachments(pod: PodKind, volumes: Volumes, limited: Collection[str]) -> Resources:
     """The volumes that are made for each pod of a kind, by the resources that are `limited` on some node."""
     found: Amounts = defaultdict(int)
-    classes = facts.by_name("storage.k8s.io", "StorageClass") if limited else {}
     for claim in volumes.list_made(pod) if limited else ():
-        name = f"{PREFIX}{as_text(classes.get(volumes.find_class(claim)), 'provisioner')}"
+        name = f"{PREFIX}{as_text(volumes.find_storage(claim), 'provisioner')}"
         if name in limited:
             found[name] += 10**9
     return found

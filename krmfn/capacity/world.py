@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from krmfn.capacity.admission import Refusal, find_refusal, list_usage
 from krmfn.capacity.devices import Devices, delegate
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, Spread, Term, count_requests, list_ports, selects
@@ -20,7 +19,7 @@ from krmfn.model.quantity import add
 from krmfn.model.selectors import match_labels
 from krmfn.model.values import Names, Value, as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.census import Census
-from krmfn.survey.facts import HOSTNAME, Amounts, ClusterNode, Facts, NodePort, Resources, is_daemon, read_resources
+from krmfn.survey.facts import HOSTNAME, Amounts, ClusterNode, Facts, NodePort, is_daemon, read_resources
 
 #: Stands for every value of a label that nobody asks for by its value.
 OTHER = "\0other"
@@ -100,18 +99,15 @@ class Room:
 
 
 def sort_nodes(
-    nodes: Iterable[ClusterNode], pods: Sequence[PodKind], keys: Iterable[str], terms: Sequence[Any] = ()
+    nodes: Sequence[ClusterNode], pods: Sequence[PodKind], keys: Iterable[str], terms: Iterable[Any]
 ) -> Room:
     """All nodes. `keys` are topology keys of groups, `terms` further node selector terms that will be asked for."""
     terms = [*terms, *(term for pod in pods for term in as_list(pod.affinity))]
     asked = _list_values(pods, terms)
     names = {pod.node for pod in pods if pod.node} | _list_names(terms)
-    topology = dict.fromkeys(keys)
-    for pod in pods:
-        topology |= {term.key: None for term in (*pod.apart, *pod.together)}
-        topology |= {spread.key: None for spread in pod.spreads}
-    topology.pop(HOSTNAME, None)
-    nodes = list(nodes)
+    of_terms = (term.key for pod in pods for term in (*pod.apart, *pod.together))
+    of_spreads = (spread.key for pod in pods for spread in pod.spreads)
+    topology = tuple(sorted({*keys, *of_terms, *of_spreads} - {HOSTNAME}))
     hosts = [node.labels.get(HOSTNAME) for node in nodes if node.name and node.number == 1]
     asks_ports = any(pod.ports for pod in pods)
     kinds = {}
@@ -121,7 +117,7 @@ def sort_nodes(
         for key, values in asked.items():
             if key in node.labels:
                 value = node.labels[key]
-                labels[key] = value if values is None or value in values else OTHER
+                labels[key] = value if value in values or None in values else OTHER
         name = node.name if node.name in names else ""
         ports = node.ports if asks_ports else ()
         alike = (name, repr(labels), repr(node.allocatable), repr(node.taints), node.unschedulable, ports)
@@ -129,25 +125,19 @@ def sort_nodes(
             kinds[alike] = NodeKind(node, name, labels)
         place = (kinds[alike], tuple(node.labels.get(key) for key in topology))
         places[place] += node.number
-    return Room(tuple(topology), places, len(set(hosts)) < len(hosts))
+    return Room(topology, places, len(set(hosts)) < len(hosts))
 
 
-def _list_values(pods: Sequence[PodKind], terms: Sequence[Any]) -> dict[str, set[Any] | None]:
-    """The labels that pods ask for, and which of their values are told apart: None for all of them."""
-    asked: dict[str, set[Any] | None] = {}
-    found: list[tuple[str, Sequence[Any] | None]] = []
-    for pod in pods:
-        found += [(key, [value]) for key, value in pod.selector.items()]
-    for term in terms:
-        for entry in as_list(term, "matchExpressions"):
-            whole = dig(entry, "operator") in ("Gt", "Lt")
-            found.append((as_text(entry, "key"), None if whole else as_list(entry, "values")))
-    for key, values in found:
-        known = asked.setdefault(key, set())
-        if values is None:
-            asked[key] = None
-        elif known is not None:
-            known.update(value for value in values if isinstance(value, str))
+def _list_values(pods: Sequence[PodKind], terms: Sequence[Any]) -> dict[str, set[str | None]]:
+    """The labels that pods ask for, and which of their values are told apart: with None among them all."""
+    wanted: list[tuple[str, Sequence[Any]]]
+    wanted = [(key, [value]) for pod in pods for key, value in pod.selector.items()]
+    for entry in (entry for term in terms for entry in as_list(term, "matchExpressions")):
+        compared = dig(entry, "operator") in ("Gt", "Lt")
+        wanted.append((as_text(entry, "key"), [None] if compared else as_list(entry, "values")))
+    asked: dict[str, set[str | None]] = defaultdict(set)
+    for key, values in wanted:
+        asked[key].update(value for value in values if value is None or isinstance(value, str))
     return asked
 
 
@@ -197,8 +187,6 @@ class ClusterModel:
         self.devices = Devices(facts)
         #: What bounds.fit worked out, by the identity of the kind.
         self.fittings: dict[int, Any] = {}
-        self._refusals: dict[int, Refusal | None] = {}
-        self._usages: dict[int, Resources] = {}
         #: Whether the facts say which nodes there are.
         self.known = facts.nodes is not None
         terms = [term for kind in kinds for demand in self.volumes.list_demands(kind) for term in demand.terms]
@@ -206,23 +194,6 @@ class ClusterModel:
         if any(name.startswith(PREFIX) for name in asked):
             nodes = limit_attachments(nodes, read_limits(facts))
         self.room: Room = sort_nodes(delegate(nodes, asked, facts), kinds, keys, terms)
-
-    def refusal(self, pod: PodKind) -> Refusal | None:
-        """Why the API server never creates pods of this kind, as far as is known."""
-        if id(pod) not in self._refusals:
-            self._refusals[id(pod)] = find_refusal(pod, self.facts)
-        return self._refusals[id(pod)]
-
-    def usage(self, pod: PodKind) -> Resources:
-        """What one pod of the kind takes from quotas."""
-        if id(pod) not in self._usages:
-            self._usages[id(pod)] = list_usage(pod, self.facts)
-        return self._usages[id(pod)]
-
-    def missing_claim(self, pod: PodKind) -> str:
-        """The scheduler's words for a claim that does not exist, or that no volume can be found for; empty when there
-        is none that the facts know to be so."""
-        return self.devices.find_missing(pod) or self.volumes.find_missing(pod)
 
     def others_match(self, term: Term, owner: PodKind) -> bool:
         """Whether a pod of another kind may be what the term looks for; also when the facts do not list all pods."""

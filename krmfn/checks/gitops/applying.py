@@ -49,8 +49,7 @@ def _waits_for_pods(item: Item, census: Census) -> bool:
         return False
     from krmfn.capacity.volumes import Volumes
 
-    found = census.facts.by_name("storage.k8s.io", "StorageClass").get(Volumes(census.facts).find_class(item.value))
-    return as_text(found, "volumeBindingMode") == "WaitForFirstConsumer"
+    return as_text(Volumes(census.facts).find_storage(item.value), "volumeBindingMode") == "WaitForFirstConsumer"
 
 
 def _call(item: Item) -> str:
