@@ -9,11 +9,11 @@ environment. Pods and nodes are cut while a dump is read: a large one has 150,00
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from krmfn.model.quantity import add, format_quantity
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, key_of, name_of, pick
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig, group_by, key_of, name_of, pick
 from krmfn.releases import schemastore
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.control_plane import (
@@ -124,20 +124,18 @@ def condense(cluster: Value, pods: bool = True, cutter: Cutter | None = None) ->
     """The facts of a dump. Without `pods`, those that run are left out: the cluster as if it were empty, but for
     DaemonSets. `cutter` is the one that has cut what is in it."""
     cutter = cutter or Cutter()
-    items = [as_mapping(item) for item in as_list(cluster, "items")]
-    by_kind = defaultdict(list)
-    for item in items:
-        by_kind[as_text(item, "kind")].append(item)
-    running = [pod for pod in by_kind.get("Pod", ()) if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
+    by_kind = group_by(lambda item: as_text(item, "kind"), map(as_mapping, as_list(cluster, "items")))
+    every = by_kind.get("Pod", [])
+    running = [pod for pod in every if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
     kept = [pod for pod in running if not is_daemon(pod) and (pods or not dig(pod, "spec", "nodeName"))]
     workloads = by_kind.get("Workload", ()) if pods else ()
     found = {key: value for key, value in cluster.items() if key not in ("items", "metadata")}
-    programs = list(read_programs(by_kind.get("Pod", ())))
+    programs = list(read_programs(every))
     gates = merge_gates(programs, as_mapping(cluster, "featureGates"))
     plugins = {name for program in programs for name in program.plugins}
     if gates:
         found["featureGates"] = gates
-    scaled = list(read_node_groups(by_kind.get("Pod", ())))
+    scaled = list(read_node_groups(every))
     if scaled:
         found["nodePools"] = [*scaled, *as_list(cluster, "nodePools")]
     if plugins:
@@ -156,7 +154,7 @@ def condense(cluster: Value, pods: bool = True, cutter: Cutter | None = None) ->
         found["podGroups"] = ["/".join(key_of(group)) for group in groups]
     kinds = {kind: row for kind, row in schemastore.load("cluster.json")["kinds"].items() if "keeps" in row}
     shrunk = [
-        *(_shrink(item, row["keeps"], pods) for kind, row in kinds.items() for item in by_kind.get(kind, ())),
+        *(_shrink(item, row, pods) for kind, row in kinds.items() for item in by_kind.get(kind, ())),
         *(_shrink_schema(item) for item in by_kind.get("CustomResourceDefinition", ())),
         *shrink_workloads((*by_kind.get("Deployment", ()), *workloads), cutter.cut_pod),
         *map(cutter.cut_pod, kept),
@@ -176,66 +174,57 @@ def _shrink_class(item: Value) -> Any:
     return {"value": value, **more} if more else value
 
 
-def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) -> Iterator[Value]:
+def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) -> list[Fields]:
     """The nodes; those that are alike, and on which no pod is that stays in the facts, as one with their number."""
-    daemons: dict[str, Amounts] = {}
+    taken: dict[str, Amounts] = defaultdict(dict)
     ports: dict[str, list[Value]] = defaultdict(list)
-    for pod in pods:
-        if is_daemon(pod):
-            taken = daemons.setdefault(as_text(pod, "spec", "nodeName"), {"pods": 0})
-            taken["pods"] += 10**9
-            occupied = ports[as_text(pod, "spec", "nodeName")]
-            for box in list_running(as_mapping(pod, "spec")):
-                occupied += list_ports(as_mapping(box))
-                add(taken, read_resources(dig(box, "resources", "requests")))
+    for pod in filter(is_daemon, pods):
+        host = as_text(pod, "spec", "nodeName")
+        add(taken[host], {"pods": 10**9})
+        for box in list_running(as_mapping(pod, "spec")):
+            ports[host] += list_ports(as_mapping(box))
+            add(taken[host], read_resources(dig(box, "resources", "requests")))
     found: list[Fields] = []
-    places: Amounts = {}
+    places: dict[str, Fields] = {}
     for node in nodes:
-        entry: Fields = {"name": name_of(node)}
-        given = as_mapping(node, "metadata", "labels").items()
-        labels = {key: value for key, value in given if value != name_of(node) and not key.endswith(_PRIVATE)}
-        entry |= {"labels": labels} if labels else {}
-        entry["allocatable"] = dict(as_mapping(node, "status", "allocatable"))
-        taints = [pick(taint, ("key", "value", "effect")) for taint in as_list(node, "spec", "taints")]
-        entry |= {"taints": taints} if taints else {}
-        entry |= {"unschedulable": True} if dig(node, "spec", "unschedulable") is True else {}
-        if name_of(node) in daemons:
-            entry["used"] = {name: format_quantity(amount) for name, amount in daemons[name_of(node)].items() if amount}
-        if ports.get(name_of(node)):
-            entry["ports"] = sorted(ports[name_of(node)], key=repr)
-        alike = repr({key: value for key, value in entry.items() if key != "name"})
-        if name_of(node) not in used and alike in places:
-            place = found[places[alike]]
-            place["count"] = place.get("count", 1) + 1
+        name, given = name_of(node), as_mapping(node, "metadata", "labels").items()
+        parts = {
+            "labels": {key: value for key, value in given if value != name and not key.endswith(_PRIVATE)},
+            "allocatable": dict(as_mapping(node, "status", "allocatable")),
+            "taints": [pick(taint, ("key", "value", "effect")) for taint in as_list(node, "spec", "taints")],
+            "unschedulable": dig(node, "spec", "unschedulable") is True,
+            "used": {key: format_quantity(amount) for key, amount in taken[name].items() if amount},
+            "ports": sorted(ports[name], key=repr),
+        }
+        entry = {"name": name, **{key: part for key, part in parts.items() if part or key == "allocatable"}}
+        alike = repr(parts)
+        if name not in used and alike in places:
+            places[alike]["count"] = places[alike].get("count", 1) + 1
             continue
-        if name_of(node) not in used:
-            places[alike] = len(found)
+        if name not in used:
+            places[alike] = entry
         found.append(entry)
-    yield from found
+    return found
 
 
-def _shrink(item: Value, keeps: str, pods: bool) -> Value:
-    names = ("name", "namespace", "deletionTimestamp")
-    metadata: Fields = {key: text for key in names if (text := as_text(item, "metadata", key))}
-    if item.get("kind") in ("Namespace", "PersistentVolume") and dig(item, "metadata", "labels"):
-        metadata["labels"] = dig(item, "metadata", "labels")
+def _shrink(item: Value, row: Value, pods: bool) -> Value:
+    names = ("name", "namespace", "deletionTimestamp", *row.get("metadata", ()))
+    metadata: Fields = {key: said for key in names if (said := dig(item, "metadata", key))}
     marks = as_mapping(item, "metadata", "annotations") if item.get("kind") == "StorageClass" else {}
     if marks:
         metadata["annotations"] = {key: value for key, value in marks.items() if key.endswith("/is-default-class")}
     shrunk = {"apiVersion": as_text(item, "apiVersion"), "kind": item.get("kind"), "metadata": metadata}
-    if keeps != "names":
+    if row["keeps"] != "names":
         shrunk |= {key: _drop_private(item[key]) for key in _FIELDS if key in item}
     if item.get("kind") == "ResourceQuota" and pods and dig(item, "status", "used"):
         shrunk["status"] = {"used": dig(item, "status", "used")}
-    if keeps == "state" and "status" in item:
+    if row["keeps"] == "state" and "status" in item:
         shrunk["status"] = item["status"]
     if item.get("kind") in ("ConfigMap", "Secret"):
         held = (key for field in ("data", "binaryData") for key in as_mapping(item.get(field)))
         shrunk["data"] = {**dict.fromkeys(held, ""), **keep_configuration(item)}
-    if item.get("kind") == "PersistentVolume":
-        # What the volume is on the outside is nobody's business.
-        kept = ("accessModes", "capacity", "claimRef", "nodeAffinity", "storageClassName", "volumeMode")
-        shrunk["spec"] = {key: value for key, value in as_mapping(item, "spec").items() if key in kept}
+    if "spec" in row:
+        shrunk["spec"] = pick(item.get("spec"), row["spec"])
     return shrunk
 
 
