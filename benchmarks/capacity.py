@@ -96,7 +96,7 @@ def simulate(row: tuple[int, int, int, int, int]) -> dict[str, float]:
     nodes, gangs, pods, node_kinds, pod_kinds = row
     items = [Item.new(value) for value in make_gangs(gangs, pods, pod_kinds)]
     settings = read_settings(None)._replace(cluster={"items": list(make_nodes(nodes, node_kinds))})
-    members, _ = count_members(list_present(items), settings)
+    members, _ = count_members(list_present(items), items, settings)
     census = take_census(items, members, None, settings.cluster)
     roster = call_roll(census)
     question = ask(census, roster, settings, [{"name": "a", "seed": 0}])

@@ -17,7 +17,7 @@ from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
 from krmfn.krm.sharing import share
-from krmfn.model.findings import STAGES, Finding, Member, Rule, to_result
+from krmfn.model.findings import STAGES, Finding, Rule, to_result
 from krmfn.model.marks import GENERATED_FROM, leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
@@ -206,19 +206,14 @@ def _find_others(
     """What there is to say besides what the server says: of counting the pods of resources, of generating groups, and
     of the other stages."""
     from krmfn.checks.rule import check_stages
+    from krmfn.survey.counting import count_members
     from krmfn.survey.gangs import list_present, survey
 
-    found, present = survey(items, settings), list_present(items)
+    found = survey(items, settings)
     asking = [item for asked in found.asked for item in asked.items]
-    members: Sequence[Member] = ()
-    notes: list[Finding] = []
-    if present:
-        from krmfn.survey.counting import count_members
-        from krmfn.survey.lookup import make_lookup
-
-        members, notes = count_members(present, settings, make_lookup(items, settings))
-        known = {id(item) for item in asking}
-        notes = [finding for finding in notes if id(finding.item) not in known]
+    members, notes = count_members(list_present(items), items, settings)
+    known = {id(item) for item in asking}
+    notes = [finding for finding in notes if id(finding.item) not in known]
     # What is there already was made by a configuration that may not be this one: it is checked as it is.
     of_gangs = found.findings if is_complete(items) else _write(found, items, settings)[1]
     return notes, of_gangs, [*_join_renamed([*check_stages(stages, items, members, old, settings, asking)])]
@@ -377,9 +372,10 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     classes = [item for item in list_holding(items, b"PriorityClass") if item.kind == "PriorityClass"]
     informed = settings
     if classes or settings.cluster:
-        from krmfn.survey.facts import read_given_classes
+        from krmfn.survey.facts import read_facts
 
-        informed = settings._replace(priority_classes=read_given_classes(settings.cluster, classes))
+        facts = read_facts(settings.cluster, {("scheduling.k8s.io", "PriorityClass"): classes})
+        informed = settings._replace(priority_classes=facts.priority_classes)
     for gang, owners, shaping in found.asked:
         findings += shaping
         # What is refused already is not written: the API server would only refuse it again.

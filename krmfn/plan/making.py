@@ -24,7 +24,6 @@ from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.server import Mode, Verdict, answer
 from krmfn.survey.census import Census, take_census
 from krmfn.survey.counting import count_members
-from krmfn.survey.lookup import make_lookup
 
 
 def make_plan(
@@ -62,9 +61,7 @@ def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Membe
     apart = [
         item for item in items if item.may_hold(word) and (kind := find_kind(item.ref)) is not None and kind.has_gangs
     ]
-    if not apart:
-        return ()
-    return count_members(apart, settings, make_lookup(items, settings))[0]
+    return count_members(apart, items, settings)[0]
 
 
 class _UpdateJudge:

@@ -19,7 +19,7 @@ from krmfn.model.values import Key, Value, as_mapping, as_text, dig, group_by
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
 from krmfn.survey.facts import Facts, read_facts
-from krmfn.survey.groups import Group, Workload, read_composite, read_groups, read_workload
+from krmfn.survey.groups import Group, Workload, read_entries, read_group, read_workload
 from krmfn.survey.lookup import list_owned
 from krmfn.survey.members import from_item
 
@@ -103,7 +103,7 @@ class LinkedGang:
 
     __slots__ = ("group", "owners", "pods", "templates")
 
-    def __init__(self, group: Group, templates: tuple[Template, ...]) -> None:
+    def __init__(self, group: Group, templates: Sequence[Template]) -> None:
         """Count."""
         self.group = group
         self.templates = templates
@@ -130,8 +130,8 @@ class Census(NamedTuple):
     composites: Mapping[Key, Group]
     workloads: Mapping[Key, Workload]
     groups: Mapping[Key, Group]
-    by_kind: Mapping[Key, tuple[Item, ...]]
-    by_item: Mapping[int, tuple[Template, ...]]
+    by_kind: Mapping[Key, Items]
+    by_item: Mapping[int, Sequence[Template]]
     facts: Facts
     asking: tuple[Item, ...]
     shared: dict[Any, Any]
@@ -139,13 +139,14 @@ class Census(NamedTuple):
     @property
     def lost(self) -> tuple[Template, ...]:
         """The templates whose pods wait for a group that is neither in the input nor among the facts."""
-        # A pod that its manifest binds does not wait.
-        waiting = (each for each in self.dangling if not each.spec.get("nodeName"))
         return tuple(
-            each for each in waiting if each.link and (each.item.space, each.link.group) not in self.facts.groups
+            each
+            for each in self.dangling
+            if each.link and (each.item.space, each.link.group) not in self.facts.groups
+            if not each.spec.get("nodeName")  # a pod that its manifest binds does not wait
         )
 
-    def kind(self, group: str, kind: str) -> tuple[Item, ...]:
+    def kind(self, group: str, kind: str) -> Items:
         """The objects of one kind, in order."""
         return self.by_kind.get((group, kind), ())
 
@@ -185,7 +186,7 @@ class Census(NamedTuple):
         """The composites above `group`, nearest first, and what ends the chain: "", "missing", "cycle", or "deep" for
         the HIGHEST of them where there are more."""
         above: list[Group] = []
-        seen = {id(group.item)} if group.composite else set[int]()
+        seen = {id(group.item)}
         parent = group.parent
         while parent:
             composite = self.composites.get((group.namespace, parent))
@@ -205,7 +206,7 @@ class Census(NamedTuple):
         above, _ = self.chain(group)
         return above[-1] if above else group
 
-    def templates_of(self, item: Item) -> tuple[Template, ...]:
+    def templates_of(self, item: Item) -> Sequence[Template]:
         """The pod templates of one object, in order."""
         return self.by_item.get(id(item), ())
 
@@ -226,9 +227,8 @@ def _index_fields(census: Census) -> dict[str, list[int]]:
     index = defaultdict(list)
     for number, gang in enumerate(census.gangs):
         group = gang.group
-        specs = [group.spec, *(each.spec for each in gang.templates)]
-        if group.parent:
-            specs += [each.spec for each in census.chain(group)[0]]
+        groups = (group, *census.chain(group)[0])
+        specs = [*(each.spec for each in groups), *(each.spec for each in gang.templates)]
         for field in set[str]().union(*specs):
             index[field].append(number)
     return index
@@ -287,39 +287,32 @@ def take_census(
     """
     read = group_by(lambda member: id(member.item), members)
     owned = list_owned(objects)
-    by_kind = defaultdict(list)
     templates: list[Template] = []
     groups: list[Group] = []
     composites: dict[Key, Group] = {}
     workloads: dict[Key, Workload] = {}
     for item in objects:
-        ref = item.ref
-        key = ref.group_kind
-        by_kind[key].append(item)
-        if key[0] != GROUP:
+        if item.group != GROUP:
             if id(item) not in owned:
                 templates += map(_template, from_item(item, read.get(id(item), ())))
-            continue
-        groups.extend(read_groups(item))
-        composite = read_composite(item)
-        if composite:
-            composites.setdefault(item.key, composite)
-        workload = read_workload(item)
-        if workload:
-            workloads.setdefault(item.key, workload)
+        elif item.kind == "PodGroup":
+            groups.append(read_group(item))
+        elif item.kind == "CompositePodGroup":
+            composites.setdefault(item.key, read_group(item))
+        elif item.kind == "Workload":
+            workloads.setdefault(item.key, read_workload(item))
+            groups += read_entries(item)
     index: dict[Key, Group] = {}
     for group in groups:
         index.setdefault((group.namespace, group.name), group)
     renamed = {id(item) for item in list_holding(objects, PREVIOUS_NAMES.encode())}
-    for known_names in (index, composites, workloads) if renamed else ():
+    for known_names in (index, composites, workloads):
         _add_previous_names(known_names, renamed)
     gangs, dangling = _muster(groups, index, templates)
-    frozen = {key: tuple(items) for key, items in by_kind.items()}
-    by_item: dict[int, tuple[Template, ...]] = {}
-    for template in templates:
-        by_item[id(template.item)] = (*by_item.get(id(template.item), ()), template)
-    facts = read_facts(cluster, frozen)
-    counted = (tuple(templates), gangs, dangling, composites, workloads, index, frozen, by_item, facts)
+    by_kind = group_by(lambda item: item.group_kind, objects)
+    by_item = group_by(lambda template: id(template.item), templates)
+    facts = read_facts(cluster, by_kind)
+    counted = (tuple(templates), gangs, dangling, composites, workloads, index, by_kind, by_item, facts)
     return Census(objects, old, *counted, tuple(asking), {})
 
 
@@ -376,46 +369,40 @@ def _add_previous_names(known: dict[Key, Any], renamed: Collection[int]) -> None
             known.setdefault((each.namespace, f"{name}/{entry}" if slash else name), each)
 
 
-def _spread(template: Template, index: Mapping[Key, Group]) -> Iterator[Template]:
-    """The template as each group has it: with the pods of one replica where a label tells replicas apart. Where their
-    number is not known, every group of such a name is one."""
-    link = template.link
-    if link is None:
-        return
-    label = as_text(template.metadata, "labels", link.by) if link.by else ""
+def _spread(template: Template, link: TemplateLink, index: Mapping[Key, Group]) -> Iterator[tuple[str, int | None]]:
+    """The groups that the pods of a template are in, each with their number: those of one replica where a label tells
+    replicas apart. Where it is not known how many there are, every group of such a name is one."""
+    stem, pods = f"{link.group}-", template.pods
     if not link.by:
-        yield template
-    elif label:
-        yield template._replace(link=link._replace(group=f"{link.group}-{label}"))
+        yield link.group, pods
+    elif label := as_text(template.metadata, "labels", link.by):
+        yield stem + label, pods
     elif template.replicas:
-        pods = None if template.pods is None else template.pods // template.replicas
         for number in range(template.replicas):
-            yield template._replace(pods=pods, link=link._replace(group=f"{link.group}-{number}"))
+            yield f"{stem}{number}", None if pods is None else pods // template.replicas
     else:
-        stem, space = f"{link.group}-", template.item.space
-        names = [name for at, name in index if at == space and name.startswith(stem)]
+        names = [name for space, name in index if space == template.item.space and name.startswith(stem)]
         numbered = [name for name in names if name[len(stem) :].isdecimal()]
         for name in numbered or names or [f"{stem}*"]:
-            yield template._replace(pods=None, link=link._replace(group=name))
+            yield name, None
 
 
 def _muster(
-    groups: Sequence[Group], index: Mapping[Key, Group], templates: Iterable[Template]
+    groups: Iterable[Group], index: Mapping[Key, Group], templates: Iterable[Template]
 ) -> tuple[tuple[LinkedGang, ...], tuple[Template, ...]]:
+    """The groups with the templates that link to them, and the templates that link to none of them."""
     linked: dict[int, dict[str, list[Template]]] = defaultdict(dict)
     dangling = []
-    places = {(id(group.item), group.path): number for number, group in enumerate(groups)}
     for template in templates:
-        for each in _spread(template, index):
-            group = index.get((each.item.space, each.link.group)) if each.link else None
+        link = template.link
+        if link is None:
+            continue
+        for name, pods in _spread(template, link, index):
+            each = template._replace(pods=pods, link=link._replace(group=name)) if link.by else template
+            group = index.get((each.item.space, name))
             if group is None:
                 dangling.append(each)
             else:
-                number = places[(id(group.item), group.path)]
-                linked[number].setdefault(each.link.replica if each.link else "", []).append(each)
-    gangs = [
-        LinkedGang(group, tuple(found))
-        for number, group in enumerate(groups)
-        for found in linked.get(number, {"": []}).values()
-    ]
+                linked[id(group)].setdefault(link.replica, []).append(each)
+    gangs = [LinkedGang(group, found) for group in groups for found in linked.get(id(group), {"": []}).values()]
     return tuple(gangs), tuple(dangling)

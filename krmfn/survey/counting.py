@@ -9,24 +9,21 @@ from krmfn.krm.item import Item, Items
 from krmfn.model.findings import Finding, Member, Note
 from krmfn.model.rules import RULES
 from krmfn.sources import count_pods
-from krmfn.sources.manifest import Find
 from krmfn.survey.census import Census, take_census
 from krmfn.survey.gangs import list_present
 from krmfn.survey.lookup import make_lookup
 from krmfn.survey.members import from_tree
 
 
-def count_members(
-    items: Iterable[Item], settings: Settings, find: Find | None = None
-) -> tuple[list[Member], list[Finding]]:
-    """The pod templates of `items` (all of kinds that are read) and what their controllers would refuse.
+def count_members(some: Iterable[Item], items: Items, settings: Settings) -> tuple[list[Member], list[Finding]]:
+    """The pod templates of some of the items (all of kinds that are read) and what their controllers would refuse.
 
-    Counted whether the resource asks for a gang or not, because the pods exist either way. `find` gets the objects that
-    they name.
+    Counted whether the resource asks for a gang or not, because the pods exist either way.
     """
+    find = make_lookup(items, settings)
     members: list[Member] = []
     findings = []
-    for item in items:
+    for item in some:
         reading = count_pods(item.value, item.ref, settings, find)
         findings += [note.on(item) for note in reading.notes if _is_severe(note, item)]
         if reading.group is not None:
@@ -36,7 +33,7 @@ def count_members(
 
 def count_all(items: Items, settings: Settings) -> Census:
     """The census of all items, each with the pods that its source counts."""
-    members, _ = count_members(list_present(items), settings, make_lookup(items, settings))
+    members, _ = count_members(list_present(items), items, settings)
     return take_census(items, members, None, settings.cluster)
 
 

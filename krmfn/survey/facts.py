@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from krmfn.krm.item import Item, Items
+from krmfn.krm.item import Items
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.values import Key, Names, Value, as_int, as_list, as_mapping, as_text, dig, group_by, key_of
@@ -93,14 +93,14 @@ class Facts(NamedTuple):
     schedulers: frozenset[str] | None
     gates: Mapping[str, Value]
     indexes: dict[Names, Any]
-    found: Mapping[Key, tuple[Value, ...]] = {}
+    found: Mapping[Key, Sequence[Value]] = {}
     listed: frozenset[str] = frozenset()
     programs: tuple[Program, ...] = ()
     plugins: frozenset[str] = frozenset()
     node_pools: tuple[Value, ...] = ()
     instance_types: tuple[Value, ...] = ()
 
-    def objects(self, group: str, kind: str) -> tuple[Value, ...]:
+    def objects(self, group: str, kind: str) -> Sequence[Value]:
         """The objects of a kind without a field of its own here, from the facts and from the input."""
         return self.found.get((group, kind), ())
 
@@ -156,26 +156,24 @@ class Facts(NamedTuple):
 
 def read_facts(cluster: Value, objects: Mapping[Key, Items]) -> Facts:
     """The facts of `cluster` and of the input's own PriorityClasses, quotas, queues and CRDs."""
-    given = _gather(cluster)
-    topics, listed_kinds = _list_topics(), schemastore.load("cluster.json")["kinds"].items()
-    named = [(group, kind) for kind, row in listed_kinds for group in row.get("groups", ())]
-    own = {kind: [item.value for item in objects.get(kind, ())] for kind in (*topics.values(), *named)}
+    given = gather(cluster)
+    topics, kinds = _list_topics(), schemastore.load("cluster.json")["kinds"].items()
 
-    def all_of(topic: str) -> list[Value]:
-        return [*given.get(topics[topic], ()), *own[topics[topic]]]
+    def all_of(kind: Key) -> list[Value]:
+        return [*given.get(kind, ()), *(item.value for item in objects.get(kind, ()))]
 
     nodes = given.get(topics["nodes"])
-    queues = all_of("queues")
+    queues = all_of(topics["queues"])
     schedulers = cluster.get("schedulers")
-    crds = all_of("customResourceDefinitions")
+    crds = all_of(topics["customResourceDefinitions"])
     programs, gates = _read_gates(given.get(("", "Pod"), ()), as_mapping(cluster, "featureGates"))
-    others = {kind: (*given.get(kind, ()), *own.get(kind, ())) for kind in (*named, *_GIVEN)}
+    found = {(group, kind): all_of((group, kind)) for kind, row in kinds for group in row.get("groups", ())}
     listed = frozenset(kind for _, kind in given) | frozenset(map(str, as_list(cluster, "listed")))
     return Facts(
-        priority_classes=_read_classes(all_of("priorityClasses")),
+        priority_classes=_read_classes(all_of(topics["priorityClasses"])),
         complete_classes="PriorityClass" in listed,
         nodes=None if nodes is None else tuple(_node(value) for value in nodes),
-        quotas=tuple(_quota(value) for value in all_of("resourceQuotas")),
+        quotas=tuple(_quota(value) for value in all_of(topics["resourceQuotas"])),
         queues={_name(value): value for value in queues} if queues or topics["queues"] in given else None,
         complete_queues=topics["queues"] in given,
         schemas={_name(value): value for value in crds if dig(value, "spec", "versions")},
@@ -188,20 +186,11 @@ def read_facts(cluster: Value, objects: Mapping[Key, Items]) -> Facts:
         indexes={},
         programs=programs,
         plugins=frozenset(map(str, as_list(cluster, "admissionPlugins"))).union(*(each.plugins for each in programs)),
-        found={kind: values for kind, values in others.items() if values},
+        found=found | {kind: given.get(kind, []) for kind in _GIVEN},
         listed=listed,
         node_pools=tuple(_merge_pools(given.get(("", "Pod"), ()), cluster.get("nodePools"))),
         instance_types=tuple(map(as_mapping, as_list(cluster, "instanceTypes"))),
     )
-
-
-def read_given_classes(cluster: Value, own: Iterable[Item]) -> Mapping[str, PriorityClass]:
-    """The priority classes that `cluster` tells, and its own ones, and those that every cluster has; nothing else is
-    read."""
-    given = [value for value in as_list(cluster, "items") if dig(value, "kind") == "PriorityClass"]
-    classes = [*given, *(item.value for item in own)]
-    short = {topic: cluster[topic] for topic in ("priorityClasses",) if topic in cluster}
-    return _read_classes(_gather({"items": classes, **short}).get(_list_topics()["priorityClasses"], ()))
 
 
 def _read_classes(values: Iterable[Value]) -> dict[str, PriorityClass]:
@@ -244,7 +233,8 @@ def _list_topics() -> dict[str, Key]:
     return {topic: (group, kind) for topic, (group, kind) in schemastore.load("cluster.json")["topics"].items()}
 
 
-def _gather(cluster: Value) -> dict[Key, list[Value]]:
+def gather(cluster: Value) -> dict[Key, list[Value]]:
+    """The objects of `cluster`, in either spelling, by API group and kind."""
     found = defaultdict(list)
     for value in as_list(cluster, "items"):
         key = (as_text(value, "apiVersion").rpartition("/")[0], as_text(value, "kind"))

@@ -13,7 +13,7 @@ from krmfn.config import Settings
 from krmfn.krm.item import Items
 from krmfn.krm.paths import format_path
 from krmfn.model import wording
-from krmfn.model.values import Fields, Key, as_mapping
+from krmfn.model.values import Fields, Key, as_mapping, group_by
 from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.counting import count_all
@@ -51,23 +51,15 @@ def grow(items: Items, settings: Settings) -> list[Branch]:
     def branch(root: Group) -> Branch:
         return _branch(root, by_parent, gangs, census, parents)
 
-    #: The places of roots by the Workload that they name, and by the object that they stand in.
-    waiting: dict[object, list[int]] = defaultdict(list)
-    for place, root in enumerate(roots):
-        waiting[root.namespace, root.workload].append(place)
-        waiting[id(root.item)].append(place)
+    by_workload = group_by(lambda root: (root.namespace, root.workload), roots)
     trees = []
-    taken: set[int] = set()
     for key, workload in census.workloads.items():
-        if key != (workload.namespace, workload.name):
-            continue  # a name that the object had before
-        mine = {*waiting.get(key, ()), *waiting.get(id(workload.item), ())} - taken
-        children = tuple(branch(roots[place]) for place in sorted(mine))
-        taken |= mine
-        _, kind, name = workload.controller
-        words = f"for {kind} {name}" if kind else ""
-        trees.append(Branch("workload", str(workload.item.ref), words, {}, children))
-    trees += [branch(root) for place, root in enumerate(roots) if place not in taken]
+        if key == workload.item.key:  # and no name that the object had before
+            _, kind, name = workload.controller
+            words = f"for {kind} {name}" if kind else ""
+            children = tuple(map(branch, by_workload.pop(key, ())))
+            trees.append(Branch("workload", str(workload.item.ref), words, {}, children))
+    trees += [branch(root) for root in roots if (root.namespace, root.workload) in by_workload]
     lost = {id(template) for template in census.lost}
     apart = [each for each in census.dangling if not each.spec.get("nodeName")]  # a pod that is bound does not wait
     return trees + [_stand_apart(template, id(template) in lost) for template in apart]
@@ -93,14 +85,14 @@ def _sort(census: Census) -> tuple[dict[Key, list[Group]], list[Group]]:
     """Children by (namespace, parent), and the groups whose parent is none, missing, in a circle, or too deep."""
     by_parent = defaultdict(list)
     roots = []
-    composites = [each for key, each in census.composites.items() if key == (each.namespace, each.name)]
+    composites = [each for key, each in census.composites.items() if key == each.item.key]
     for group in [*composites, *(gang.group for gang in census.gangs)]:
         above, end = census.chain(group)
         if end in ("cycle", "deep") or not above:
             roots.append(group)
         if end != "cycle" and above:
             parent = above[0]
-            by_parent[parent.namespace, parent.name].append(group)
+            by_parent[parent.item.key].append(group)
     return by_parent, roots
 
 
@@ -113,7 +105,7 @@ def _branch(
         if value:
             facts[key] = value
     if group.composite:
-        below = [] if census.chain(group)[1] == "cycle" else by_parent.get((group.namespace, group.name), [])
+        below = [] if census.chain(group)[1] == "cycle" else by_parent.get(group.item.key, [])
         facts |= {"children": len(below)} | ({"minGroupCount": group.quorum} if group.quorum is not None else {})
         words = _say(group, len(below), "group", facts, obstacle)
         shown = (child for child in below if census.chain(child)[1] != "deep")

@@ -78,24 +78,18 @@ def disruption_mode(spec: Value) -> Mode:
     return _MODES.get(read_mode(spec.get("disruptionMode")), "")
 
 
-def read_groups(item: Item) -> Iterator[Group]:
-    """The PodGroups that `item` of our API group is or holds."""
-    if item.kind == "PodGroup":
-        yield _read_object(item)
-    elif item.kind == "Workload" and item.api_version == f"{GROUP}/v1alpha1":
-        for name, (path, spec) in _templates(item.value):
+def read_entries(workload: Item) -> Iterator[Group]:
+    """The groups that a Workload of 1.35 holds."""
+    if workload.api_version == f"{GROUP}/v1alpha1":
+        for name, (path, spec) in _templates(workload.value):
             policy, quorum, field = read_policy(spec.get(_POLICY), "PodGroup")
-            quorum_path = (*path, *_find_gang(dig(item.value, *path)), field)
-            full = f"{item.name}/{name}"
-            yield Group(item, item.space, full, path, policy, quorum, quorum_path, "", item.name, name, spec)
+            place = (*path, *_find_gang(dig(workload.value, *path)), field)
+            full = f"{workload.name}/{name}"
+            yield Group(workload, workload.space, full, path, policy, quorum, place, "", workload.name, name, spec)
 
 
-def read_composite(item: Item) -> Group | None:
-    """`item` of our API group as a CompositePodGroup, None when it is none."""
-    return _read_object(item) if item.kind == "CompositePodGroup" else None
-
-
-def _read_object(item: Item) -> Group:
+def read_group(item: Item) -> Group:
+    """A PodGroup or CompositePodGroup."""
     written = as_mapping(item.value, "spec")
     spec = read_fields(written)
     policy, quorum, field = read_policy(spec.get(_POLICY), item.kind)
@@ -116,10 +110,8 @@ def _read_object(item: Item) -> Group:
     )
 
 
-def read_workload(item: Item) -> Workload | None:
-    """`item` of our API group as a Workload, None when it is none."""
-    if item.kind != "Workload":
-        return None
+def read_workload(item: Item) -> Workload:
+    """A Workload."""
     spec = dig(item.value, "spec")
     reference = as_mapping(spec, find_word(spec, "controllerRef"))
     controller = (as_text(reference, "apiGroup"), as_text(reference, "kind"), as_text(reference, "name"))

@@ -4,57 +4,44 @@ that a controller made for another one. A dump of a cluster holds both; the owne
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item, Items, list_holding
-from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import list_previous_names
-from krmfn.model.values import Key, Value, as_list, as_text, dig
+from krmfn.model.values import Key, Value, as_list, as_text, dig, key_of
 
 if TYPE_CHECKING:
     from krmfn.sources.manifest import Find
 
 
-Names = dict[Key, Value]
-
-
 def make_lookup(items: Items, settings: Settings) -> Find:
     """A function that finds an object by API group, kind, namespace ("" for a kind without) and name. What is in the
     input goes before the facts, and also has the names from before a renaming. A kind is looked through once."""
-    known = {}
 
-    def find(group: str, kind: str, namespace: str, name: str) -> Value | None:
-        if (group, kind) not in known:
-            known[group, kind] = _list_names(items, settings, group, kind)
-        return known[group, kind].get((namespace, name))
+    @cache
+    def list_named(kind: Key) -> dict[Key, Value]:
+        from krmfn.survey.facts import gather  # only where something is named
 
-    return find
+        found = {}
+        for value in gather(settings.cluster).get(kind, ()):
+            key = key_of(value)
+            found[key] = found["", key[1]] = value
+        for item in items:
+            if item.group_kind == kind:
+                for name in (*list_previous_names(item), item.name):
+                    found[item.space, name] = found["", name] = item.value
+        return found
 
-
-def _list_names(items: Items, settings: Settings, group: str, kind: str) -> Names:
-    from krmfn.survey.facts import read_facts  # only where something is named
-
-    found = {}
-    for value in read_facts(settings.cluster, {}).objects(group, kind):
-        space, name = (as_text(value, "metadata", key) for key in ("namespace", "name"))
-        found[space or DEFAULT_NAMESPACE, name] = found["", name] = value
-    for item in items:
-        if item.group == group and item.kind == kind:
-            for name in (*list_previous_names(item), item.name):
-                found[item.space, name] = found["", name] = item.value
-    return found
+    return lambda group, kind, namespace, name: list_named((group, kind)).get((namespace, name))
 
 
-def list_owned(items: Iterable[Item]) -> frozenset[int]:
+def list_owned(items: Items) -> set[int]:
     """The identities of those items whose controller is among the items."""
-    items = list(items)
     owned = [(item, owner) for item in list_holding(items, b"ownerReferences") if (owner := find_controller(item))]
-    if not owned:
-        return frozenset()
-    known = {(*item.group_kind, item.space, item.name) for item in items}
-    return frozenset(id(item) for item, (group, kind, name) in owned if known & {(group, kind, item.space, name)})
+    known = {(*item.group_kind, *item.key) for item in items if owned}
+    return {id(item) for item, (group, kind, name) in owned if (group, kind, item.space, name) in known}
 
 
 def find_controller(item: Item, owns: bool = False) -> tuple[str, str, str] | None:

@@ -24,7 +24,6 @@ from krmfn.model.rules import PARTS, RULES
 from krmfn.reports.pages import read_page
 from krmfn.survey.counting import count_members
 from krmfn.survey.gangs import list_present, survey
-from krmfn.survey.lookup import make_lookup
 
 TOPICS = [topic for stage in ("scheduler", "operator", "gitops") for topic in list_topics(stage)]
 CHECKS = [check for topic in TOPICS for check in list_checks(topic)]
@@ -97,7 +96,7 @@ def run(case: Case) -> list[Result]:
 def find_all(case: Case) -> list[Finding]:
     """The findings of the three stages, with the members that the sources count."""
     found = survey(case.items, case.settings)
-    members, _ = count_members(list_present(case.items), case.settings, make_lookup(case.items, case.settings))
+    members, _ = count_members(list_present(case.items), case.items, case.settings)
     asking = [item for asked in found.asked for item in asked.items]
     stages = ("scheduler", "operator", "gitops")
     return list(check_stages(stages, case.items, members, case.old, case.settings, asking))

@@ -72,7 +72,7 @@ def find(check: Any, values: Iterable[dict[str, Any]]) -> list[str]:
     """The messages of one rule."""
     items = [Item.new(value) for value in values]
     settings = read_settings(None)
-    members, _ = count_members(list_present(items), settings)
+    members, _ = count_members(list_present(items), items, settings)
     return [finding.message for finding in check.find(take_census(items, members), settings)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from krmfn.krm import Item
 from krmfn.pipeline import complete
 from krmfn.releases.release import find_release, list_needed
-from krmfn.survey.facts import read_given_classes
+from krmfn.survey.facts import read_facts
 from krmfn.targets import emit
 from tests.targets.emissions import CPU, made, rules, specs
 from tests.targets.trees import RELEASES, batch, cluster, gang, head, job, settings, workers
@@ -98,7 +98,7 @@ def test_priorities_that_differ(release: str) -> None:
 )
 def test_the_class_of_pods_that_name_none(facts: dict[str, Any], agree: bool) -> None:
     root = cluster(workers(0, "cpu", 2, priority_class="high"))
-    emission = emit(gang(root), settings("1.37")._replace(priority_classes=read_given_classes(facts, ())))
+    emission = emit(gang(root), settings("1.37")._replace(priority_classes=read_facts(facts, {}).priority_classes))
     assert ("priority-not-shared" not in rules(emission)) is agree
     assert bool(emission.objects) is agree
 
@@ -134,7 +134,7 @@ def test_preemption_policy() -> None:
 )
 def test_preemption_policy_of_the_class(facts: Any) -> None:
     def policy(name: str) -> Any:
-        choice = settings("1.37")._replace(priority_classes=read_given_classes(facts, ()))
+        choice = settings("1.37")._replace(priority_classes=read_facts(facts, {}).priority_classes)
         emission = emit(gang(job(2, priority_class=name), batch()), choice)
         return specs(emission, "PodGroup")["job-train"].get("preemptionPolicy")
 
