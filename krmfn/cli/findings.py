@@ -88,20 +88,15 @@ def report(
         place = _find_top()
         shown = [result._replace(file=place(result.file)) for result in shown]
         checked = [(ref, place(file)) for ref, file in checked]
-    rules = {}
-    if form == "sarif":
-        rules = dict(RULES)
-    color = is_colored(options)
-    folded = not options.get("verbose")
-    screen = find_screen(options, files) if form == "text" else None
     text = render(
-        *(shown, form),
-        color=color,
-        rules=rules,
+        shown,
+        form,
+        color=is_colored(options),
+        rules=RULES if form == "sarif" else {},
         checked=checked,
         fail_on=fail_on,
-        folded=folded,
-        screen=screen,
+        folded=not options.get("verbose"),
+        screen=find_screen(options, files) if form == "text" else None,
         part=part,
     )
     show(text, form)

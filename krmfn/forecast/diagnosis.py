@@ -5,7 +5,7 @@ The first cause that is certain is told; what the scheduler and the controllers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from krmfn.forecast.queued import explain_requests, explain_unresumed, explain_workload, is_workload, list_queues
@@ -26,6 +26,7 @@ from krmfn.forecast.voices import (
     is_complete,
     list_claims,
     listen,
+    load_ways,
     read_conditions,
     read_refusals,
 )
@@ -34,8 +35,7 @@ from krmfn.model.findings import Finding
 from krmfn.model.marks import KUEUE_POD_GROUP, KUEUE_QUEUE
 from krmfn.model.schedulers import DEFAULT_SCHEDULER, SCHEDULERS
 from krmfn.model.values import Names, as_list, as_mapping, as_text, dig
-from krmfn.model.wording import count
-from krmfn.releases import schemastore
+from krmfn.model.wording import count, list_first
 from krmfn.releases.spelling import LINK_FIELDS
 from krmfn.survey.census import Census, count_pods
 from krmfn.survey.control_plane import KUEUE
@@ -44,10 +44,6 @@ from krmfn.survey.lookup import find_controller
 #: What controllers make of an object before there are pods.
 _BETWEEN = ("Job", "StatefulSet", "ReplicaSet", "RayCluster", "JobSet", "LeaderWorkerSet")
 NOT_EXPLAINED = ("Node", "Event", "Namespace", "CustomResourceDefinition")
-
-
-def _load(table: str) -> Mapping[str, str]:
-    return dict(schemastore.load("ways.json")[table])
 
 
 class Diagnosis(NamedTuple):
@@ -93,7 +89,7 @@ def find_object(items: Items, word: str) -> list[Item]:
     short name, with its group (`job.batch`) or with version and group (`jobs.v1.batch`)."""
     kind, _, rest = word.partition("/")
     space, slash, name = rest.rpartition("/")
-    kind, qualified, group = _load("shortNames").get(kind.lower(), kind.lower()).partition(".")
+    kind, qualified, group = load_ways("shortNames").get(kind.lower(), kind.lower()).partition(".")
     return [
         item
         for item in items
@@ -279,7 +275,7 @@ def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
             names = ", ".join(as_text(gate, "name") for gate in gates)
             yield explain("gated", pod=pod, names=names, way=find_way("podGates", names))
     warnings = [finding for finding in own if finding.severity == "warning"]
-    yield from _quote(finding for finding in warnings if finding.rule in _load("surely"))
+    yield from _quote(finding for finding in warnings if finding.rule in load_ways("surely"))
     yield from _find_unadmitted(about)
     yield from _find_untried(pods, told)
     yield from _find_verdict(standing)
@@ -289,10 +285,10 @@ def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
     waiting = (pod for pod in pods.mine if pod not in pods.bound)
     is_new = bool(pods.mine) and not any(dig(pod.value, "status", "conditions") for pod in waiting)
     if is_new and standing and standing.verdict == "runs":
-        nodes = list(dict.fromkeys(place.node for place in standing.places if place.node))
-        where = f" on {', '.join(nodes[:3])}{f' and {len(nodes) - 3} more' if len(nodes) > 3 else ''}" if nodes else ""
+        nodes = dict.fromkeys(place.node for place in standing.places if place.node)
+        where = f" on {list_first(nodes, 3)}" if nodes else ""
         yield explain("fits", where=where)
-    yield from _quote(finding for finding in warnings if finding.rule not in _load("later"))
+    yield from _quote(finding for finding in warnings if finding.rule not in load_ways("later"))
     if is_new:
         yield explain("new")
 
@@ -361,7 +357,7 @@ def _find_short(top: Item, standing: Standing | None, pods: _Pods, refused: Expl
     if pods.older and members < quorum:
         other = "1 pod was" if len(pods.older) == 1 else f"{len(pods.older)} pods were"
         again = f"Delete the {top.kind} and create it again, so that all pods are created together."
-        yield explain("older", short=short, other=other, way=_load("replaced").get(top.kind, again))
+        yield explain("older", short=short, other=other, way=load_ways("replaced").get(top.kind, again))
     if pods.done and 0 < members < quorum <= members + len(pods.done):
         done = count(len(pods.done), "finished pod")
         yield explain("finished", short=short, done=done, root=root, members=members)
@@ -388,7 +384,7 @@ def _find_said(pods: _Pods, told: Sayings, beside: Items) -> Explanations:
 
 
 def _find_verdict(standing: Standing | None) -> Explanations:
-    capacity = schemastore.load("ways.json")["capacity"]
+    capacity = load_ways("capacity")
     if standing is None or standing.verdict not in capacity:
         return
     if standing.root is None or standing.rule:  # not for want of capacity

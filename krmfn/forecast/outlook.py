@@ -19,7 +19,7 @@ from krmfn.model.findings import Finding, Findings
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.selectors import match_labels
 from krmfn.model.tree import Path
-from krmfn.model.values import Fields, Value, as_mapping
+from krmfn.model.values import Fields, Value, as_mapping, group_by
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
@@ -69,12 +69,12 @@ def forecast(
     enough of them: those take no room. `doubts` are warnings that a gang may not start. `gangs`, `trees`: whether the
     cluster's scheduler knows groups, and composite groups. `kueue` is asked before the scheduler: what it does not
     admit has no pods."""
-    about, roster = _index(errors), call_roll(census)
+    roster = call_roll(census)
     admissions = admit(census, roster, kueue) if kueue is not None else {}
     roster, waits = obey(roster, admissions, census)
     found = [*_grow(census, trees), *(_RootedTree(gang.group, (gang,)) for gang in grow(census, admissions))]
-    absent = _blame(found, _index(unmade), census)
-    blamed, doubted = _blame(found, about, census) | absent, _blame(found, _index(doubts), census)
+    absent = _blame(found, unmade, census)
+    blamed, doubted = _blame(found, errors, census) | absent, _blame(found, doubts, census)
     refused = _admit((*roster.bound, *roster.waiting), census) | waits
     decided = {}
     for tree in found:
@@ -92,7 +92,7 @@ def forecast(
         doubt = doubted.get(tree.key)
         standing = trials.judge(tree, blamed.get(tree.key), tree.key in lonely)
         standings.append(_doubt(_heed(standing, decided[tree.key], doubt), tree, doubt, census))
-    standings += _list_lost(census, roster, about) if gangs else ()
+    standings += _list_lost(census, roster, _index(errors)) if gangs else ()
     facts = census.facts
     ordered = sorted(standings, key=lambda standing: -_priority(standing, facts))
     linked = {id(template) for tree in found for template in tree.templates}
@@ -166,17 +166,13 @@ _LAST_FIRST = "if the last job came first, Kueue {} it"
 
 
 def _index(errors: Iterable[Finding]) -> _About:
-    """The errors by the identity of the object that each is about."""
-    about = defaultdict(list)
-    for error in errors:
-        about[id(error.item)].append(error)
-    return about
+    return group_by(lambda error: id(error.item), errors)
 
 
-def _blame(found: Sequence[_RootedTree], about: _About, census: Census) -> dict[TreeKey, Finding]:
+def _blame(found: Sequence[_RootedTree], errors: Iterable[Finding], census: Census) -> dict[TreeKey, Finding]:
     """For each root the first error about it, about a group below it, or about a template that links to one; of those
     that a template of several sets has alike, the one that names the root's own group."""
-    blamed = {}
+    about, blamed = _index(errors), {}
     for tree in found:
         groups = {_key(group): group for gang in tree.gangs for group in (gang.group, *census.chain(gang.group)[0])}
         mine = [
@@ -342,10 +338,9 @@ class _Trials:
                     break
                 started[id(parent.item)] += 1
                 ready = started[id(parent.item)] == (parent.quorum or 1)  # just now: it counts once for its own parent
-            if ready and (not self._trees or not tree.root.composite):
+            if ready:
                 return True
-        whole = started.get(id(tree.root.item), 0) >= (tree.root.quorum or 1)
-        return tree.root.composite and self._trees and whole
+        return False
 
     def place(self, pod: Pod, placed: Value) -> Place:
         """Where a pod is among those that were `placed`."""

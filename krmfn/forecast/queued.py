@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from krmfn.forecast.voices import Explanation, Explanations, explain, find_way, list_true
+from krmfn.forecast.voices import Explanation, Explanations, explain, find_way, list_true, load_ways
 from krmfn.krm.item import Item, Items
 from krmfn.model.values import Value, as_int, as_list, as_text, dig
 from krmfn.model.wording import join
-from krmfn.releases import schemastore
 from krmfn.survey.control_plane import KUEUE
 from krmfn.survey.lookup import find_controller
 
@@ -150,7 +149,7 @@ def explain_requests(workload: Item, items: Iterable[Item]) -> Explanations:
         state = next((name for name in _STATES if name in holds), "")
         if state == "Provisioned" or (admitted and state != "CapacityRevoked"):
             continue
-        text, way = schemastore.load("ways.json")["provisioning"][state]
+        text, way = load_ways("provisioning")[state]
         said = holds.get(state)
         if state == "Accepted":  # what is in its way stands in the condition that does not hold yet
             said = dict(list_true(request, "False")).get("Provisioned", said)

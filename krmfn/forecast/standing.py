@@ -106,41 +106,29 @@ def list_loads(
     facts: Facts, standings: Sequence[Standing], bound: Iterable[Pod], loose: Iterable[Place], key: str
 ) -> tuple[Load, ...]:
     """Every node with its load, in the order of the facts."""
-    gangs: dict[str, Amounts] = defaultdict(dict)
-    used: dict[str, Amounts] = defaultdict(dict)
-    others: Amounts = defaultdict(int)
+    pods = [(place.pod, place.node, standing.name) for standing in standings for place in standing.places]
+    pods += [*((pod, pod.node, "") for pod in bound), *((place.pod, place.node, "") for place in loose)]
+    taken: dict[str, Amounts] = defaultdict(dict)
+    gangs: dict[str, Amounts] = defaultdict(dict)  # "": pods of others
+    known: dict[int, Resources] = {}  # by template, or by pod
     counted = set()
-    memory: dict[int, Resources] = {}
-
-    def put(pod: Pod, node: str) -> None:
+    for pod, where, gang in pods:
+        if not where or pod.name in counted:
+            continue
         counted.add(pod.name)
-        amounts = used[node]
-        template = id(pod.template) if pod.template is not None else 0
-        requests = memory.get(template) if template else None
-        if requests is None:
-            overhead = dig(facts.find_runtime(pod.value["spec"]), "overhead", "podFixed")
-            requests = count_requests(pod.value["spec"], read_resources(overhead))
-            if template:
-                memory[template] = requests
-        add(amounts, {**requests, "pods": 10**9})
-
-    for standing in standings:
-        for place in standing.places:
-            if place.node and place.pod.name not in counted:
-                put(place.pod, place.node)
-                mine = gangs[place.node]
-                mine[standing.name] = mine.get(standing.name, 0) + 1
-    strangers = [*((pod, pod.node) for pod in bound), *((place.pod, place.node) for place in loose)]
-    for pod, where in strangers:
-        if where and pod.name not in counted:
-            put(pod, where)
-            others[where] += 1
+        alike = id(pod.template or pod)
+        if alike not in known:
+            spec = pod.value["spec"]
+            overhead = dig(facts.find_runtime(spec), "overhead", "podFixed")
+            known[alike] = {**count_requests(spec, read_resources(overhead)), "pods": 10**9}
+        add(taken[where], known[alike])
+        add(gangs[where], {gang: 1})
     loads = []
     for node in facts.nodes or ():
         domain, cordoned = as_text(node.labels.get(key)), node.unschedulable
         for name in name_nodes(node):
-            taken = dict(node.used)
-            add(taken, used.get(name, {}))
-            mine = gangs.get(name, {})
-            loads.append(Load(name, domain, node.allocatable, taken, mine, others.get(name, 0), cordoned))
+            used = dict(node.used)
+            add(used, taken[name])
+            mine = {gang: number for gang, number in gangs[name].items() if gang}
+            loads.append(Load(name, domain, node.allocatable, used, mine, gangs[name].get("", 0), cordoned))
     return tuple(loads)

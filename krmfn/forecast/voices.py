@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from krmfn.krm.item import Item, Items
 from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig
-from krmfn.model.wording import count
+from krmfn.model.wording import count, list_first
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import NAMED
@@ -42,16 +42,20 @@ class Told(NamedTuple):
 Sayings = Sequence[Told]
 
 
+def load_ways(table: str) -> Mapping[str, Any]:
+    """A table of schemas/ways.json."""
+    return as_mapping(schemastore.load("ways.json"), table)
+
+
 def explain(cause: str, /, **about: Any) -> Explanation:
     """A cause, in the words that its row in schemas/ways.json has for what it is `about`."""
-    text, way = schemastore.load("ways.json")["causes"][cause]
+    text, way = load_ways("causes")[cause]
     return Explanation(text.format(**about), way.format(**about))
 
 
 def find_way(table: str, said: str) -> str:
     """What helps against something that was said; empty where nobody knows."""
-    ways: Mapping[str, str] = schemastore.load("ways.json")[table]
-    return next((way for words, way in ways.items() if words in said), "")
+    return next((way for words, way in load_ways(table).items() if words in said), "")
 
 
 def group_said(said: Iterable[Told]) -> Iterator[str]:
@@ -64,8 +68,7 @@ def group_said(said: Iterable[Told]) -> Iterator[str]:
             told.add(words)
             found[kind, text][name] = None
     for (kind, text), names in found.items():
-        several, rest = "s" if len(names) > 1 else "", len(names) - 3
-        yield f"{kind}{several} {', '.join(list(names)[:3])}{f' and {rest} more' if rest > 0 else ''}: {text}"
+        yield f"{kind}{'s' if len(names) > 1 else ''} {list_first(names, 3)}: {text}"
 
 
 def listen(about: Iterable[Item], items: Iterable[Item]) -> Iterator[Told]:
@@ -108,7 +111,7 @@ def read_conditions(item: Item) -> Iterator[str]:
 
 def read_refusals(item: Item) -> Explanations:
     """Of conditions whose reason says that waiting does not help."""
-    ways = schemastore.load("ways.json")["groups"]
+    ways = load_ways("groups")
     for condition in as_list(item.value, "status", "conditions"):
         kind, reason = (NAMED.get(word, word) for word in (as_text(condition, key) for key in ("type", "reason")))
         text = as_text(condition, "message")
@@ -202,7 +205,7 @@ def _find_waiting(pod: Item, _told: Sayings) -> Explanations:
     """A container that waits for what does not come by itself."""
     for container in _list_containers(pod):
         waiting = as_mapping(container, "state", "waiting")
-        if way := schemastore.load("ways.json")["waiting"].get(as_text(waiting, "reason")):
+        if way := load_ways("waiting").get(as_text(waiting, "reason")):
             yield explain("waiting", pod=pod, name=container.get("name"), said=join_reason(waiting), way=way)
 
 
@@ -231,7 +234,7 @@ def _find_lost(pod: Item, _told: Sayings) -> Explanations:
 
 def _find_event(pod: Item, told: Sayings) -> Explanations:
     """What the kubelet says of a pod that it cannot start."""
-    ways = schemastore.load("ways.json")["events"]
+    ways = load_ways("events")
     waits = any(dig(each, "state", "waiting") for each in _list_containers(pod)) or _phase(pod) == "Pending"
     for text in _list_events(told, pod, tuple(ways)) if waits else ():
         yield explain("said", pod=pod, said=text, way=ways[text.partition(":")[0]])

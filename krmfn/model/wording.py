@@ -16,6 +16,13 @@ def join(words: Iterable[str], word: str = "and") -> str:
     return f" {word} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def list_first(words: Iterable[str], most: int) -> str:
+    """The first of some words: `a, b and 3 more`."""
+    words = list(words)
+    rest = len(words) - most
+    return ", ".join(words[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def find_nearest(word: str, known: Iterable[str], likeness: float = 0.7) -> str:
     """The word of `known` that `word` was probably meant to be, or empty. A `likeness` of 1 is equal; short words,
     which have letters in common by chance, need 0.75 at least.

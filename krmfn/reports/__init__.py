@@ -9,12 +9,11 @@ and a test that reads the output with a program that consumes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
-from krmfn.model.findings import Rule
-from krmfn.reports.report import Report, Screen, count, order, summarize, summarize_skipped
+from krmfn.krm.results import Result
+from krmfn.reports.report import Report, count, order, summarize, summarize_skipped
 
 __all__ = ["FORMATS", "Report", "count", "order", "render", "summarize", "summarize_skipped"]
 
@@ -29,24 +28,9 @@ _WRITERS = {
 FORMATS = tuple(_WRITERS)
 
 
-def render(
-    results: Iterable[Result],
-    format: str = "text",
-    *,
-    color: bool = False,
-    rules: Mapping[str, Rule] | None = None,
-    checked: Iterable[tuple[ResourceRef, FileRef | None]] = (),
-    fail_on: Severity = "error",
-    folded: bool = False,
-    screen: Screen | None = None,
-    part: Mapping[str, Any] = {},
-) -> str:
+def render(results: Iterable[Result], format: str = "text", **fields: Any) -> str:
     """Spell `results` in `format`, sorted and without duplicates; the text ends with a newline unless it is empty.
-
-    `rules` gives rule rows for help texts (sarif). `checked` lists every object that was looked at, so that a format
-    which reports successes too can name them (junit). `fail_on` is the severity from which a finding counts as a
-    failure (junit). `color`, `folded` (the same note many times is one) and `screen` (the terminal that it is read at)
-    matter to text alone, `part` (what a shard says of itself) to json and yaml.
+    `fields` are further ones of the Report.
 
     Raises ValueError for a format that is not in `FORMATS`.
     """
@@ -54,4 +38,4 @@ def render(
         raise ValueError(f"unknown report format {format!r}: use one of {', '.join(FORMATS)}")
     module, name = _WRITERS[format]
     write: Callable[[Report], str] = getattr(__import__(f"krmfn.reports.{module}", fromlist=[name]), name)
-    return write(Report(tuple(order(results)), rules or {}, checked, fail_on, color, folded, screen, part))
+    return write(Report(tuple(order(results)), **fields))

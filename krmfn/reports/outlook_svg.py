@@ -20,8 +20,8 @@ from krmfn.reports.outlook_view import (
     list_resources,
     name_authority,
     sort_alike,
-    spell_nodes,
     spell_share,
+    spell_site,
     spell_verdict,
     sum_domains,
     summarize,
@@ -60,13 +60,13 @@ class _Card(NamedTuple):
     note: str
 
 
-def render(views: Sequence[View], mark: str = "", headed: bool = True) -> str:
-    """One picture, the worlds one below the other. `mark` tells its identifiers apart from those of another picture;
-    without a heading where it is `headed` by something else."""
+def render(views: Sequence[View], mark: str = "") -> str:
+    """One picture, the worlds one below the other. `mark` tells its identifiers apart from those of another picture on
+    a page, which has the heading then."""
     parts: list[str] = []
     top = _EDGE
     for view in views:
-        drawn, top = _draw(view, top, len(views) > 1, headed)
+        drawn, top = _draw(view, top, len(views) > 1, headed=not mark)
         parts += drawn
     title = "; ".join(summarize(view.outlook) for view in views)
     told = " ".join(line for view in views for line in describe(view.outlook))
@@ -76,9 +76,8 @@ def render(views: Sequence[View], mark: str = "", headed: bool = True) -> str:
 def describe(outlook: Outlook) -> Lines:
     """A sentence for each gang."""
     for standing in outlook.standings:
-        where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
         why = f": {standing.why}" if standing.why else ""
-        yield f"{standing.name} {spell_verdict(standing)}{where}{why}."
+        yield f"{standing.name} {spell_verdict(standing)}{spell_site(standing)}{why}."
 
 
 def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
@@ -123,6 +123,11 @@ def spell_nodes(standing: Standing, most: int = 4) -> str:
     return spell_places(list_nodes(standing), "nodes", most)
 
 
+def spell_site(standing: Standing) -> str:
+    """`" on n1 ×2, n2"` of a gang that runs."""
+    return f" on {spell_nodes(standing)}" if standing.verdict == "runs" and standing.placed else ""
+
+
 def spell_places(places: Sequence[tuple[str, int]], noun: str, most: int = 4) -> str:
     """Nodes, or domains of them, with the numbers of their pods: the first `most`."""
     shown = [f"{name} ×{pods}" if pods > 1 else name for name, pods in places[:most]]
@@ -178,6 +183,17 @@ def group_alike(loads: Iterable[Load], gangs: bool = False) -> list[tuple[Load, 
         else:
             found.append((load, 1))
     return found
+
+
+def name_alike(load: Load, number: int, spell: Callable[[str], str] = str) -> str:
+    """The name of an entry of group_alike, as the format spells it: `n1 and 2 like it`."""
+    return spell(load.name) + (f" and {number - 1} like it" if number > 1 else "")
+
+
+def spell_pods_of(load: Load, spell: Callable[[str], str] = str) -> str:
+    """The pods of a node by gang, as the format spells a name: `ml/train ×2, 3 others`."""
+    gangs = [f"{spell(gang)} ×{pods}" for gang, pods in load.gangs.items()]
+    return ", ".join([*gangs, *([f"{load.others} others"] if load.others else [])])
 
 
 def sort_alike(grouped: Iterable[tuple[Load, int]]) -> list[tuple[Load, int]]:

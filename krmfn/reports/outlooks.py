@@ -17,13 +17,16 @@ from krmfn.reports.outlook_view import (
     View,
     group_alike,
     list_resources,
+    name_alike,
     name_authority,
     note_worlds,
     sort_alike,
     spell_nodes,
     spell_pods,
+    spell_pods_of,
     spell_preempted,
     spell_share,
+    spell_site,
     spell_verdict,
     summarize,
 )
@@ -90,8 +93,7 @@ def _tell_gang(standing: Standing, width: int, color: bool) -> Lines:
     verdict = paint(standing.verdict, _COLORS[standing.verdict], color)
     words = f": {spell_verdict(standing)}" if standing.verdict in ("depends", "open") else ""
     words = " for capacity that others use" if standing.verdict == "waits" else words
-    if standing.verdict == "runs" and standing.placed:
-        words = f" on {spell_nodes(standing)}"
+    words = spell_site(standing) or words
     yield f"{channels.line(standing.name):{width}}  {spell_pods(standing):>9}  {verdict}{channels.line(words)}"
     indent = " " * (width + 13)
     admitted = (each.spell() for each in standing.admissions)
@@ -107,12 +109,18 @@ def _list_nodes(outlook: Outlook) -> Lines:
     rows = []
     grouped = sort_alike(group_alike(loads))
     for load, number in grouped[:_MOST_LINES]:
-        name = f"{load.name} and {number - 1} like it" if number > 1 else load.name
         pods = [f"{gang} ×{count}" if count > 1 else gang for gang, count in load.gangs.items()]
         pods += [f"{load.others} other{'s' if load.others > 1 else ''}"] if load.others else []
         pods += ["cordoned"] if load.unschedulable else []
         domain = [load.domain or "–"] if outlook.key else []
-        rows.append([name, *domain, *(spell_share(load, resource) for resource in resources), ", ".join(pods)])
+        rows.append(
+            [
+                name_alike(load, number),
+                *domain,
+                *(spell_share(load, resource) for resource in resources),
+                ", ".join(pods),
+            ]
+        )
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     sides = ["<"] * (len(head) - 1 - len(resources)) + [">"] * len(resources) + ["<"]
     for row in (head, *rows):
@@ -169,12 +177,9 @@ def _write_nodes(outlook: Outlook) -> Lines:
     yield f"|---|{'---|' * len(domain)}{'---:|' * len(resources)}---|"
     grouped = sort_alike(group_alike(loads))
     for load, number in grouped[:_MOST_ROWS]:
-        name = channels.code(load.name) + (f" and {number - 1} like it" if number > 1 else "")
-        pods = [f"{channels.code(gang)} ×{count}" for gang, count in load.gangs.items()]
-        pods += [f"{load.others} others"] if load.others else []
-        cells = [channels.markdown(load.domain)] if domain else []
-        cells += [spell_share(load, resource) for resource in resources]
-        yield f"| {name} | {' | '.join([*cells, ', '.join(pods)])} |"
+        cells = [name_alike(load, number, channels.code), *([channels.markdown(load.domain)] if domain else [])]
+        cells += [*(spell_share(load, resource) for resource in resources), spell_pods_of(load, channels.code)]
+        yield f"| {' | '.join(cells)} |"
     if len(grouped) > _MOST_ROWS:
         yield f"| {sum(number for _, number in grouped[_MOST_ROWS:])} more | {'| ' * (len(domain) + len(resources))}|"
     yield ""
@@ -222,8 +227,7 @@ def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None = 
             if load.domain != domain:
                 continue
             if alike > 1 or not load.gangs:
-                text = channels.mermaid(f"{load.name} and {alike - 1} like it" if alike > 1 else load.name)
-                yield f'    {name}n{number}["{text}"]:::free'
+                yield f'    {name}n{number}["{channels.mermaid(name_alike(load, alike))}"]:::free'
                 continue
             yield f'    subgraph {name}n{number}["{channels.mermaid(load.name)}"]'
             for index, (gang, pods) in enumerate(load.gangs.items()):
@@ -294,7 +298,7 @@ def render_page(views: Sequence[View]) -> str:
         lines.append(f"<h1>{markup(heading)}</h1>")
         lines.append(f"<p>{markup(name_authority(view))}</p>")
         if view.outlook.loads:
-            lines.append(outlook_svg.render([view._replace(world="")], f"-{number}", headed=False))
+            lines.append(outlook_svg.render([view], f"-{number}"))
         lines += _table_gangs(view.outlook)
         lines += _table_nodes(view.outlook)
     note = note_worlds(views)
@@ -305,10 +309,9 @@ def render_page(views: Sequence[View]) -> str:
 def _table_gangs(outlook: Outlook) -> Lines:
     yield '<table><thead><tr><th>gang</th><th class="n">pods</th><th>verdict</th></tr></thead><tbody>'
     for standing in outlook.standings:
-        where = f" on {spell_nodes(standing)}" if standing.placed and standing.verdict == "runs" else ""
         pods = spell_pods(standing)
         yield f'<tr class="{standing.verdict}"><td>{markup(standing.name)}</td><td class="n">{pods}</td><td>'
-        yield f"<b>{spell_verdict(standing)}</b>{markup(where)}"
+        yield f"<b>{spell_verdict(standing)}</b>{markup(spell_site(standing))}"
         yield from (f'<div class="why">{markup(text)}</div>' for text in (standing.why, standing.way_out) if text)
         if standing.places:
             yield f"<details><summary>{count(len(standing.places), 'pod')}</summary><ul>"
@@ -330,9 +333,7 @@ def _table_nodes(outlook: Outlook) -> Lines:
     yield f"<thead><tr><th>node</th><th>domain</th>{heads}"
     yield "<th>pods</th></tr></thead><tbody>"
     for load, number in group_alike(loads):
-        name = f"{load.name} and {number - 1} like it" if number > 1 else load.name
         cells = "".join(f'<td class="n">{spell_share(load, resource)}</td>' for resource in resources)
-        pods = [f"{gang} ×{count}" for gang, count in load.gangs.items()]
-        pods += [f"{load.others} others"] if load.others else []
-        yield f"<tr><td>{markup(name)}</td><td>{markup(load.domain)}</td>{cells}<td>{markup(', '.join(pods))}</td></tr>"
+        place = f"<td>{markup(name_alike(load, number))}</td><td>{markup(load.domain)}</td>"
+        yield f"<tr>{place}{cells}<td>{markup(spell_pods_of(load))}</td></tr>"
     yield "</tbody></table></details>"

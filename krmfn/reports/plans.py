@@ -15,6 +15,7 @@ from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT, FileRef, Result
 from krmfn.model.showing import HIDDEN
 from krmfn.model.values import Fields
+from krmfn.model.wording import list_first
 from krmfn.plan.records import ACTIONS, Action, Change, Entry, Plan, Shift
 from krmfn.reports import channels
 from krmfn.reports.channels import Lines
@@ -216,8 +217,7 @@ def _reason(entry: Entry) -> str:
         fields = dict.fromkeys(format_path(reason.path) or reason.message for reason in entry.reasons)
         return ", ".join(channels.code(field) for field in fields)
     fields = dict.fromkeys(format_path(change.path) for change in entry.changes)
-    shown = ", ".join(channels.code(field) for field in list(fields)[:4])
-    return shown + (f" and {len(fields) - 4} more" if len(fields) > 4 else "")
+    return list_first(map(channels.code, fields), 4)
 
 
 def _details(entry: Entry) -> Lines:
@@ -265,8 +265,8 @@ def _spell_shift(shift: Shift) -> Fields:
         "harmful": shift.harmful,
     }
     told = {"key": shift.key, "from": dict(shift.origin), "to": dict(shift.target), "why": shift.why}
-    document |= {key: entry for key, entry in told.items() if entry}
-    return document | ({"change": shift.way_out} if shift.way_out else {})
+    told["change"] = shift.way_out
+    return document | {key: entry for key, entry in told.items() if entry}
 
 
 def _spell_entry(entry: Entry) -> Fields:

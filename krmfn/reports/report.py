@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -40,7 +41,10 @@ class Screen(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Sorted results, the rows of their rules by id, every object that was checked, and how to present them."""
+    """Sorted results, and how to present them. `rules` are the rows of rules by id, for help texts (sarif); `checked`
+    is every object that was looked at, for a format that reports successes too, `fail_on` the severity from which a
+    finding is a failure (junit). `color`, `folded` (the same note many times is one) and `screen` (the terminal that it
+    is read at) matter to text alone, `part` (what a shard says of itself) to json and yaml."""
 
     results: tuple[Result, ...]
     rules: Mapping[str, Rule] = {}
@@ -74,7 +78,7 @@ def fingerprint(results: Iterable[Result]) -> list[str]:
     after lines moved: it is of its rule, file, object and path; equal ones are told apart by their number."""
     from hashlib import sha256  # for services only
 
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     prints = []
     for result in results:
         parts = (
@@ -84,9 +88,8 @@ def fingerprint(results: Iterable[Result]) -> list[str]:
             result.path,
         )
         identity = "\0".join(parts)
-        number = seen.get(identity, 0)
-        seen[identity] = number + 1
-        text = f"{identity}\0{number}".encode("utf-8", "surrogatepass")
+        text = f"{identity}\0{seen[identity]}".encode("utf-8", "surrogatepass")
+        seen[identity] += 1
         prints.append(sha256(text).hexdigest()[:32])
     return prints
 
@@ -114,10 +117,8 @@ def order(results: Iterable[Result]) -> list[Result]:
 
 def count(results: Iterable[Result]) -> dict[str, int]:
     """How many results there are of each severity; every severity is a key."""
-    counts: dict[str, int] = dict.fromkeys(SEVERITIES, 0)
-    for result in results:
-        counts[result.severity] += 1
-    return counts
+    counts = Counter(result.severity for result in results)
+    return {severity: counts[severity] for severity in SEVERITIES}
 
 
 def summarize(results: Iterable[Result]) -> str:
@@ -138,10 +139,7 @@ def summarize_skipped(results: Iterable[Result]) -> str:
     >>> summarize_skipped([Result("a", "info", tags={"sort": "templates"})])
     'not checked: templates (1)'
     """
-    counts: dict[str, int] = {}
-    for result in results:
-        if "sort" in result.tags:
-            counts[result.tags["sort"]] = counts.get(result.tags["sort"], 0) + 1
+    counts = Counter(result.tags["sort"] for result in results if "sort" in result.tags)
     words = [f"{sort} ({number})" for sort, number in sorted(counts.items())]
     return f"not checked: {', '.join(words)}" if words else ""
 
@@ -153,9 +151,7 @@ def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
     """
     results = [result for result in results if "sort" not in result.tags]
     spelled = [_spell_alike(result) for result in results]
-    numbers: dict[tuple[str, str], int] = {}
-    for alike in spelled:
-        numbers[alike] = numbers.get(alike, 0) + 1
+    numbers = Counter(spelled)
     shown: list[tuple[Result, int]] = []
     told: set[tuple[str, str]] = set()
     for result, alike in zip(results, spelled, strict=True):

@@ -7,9 +7,10 @@ documentation, "Code Quality", section "Code Quality report format"; the schema 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
-from krmfn.krm.results import Result, has_errors
+from krmfn.krm.results import FileRef, Result, has_errors
 from krmfn.model.values import Fields
 from krmfn.reports import channels
 from krmfn.reports.report import Report, describe, fingerprint, rule_id
@@ -60,33 +61,31 @@ def _write_issue(result: Result, print_: str) -> Fields:
     }
 
 
-Case = tuple[str, str]  # file, object
-
-
 def render_junit(report: Report) -> str:
     """A `testsuites` document: a suite per file, a case per object that was checked, one `failure` per case, because
     readers show the first one only. Findings below the report's threshold are kept as the output of their case."""
-    cases: dict[Case, list[Result]] = {}
+    suites: dict[str, dict[str, list[Result]]] = defaultdict(dict)
     for ref, file in report.checked:
-        cases.setdefault((file.path if file else "", str(ref)), [])
+        suites[_name_suite(file)].setdefault(str(ref), [])
     for result in report.results:
-        file_path = result.file.path if result.file else ""
-        cases.setdefault((file_path, str(result.ref) if result.ref else "manifests"), []).append(result)
-    suites: dict[str, list[tuple[str, list[Result]]]] = {}
-    for (file_path, name), found in cases.items():
-        suites.setdefault(file_path or "krmfn", []).append((name, found))
-    failures = sum(has_errors(found, report.fail_on) for found in cases.values())
+        suites[_name_suite(result.file)].setdefault(str(result.ref or "manifests"), []).append(result)
+    cases = [found for suite in suites.values() for found in suite.values()]
+    failures = sum(has_errors(found, report.fail_on) for found in cases)
     lines = [f'<testsuites name="krmfn" tests="{len(cases)}" failures="{failures}" errors="0">']
-    for suite, members in sorted(suites.items()):
-        lines += _render_suite(suite, members, report)
+    for name, suite in sorted(suites.items()):
+        lines += _render_suite(name, suite, report)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join([*lines, "</testsuites>"]) + "\n"
 
 
-def _render_suite(suite: str, members: Sequence[tuple[str, list[Result]]], report: Report) -> list[str]:
-    failures = sum(has_errors(found, report.fail_on) for _, found in members)
-    name = _attribute(suite)
-    lines = [f'  <testsuite name={name} tests="{len(members)}" failures="{failures}" errors="0" skipped="0">']
-    for case, found in members:
+def _name_suite(file: FileRef | None) -> str:
+    return file.path if file and file.path else "krmfn"
+
+
+def _render_suite(path: str, suite: Mapping[str, list[Result]], report: Report) -> list[str]:
+    failures = sum(has_errors(found, report.fail_on) for found in suite.values())
+    name = _attribute(path)
+    lines = [f'  <testsuite name={name} tests="{len(suite)}" failures="{failures}" errors="0" skipped="0">']
+    for case, found in suite.items():
         opening = f"    <testcase name={_attribute(case)} classname={name}"
         if not found:
             lines.append(opening + "/>")

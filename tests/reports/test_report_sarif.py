@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from krmfn.reports import order, render
 SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.json").read_text())
 
 
-def read(results: list[Result], rules: dict[str, Rule] | None = None) -> dict[str, Any]:
+def read(results: list[Result], rules: Mapping[str, Rule] = {}) -> dict[str, Any]:
     """The only run of the rendered log, which is validated."""
     log = json.loads(render(results, "sarif", rules=rules))
     jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(log)
