@@ -11,7 +11,7 @@ from krmfn.model.gotext import quote
 from krmfn.model.values import Value
 from krmfn.server.declarative import check_declared
 from krmfn.server.formats import check_label_key, count_bytes
-from krmfn.server.requests import Address, check_name, check_version, read_body, refuse_uid
+from krmfn.server.requests import Address, check_version, read_body, refuse_uid
 from krmfn.server.schema import Kind
 from krmfn.server.spell import write_json
 from krmfn.server.verdict import (
@@ -37,10 +37,9 @@ _STATUSES = ("False", "True", "Unknown")
 def update_status(kind: Kind, value: Any, stored: dict[str, Any], where: Address) -> Verdict:
     """PUT of `value` to the /status subresource: only the status is taken over."""
     before = stored["metadata"]
-    new, refusal = read_body(kind, value, where, ())
-    refusal = refusal or check_name(new, where)
-    if refusal:
-        return refusal
+    new = read_body(kind, value, where)
+    if isinstance(new, Verdict):
+        return new
     meta = new.setdefault("metadata", {})
     if meta.get("uid", before["uid"]) != before["uid"]:
         return refuse_uid(kind, where, meta["uid"])

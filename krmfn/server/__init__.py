@@ -22,7 +22,7 @@ A new Kubernetes release is a new folder of schemas (see `conformance/schemas`) 
 """
 
 from krmfn.server.admission import AdmissionFacts, PriorityClass
-from krmfn.server.door import answer, as_sent, change, kind_of, misreads_numbers
+from krmfn.server.door import answer, kind_of
 from krmfn.server.requests import create, hold
 from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, Mode, Verdict
@@ -35,10 +35,7 @@ __all__ = [
     "PriorityClass",
     "Verdict",
     "answer",
-    "as_sent",
-    "change",
     "create",
     "hold",
     "kind_of",
-    "misreads_numbers",
 ]

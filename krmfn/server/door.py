@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Value, as_text
 from krmfn.server.admission import NO_FACTS, AdmissionFacts
 from krmfn.server.requests import create, hold, update
 from krmfn.server.schema import Gates, Kind, compile_schemas, find_kind
@@ -37,28 +37,22 @@ def answer(
         return _judge_other(value, release, stored, way, definitions)
 
     def ask(body: Any) -> Verdict:
-        return (
-            guard(create, kind, body, facts) if stored is None else guard(change_held, kind, body, stored, way, facts)
-        )
+        return create(kind, body, facts) if stored is None else change_held(kind, body, stored, way, facts)
 
-    verdict = ask(value)
-    return ask(as_sent(value)) if misreads_numbers(verdict, value) else verdict
+    return ask_as_sent(ask, value)
 
 
 def _judge_other(value: Any, release: str, stored: Any, way: Mode, definitions: Iterable[Value] = ()) -> Verdict | None:
     """The answer about an object of a kind without rules: by its definition, or by its shape; None where neither is
     known."""
-    api_version, kind = (value.get(key) if isinstance(value, Mapping) else None for key in ("apiVersion", "kind"))
-    if not isinstance(api_version, str) or not isinstance(kind, str):
-        return None
+    api_version, kind = as_text(value, "apiVersion"), as_text(value, "kind")
     group, _, version = api_version.rpartition("/")
     if "." in group:
         from krmfn.server.custom import Given
-        from krmfn.server.shipped import Shipped, find_shipped, judge_all
+        from krmfn.server.shipped import Shipped, find_shipped, judge_all, number_given
 
         found = Given(definitions).find(group, kind, version)
-        given = Shipped("", "", {str(number): each for number, each in enumerate(found)}, True)
-        known = given if found else find_shipped(group, kind, version, {})
+        known = number_given(found) if found else find_shipped(group, kind, version, {})
         if isinstance(known, Shipped):
             answer, doubted = judge_all(known, compile_schemas(release, {}), value, stored, (), way)
             return refused_by((*answer.causes, *doubted))
@@ -73,23 +67,16 @@ def _judge_other(value: Any, release: str, stored: Any, way: Mode, definitions: 
 
 def kind_of(value: Any, release: str, gates: Gates) -> Kind | None:
     """The kind that `apiVersion` and `kind` name, in that release with those gates on; None when it is not covered."""
-    if not isinstance(value, Mapping):
-        return None
-    api_version, kind = value.get("apiVersion"), value.get("kind")
-    if not isinstance(api_version, str) or not isinstance(kind, str):
-        return None
-    group, _, version = api_version.rpartition("/")
-    return find_kind(group, kind, release, gates, version)
+    group, _, version = as_text(value, "apiVersion").rpartition("/")
+    return find_kind(group, as_text(value, "kind"), release, gates, version)
 
 
-def misreads_numbers(verdict: Verdict, *values: Any) -> bool:
-    """Whether an object is refused for how a number is written, which a client would have written otherwise."""
-    if verdict.accepted or not any(cause.rule in ("wrong-type", "bad-value") for cause in verdict.causes):
-        return False
-    try:
-        return any(as_sent(value) is not value for value in values)
-    except RecursionError:
-        return False
+def ask_as_sent(ask: Callable[[Any], Verdict], value: Any) -> Verdict:
+    """The answer to a value; where a type is wrong, the one to what a client sends, which writes numbers otherwise."""
+    verdict = guard(ask, value)
+    if any(cause.rule in ("wrong-type", "bad-value") for cause in verdict.causes):
+        return guard(lambda: ask(as_sent(value)))
+    return verdict
 
 
 def as_sent(value: Any) -> Any:
@@ -110,13 +97,8 @@ def change_held(kind: Kind, new: Any, old: Any, mode: Mode, facts: AdmissionFact
     """The answer to changing `old` as it lies in Git; to a create where the server would not have taken that."""
     old = as_sent(old)
     stored = hold(kind, old, facts)
-    return create(kind, new, facts) if stored is None else change(kind, new, old, stored, mode, facts)
-
-
-def change(
-    kind: Kind, new: Any, old: Any, stored: Fields, mode: Mode = "apply", facts: AdmissionFacts = NO_FACTS
-) -> Verdict:
-    """The answer to changing the manifest `old`, which the server holds as `stored` (see hold)."""
+    if stored is None:
+        return create(kind, new, facts)
     if mode == "replace":
         meta = new.get("metadata") if isinstance(new, dict) else None
         if isinstance(meta, dict) and not meta.get("resourceVersion"):

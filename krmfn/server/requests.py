@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote, read_digits
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Value, as_text
 from krmfn.server.admission import NO_FACTS, AdmissionFacts, Write
 from krmfn.server.declarative import check_declared
 from krmfn.server.decode import Normal, name_json_type, read
@@ -30,7 +30,7 @@ from krmfn.server.strategy import (
     generate_name,
     wipe_system_fields,
 )
-from krmfn.server.verdict import Cause, Verdict, invalid, refuse
+from krmfn.server.verdict import Cause, Verdict, invalid, refuse, refuse_whole
 
 STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
@@ -41,16 +41,13 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates:
     if not kind.versions:
         return Verdict(404, "the server could not find the requested resource")
     where = address_of(kind, value)
-    new, refusal = read_body(kind, value, where, duplicates)
-    if refusal:
-        return refusal
-    meta = new.setdefault("metadata", {})
-    _fill(kind, new)
+    new = read_body(kind, value, where, duplicates)
+    if isinstance(new, Verdict):
+        return new
+    meta = _complete(kind, new, where)
     wipe_system_fields(meta)
-    _place(kind, meta, where)
     forget_unreadable_managers(meta)
-    warning = drop_repeated_owners(meta)
-    warnings: tuple[str, ...] = (warning,) if warning else ()  # sent with every answer from here on
+    warnings = drop_repeated_owners(meta)  # sent with every answer from here on
     denial = _admit(kind, "mutating", facts, new, None, meta.get("name") or meta.get("generateName") or "Unknown")
     if denial:
         return denial._replace(warnings=warnings)
@@ -60,7 +57,7 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates:
         warnings += _warn_of_hostname(kind, meta["name"])
         if verdict.dropped:
             fill_defaults(kind.root, new)  # what was dropped is defaulted again when it is read back
-    return verdict._replace(warnings=warnings) if warnings else verdict
+    return verdict._replace(warnings=warnings)
 
 
 def _validate(kind: Kind, new: Fields, stored: Stored, facts: AdmissionFacts, generated: str = "") -> Verdict:
@@ -102,7 +99,6 @@ def update(
     stored: Fields,
     facts: AdmissionFacts = NO_FACTS,
     address: Address | None = None,
-    duplicates: Iterable[Path] = (),
     conditional: bool = True,
 ) -> Verdict:
     """PUT of `value` over `stored`, a normal object as mark_stored() leaves it.
@@ -110,17 +106,13 @@ def update(
     Not `conditional`: the request comes from a patch, which names neither a version nor a uid to be met.
     """
     before = stored["metadata"]
-    where = address or Address(address_of(kind, value).version, before.get("namespace", ""), before["name"])
-    new, refusal = read_body(kind, value, where, duplicates)
-    refusal = refusal or check_name(new, where)
-    if refusal:
-        return refusal
-    meta = new.setdefault("metadata", {})
-    _fill(kind, new)
-    _place(kind, meta, where)
+    where = address or address_of_change(kind, value, stored)
+    new = read_body(kind, value, where)
+    if isinstance(new, Verdict):
+        return new
+    meta = _complete(kind, new, where)
     forget_unreadable_managers(meta)
-    warning = drop_repeated_owners(meta, not conditional)
-    warnings: tuple[str, ...] = (warning,) if warning else ()  # sent with every answer from here on
+    warnings = drop_repeated_owners(meta, not conditional)  # sent with every answer from here on
     if conditional and meta.get("uid", before["uid"]) != before["uid"]:
         return refuse_uid(kind, where, meta["uid"])._replace(warnings=warnings)
     denial = _admit(kind, "mutating-update", facts, new, stored, where.name)
@@ -148,12 +140,10 @@ def hold(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS) -> Fields | N
         created = create(kind, value, facts)
         return mark_stored(kind, created.stored) if created.accepted else None
     where = address_of(kind, value)
-    held, refusal = read_body(kind, value, where, ())
-    if refusal:
+    held = read_body(kind, value, where)
+    if isinstance(held, Verdict):
         return None
-    _fill(kind, held)
-    own = held["metadata"]
-    _place(kind, own, where)
+    own = _complete(kind, held, where)
     if not (own["resourceVersion"].isascii() and own["resourceVersion"].isdigit()):
         own["resourceVersion"] = STORED_VERSION
     return held
@@ -170,11 +160,15 @@ def mark_stored(kind: Kind, stored: Fields) -> Fields:
     return held
 
 
-def _place(kind: Kind, meta: Fields, where: Address) -> None:
+def _complete(kind: Kind, new: Fields, where: Address) -> Fields:
+    """Fill in the defaults and the namespace. Returns the metadata."""
+    meta: Fields = new.setdefault("metadata", {})
+    _fill(kind, new)
     if kind.cluster:
         meta.pop("namespace", None)
     else:
         meta.setdefault("namespace", where.namespace)
+    return meta
 
 
 def _take_over(meta: Fields, before: Value) -> None:
@@ -239,86 +233,77 @@ class Address(NamedTuple):
 
 def address_of(kind: Kind, value: Any) -> Address:
     """Where clients send the object: its own version if that is served, its own namespace or `default`."""
-    api_version, meta = (value.get("apiVersion"), value.get("metadata")) if isinstance(value, dict) else (None, None)
-    namespace, name = (meta.get("namespace"), meta.get("name")) if isinstance(meta, dict) else (None, None)
-    version = api_version.rpartition("/")[2] if isinstance(api_version, str) else ""
+    api_version, namespace = as_text(value, "apiVersion"), as_text(value, "metadata", "namespace")
     if kind.cluster:
         namespace = ""
-    elif (
-        not isinstance(namespace, str)
-        or not namespace
-        or not namespace.isprintable()
-        or "/" in namespace
-        or "%" in namespace
-    ):
+    elif not namespace or not namespace.isprintable() or "/" in namespace or "%" in namespace:
         namespace = "default"
-    if version not in kind.versions or api_version != write_api_version(kind, version):
-        version = kind.versions[0] if kind.versions else ""
-    return Address(version, namespace, name if isinstance(name, str) else "")
+    meant = [version for version in kind.versions if write_api_version(kind, version) == api_version]
+    return Address((*meant, *kind.versions, "")[0], namespace, as_text(value, "metadata", "name"))
+
+
+def address_of_change(kind: Kind, value: Any, stored: Fields) -> Address:
+    """Where clients send what `stored` is changed to."""
+    meta = stored["metadata"]
+    return Address(address_of(kind, value).version, meta.get("namespace", ""), meta["name"])
 
 
 def write_api_version(kind: Kind, version: str) -> str:
     return f"{kind.group}/{version}" if kind.group else version
 
 
-def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path] = ()) -> tuple[Fields, Verdict | None]:
+def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path] = ()) -> Fields | Verdict:
     """The normal object, or the 400 that ends the request."""
-    expected = write_api_version(kind, where.version)
     if value is None:
         value = {}
-    named, version, problem = _interpret(kind, value, where)
-    if problem:
-        return {}, problem
-    clean, problem = _read(kind, value, named, version, duplicates)
-    if problem:
-        return {}, problem
+    clean = _check_envelope(kind, value, where) or _read(kind, value, where.version, duplicates)
+    if isinstance(clean, Verdict):
+        return clean
     new = Normal(clean)
     new.written = value
-    new["apiVersion"], new["kind"] = expected, kind.name
-    namespace = "" if kind.cluster else new.get("metadata", {}).get("namespace", where.namespace)
+    new["apiVersion"], new["kind"] = write_api_version(kind, where.version), kind.name
+    meta = new.get("metadata", {})
+    name, namespace = meta.get("name", ""), "" if kind.cluster else meta.get("namespace", where.namespace)
     if namespace != where.namespace:
         text = "the namespace of the provided object does not match the namespace sent on the request"
-        return {}, Verdict(400, text, (Cause("Decode", ("metadata", "namespace"), text, "namespace-of-request"),))
-    return new, None
+        return refuse_whole(400, "Decode", ("metadata", "namespace"), text, "namespace-of-request")
+    if name == where.name:
+        return new
+    if name:
+        text = f"the name of the object ({name}) does not match the name on the URL ({where.name})"
+    else:
+        text = f"the name of the object ({where.name} based on URL) was undeterminable: name must be provided"
+    return refuse_whole(400, "Decode", ("metadata", "name"), text, "wrong-kind")
 
 
-def _read(
-    kind: Kind, value: Any, named: str, version: str, duplicates: Iterable[Path]
-) -> tuple[Fields, Verdict | None]:
+def _read(kind: Kind, value: Any, version: str, duplicates: Iterable[Path] = ()) -> Fields | Verdict:
     found = read(kind.root, value, version, duplicates)
     if not found.problems:
-        return found.value, None
-    text = f'{named} in version "{version}" cannot be handled as a {kind.name}: {found.text}'
-    return {}, Verdict(400, text, found.problems)
+        return found.value
+    text = f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {found.text}'
+    return Verdict(400, text, found.problems)
 
 
-def _interpret(kind: Kind, value: Any, where: Address) -> tuple[str, str, Verdict | None]:
-    """The kind and version that the body says it is, with the address's where it is silent."""
+def _check_envelope(kind: Kind, value: Any, where: Address) -> Verdict | None:
+    """The 400 for a body that says it is something else than its address; what it does not say is the address's."""
     if not isinstance(value, dict):
-        return "", "", _unrecognized(kind, value, (), value)
-    api_version, name = value.get("apiVersion"), value.get("kind")
-    if api_version == write_api_version(kind, where.version) and name == kind.name:
-        return name, where.version, None
-    if not (isinstance(api_version, str) and isinstance(name, str)):
-        for key, text in value.items():
-            if key in ("apiVersion", "kind") and text is not None and not isinstance(text, str):
-                return "", "", _unrecognized(kind, value, (key,), text)
-        api_version, name = api_version or "", name or ""
+        return _unrecognized(kind, value, ())
+    for key, text in value.items():
+        if key in ("apiVersion", "kind") and text is not None and not isinstance(text, str):
+            return _unrecognized(kind, value, (key,))
+    api_version, name = value.get("apiVersion") or "", value.get("kind") or kind.name
     if api_version.count("/") > 1:
         why = f"unexpected GroupVersion string: {api_version}"
-        return "", "", _unreadable(kind, value, ("apiVersion",), why)
-    group, slash, version = api_version.partition("/")
-    if not slash:
-        group, version = "", api_version
-    name = name or kind.name
+        return _unreadable(kind, value, ("apiVersion",), why)
+    group, _, version = api_version.rpartition("/")
     if not version and group in ("", kind.group):
         group, version = kind.group, where.version
-    if (group, version, name) != (kind.group, where.version, kind.name):
-        return name, version, _wrong_kind(kind, value, group, version, name, where)
-    return name, version, None
+    if (group, version, name) == (kind.group, where.version, kind.name):
+        return None
+    return _wrong_kind(kind, value, group, version, name, where)
 
 
-def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, where: Address) -> Verdict | None:
+def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, where: Address) -> Verdict:
     path: Path = ("kind",) if name != kind.name else ("apiVersion",)
     other = find_kind(group, name, kind.release, kind.gates, version)
     if other is None or version not in other.versions:
@@ -327,33 +312,32 @@ def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, whe
         why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:{line}"'
     elif (other.group, other.name) == (kind.group, kind.name):
         # The body is decoded in its own version before the versions are compared.
-        _, problem = _read(kind, value, name, version, ())
-        if problem:
-            return problem
+        found = _read(kind, value, version)
+        if isinstance(found, Verdict):
+            return found
         expected = write_api_version(kind, where.version)
         why = f"the API version in the data ({group}/{version}) does not match the expected API version ({expected})"
-        return Verdict(400, why, (Cause("Decode", path, why, "wrong-kind"),))
+        return refuse_whole(400, "Decode", path, why, "wrong-kind")
     else:
         # A strict error waits until the conversion has failed; a type error does not get that far.
-        found = read(other.root, value, version)
-        fatal = found.text if any(bad.rule in ("wrong-type", "bad-value") for bad in found.problems) else ""
+        decoded = read(other.root, value, version)
+        fatal = decoded.text if any(bad.rule in ("wrong-type", "bad-value") for bad in decoded.problems) else ""
         target = f"{kind.group.partition('.')[0] or 'core'}.{kind.name}"
         why = fatal or f"converting ({version}.{name}) to ({target}): unknown conversion"
     text = f'{name} in version "{version}" cannot be handled as a {kind.name}: {why}'
     return Verdict(400, text, (Cause("Decode", path, why, "wrong-kind"),))
 
 
-def _unrecognized(kind: Kind, value: Any, path: Path, wrong: Any) -> Verdict:
+def _unrecognized(kind: Kind, value: Any, path: Path) -> Verdict:
     """The body is no object, or its kind is no text."""
     target = (
-        f"Go struct field .{path[0]} of type string"
-        if path
-        else (
-            'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'
-            ' Kind string "json:\\"kind,omitempty\\"" }'
-        )
+        'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'
+        ' Kind string "json:\\"kind,omitempty\\"" }'
     )
-    why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {name_json_type(wrong)} into {target}"
+    if path:
+        target = f"Go struct field .{path[0]} of type string"
+    wrong = name_json_type(dig(value, *path))
+    why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {wrong} into {target}"
     return _unreadable(kind, value, path, why)
 
 
@@ -369,17 +353,6 @@ def refuse_body(kind: Kind, body: bytes, path: Path, why: str) -> Verdict:
     shown = shown + " ..." if len(body) > 30 else shown or "<empty>"
     text = f"the object provided is unrecognized (must be of type {kind.name}): {why} ({shown})"
     return Verdict(400, text, (Cause("Decode", path, why, "wrong-kind"),))
-
-
-def check_name(new: Fields, where: Address) -> Verdict | None:
-    name = new.get("metadata", {}).get("name", "")
-    if name == where.name:
-        return None
-    if not name:
-        text = f"the name of the object ({where.name} based on URL) was undeterminable: name must be provided"
-    else:
-        text = f"the name of the object ({name}) does not match the name on the URL ({where.name})"
-    return Verdict(400, text, (Cause("Decode", ("metadata", "name"), text, "wrong-kind"),))
 
 
 #: Where a server keeps resources that it does not keep under their own name.
@@ -400,7 +373,7 @@ def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:
         f" Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition:"
         f" {given}, UID in object meta: <uid>"
     )
-    return Verdict(409, text, (Cause("Conflict", ("metadata", "uid"), text, "metadata-immutable"),))
+    return refuse_whole(409, "Conflict", ("metadata", "uid"), text, "metadata-immutable")
 
 
 def check_version(kind: Kind, where: Address, meta: Value, held: str) -> Verdict | None:
@@ -410,7 +383,7 @@ def check_version(kind: Kind, where: Address, meta: Value, held: str) -> Verdict
     version = read_digits(given or "0", 20)
     if version is None or version >= 2**64:
         text = f"strconv.ParseUint: parsing {quote(given)}: {'value out of range' if digits else 'invalid syntax'}"
-        return Verdict(500, text, (Cause("Conflict", _VERSION, text, "resource-version"),))
+        return refuse_whole(500, "Conflict", _VERSION, text, "resource-version")
     if not version:
         if kind.unconditional_update:
             return None
@@ -422,4 +395,4 @@ def check_version(kind: Kind, where: Address, meta: Value, held: str) -> Verdict
         f"Operation cannot be fulfilled on {kind.qualified_resource} {quote(where.name)}: the object has been modified;"
         " please apply your changes to the latest version and try again"
     )
-    return Verdict(409, text, (Cause("Conflict", _VERSION, text, "resource-version"),))
+    return refuse_whole(409, "Conflict", _VERSION, text, "resource-version")

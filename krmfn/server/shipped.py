@@ -33,6 +33,11 @@ class Shipped(NamedTuple):
     filled: tuple[str, ...] = ()
 
 
+def number_given(structures: Iterable[Structure]) -> Shipped:
+    """Definitions of a kind that are given in the input."""
+    return Shipped("", "", {str(number): each for number, each in enumerate(structures)}, True)
+
+
 class Unserved(NamedTuple):
     """The version of a project that is installed does not have a kind in this version of its group, but in others. Or
     no version has it: `meant` is spelled otherwise."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path, dig
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Names, Value
 from krmfn.server.schema import Field, Kind, Stored, Type
 
 _Plan: TypeAlias = "tuple[tuple[Field, ...], tuple[Field, ...]]"
@@ -164,26 +164,23 @@ def generate_name(meta: Fields) -> str:
     return prefix + RANDOM
 
 
-def drop_repeated_owners(meta: Fields, patched: bool = False) -> str:
+def drop_repeated_owners(meta: Fields, patched: bool = False) -> Names:
     """Equal owner references are kept once. Returns the warning, if any; a patch is looked at after admission."""
-    owners = meta.get("ownerReferences")
-    if not owners or len(owners) < 2:
-        return ""
     kept: list[Any] = []
     repeated = []
-    for owner in owners:
+    for owner in meta.get("ownerReferences", ()):
         if owner in kept:
             repeated.append(owner.get("uid", ""))
         else:
             kept.append(owner)
     if not repeated:
-        return ""
+        return ()
     meta["ownerReferences"] = kept
     when = " after mutating admission happens" if patched else ""
     return (
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and"
         " may reject such requests as early as 1.24; please fix your requests; duplicate UID(s)"
-        f" observed: {', '.join(repeated)}"
+        f" observed: {', '.join(repeated)}",
     )
 
 
@@ -194,12 +191,10 @@ def first_generation(kind: Kind, new: Fields) -> None:
 
 def forget_unreadable_managers(meta: Fields) -> None:
     """Managed fields of which one entry cannot be read are replaced by the server's own."""
-    entries = meta.get("managedFields", ())
-    for entry in entries:
-        if (
-            entry.get("operation") not in ("Apply", "Update")
-            or entry.get("fieldsType") != "FieldsV1"
-            or not entry.get("apiVersion")
-        ):
-            del meta["managedFields"]
-            return
+    if any(
+        entry.get("operation") not in ("Apply", "Update")
+        or entry.get("fieldsType") != "FieldsV1"
+        or not entry.get("apiVersion")
+        for entry in meta.get("managedFields", ())
+    ):
+        del meta["managedFields"]

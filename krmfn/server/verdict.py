@@ -169,13 +169,17 @@ def refuse(kind: str, group: str, name: str, causes: Out, generated: str = "") -
     return Verdict(422, f'{qualified} "{name}" is invalid: {body}', tuple(causes))
 
 
+def refuse_whole(code: int, type: str, path: Path, text: str, rule: str) -> Verdict:
+    """What ends a request before its fields are looked at: one cause, whose text is the whole answer."""
+    return Verdict(code, text, (Cause(type, path, text, rule),))
+
+
 def guard(answer: Callable[..., Verdict], *arguments: Any) -> Verdict:
     """The answer, or a refusal where the object is nested deeper than Python can follow: no real one is."""
     try:
         return answer(*arguments)
     except RecursionError:
-        text = "the object is nested too deeply"
-        return Verdict(400, text, (Cause("Decode", (), text, "bad-value"),))
+        return refuse_whole(400, "Decode", (), "the object is nested too deeply", "bad-value")
 
 
 def join_reasons(causes: Iterable[Cause], value: Any) -> Out:

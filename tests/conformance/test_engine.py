@@ -369,8 +369,8 @@ def test_a_body_in_another_served_version_than_that_of_the_address(gates: dict[s
     """As a client sends an object that it has read in the other version."""
     kind = find_kind("scheduling.k8s.io", "PodGroup", "1.37", {**GATES, **gates})
     assert kind is not None
-    _, refused = read_body(kind, GROUP, Address("v1beta1", "ml", "a"))
-    assert refused is not None
+    refused = read_body(kind, GROUP, Address("v1beta1", "ml", "a"))
+    assert isinstance(refused, Verdict)
     assert (refused.code, refused.causes[0].rule) == (400, "wrong-kind")
     assert refused.message == (
         "the API version in the data (scheduling.k8s.io/v1alpha3) does not match the expected API version "

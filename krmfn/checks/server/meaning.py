@@ -104,18 +104,10 @@ class Meaning:
         return any(show(kind, place, value) != value for place, value in shown)
 
     def _follows(self, cause: Cause, path: Path) -> bool:
-        """Whether a cause is about the absence of what was left out, what the server fills in from it, or a guess."""
-        if any(dropped[: len(cause.path)] == cause.path for dropped in self._dropped):
+        """Whether a cause follows from what was left out, or is about a guess."""
+        if _follows_from(cause, self._dropped, self.value):
             return True
-        above = cause.path[:-1]  # the server says `resources.storage` for `resources.requests.storage`
-        if cause.type == "Required" and any(
-            dropped[: len(above)] == above and dropped[-1:] == cause.path[-1:] for dropped in self._dropped if above
-        ):
-            return True
-        if cause.type == "Required":
-            return path != cause.path and any(cause.path == new for new, _ in self._moved)
-        beside = {dropped[:-1] for dropped in self._dropped}
-        return cause.path[:-1] in beside and dig(self.value, *cause.path) is None
+        return cause.type == "Required" and path != cause.path and any(cause.path == new for new, _ in self._moved)
 
     def _find_word(self, cause: Cause) -> Any:
         """The value of an enumeration that was meant, or the member of a union that was left empty."""
@@ -176,11 +168,7 @@ def _nearest_name(root: Type, path: Path) -> str:
 
 
 def _other_spelling(value: Any, cause: Cause, secret: bool) -> str:
-    for part in cause.path:
-        try:
-            value = value[part]
-        except (TypeError, KeyError, IndexError):
-            return ""
+    value = dig(value, *cause.path)
     if isinstance(value, bool | int) and cause.message.endswith(" of type string"):
         return "Write it in quotes." if secret else f'Write it in quotes: "{str(value).lower()}".'
     if secret:
@@ -233,14 +221,10 @@ def judge_known(
                 gone[(*parent, key)] = None
                 value = _drop(value, (*parent, key))
         verdict = judge(value)
-    emptied = {path[:end] for path in gone for end in range(len(path) + 1)}
-    beside = {path[:-1] for path in gone}
     known = tuple(
         cause
         for cause in verdict.causes
-        if cause.path not in emptied
-        and not _is_left_out(cause, gone)
-        and not _is_derived(cause, value, beside)
+        if not _follows_from(cause, gone, value)
         and not _is_unknown(cause, value, old)
         and not _is_mounted(cause, whole)
     )
@@ -248,17 +232,18 @@ def judge_known(
     return (verdict._replace(causes=known), left_out[0]) if left_out else (verdict, None)
 
 
-def _is_left_out(cause: Cause, gone: Collection[Path]) -> bool:
-    """Whether a cause misses what was left out below its place: the server says `resources.storage` for `requests`."""
+def _follows_from(cause: Cause, gone: Collection[Path], value: Any) -> bool:
+    """Whether a cause is about what is empty, missing or filled in otherwise because parts of an object are `gone`.
+
+    The server says `resources.storage` for what is missing in `resources.requests`, and fills in a targetPort from its
+    port.
+    """
+    if any(path[: len(cause.path)] == cause.path for path in gone):
+        return True
     above = cause.path[:-1]
-    return cause.type == "Required" and any(
-        path[: len(above)] == above and path[-1:] == cause.path[-1:] for path in gone if above
-    )
-
-
-def _is_derived(cause: Cause, value: Any, beside: set[Path]) -> bool:
-    """Whether a cause is about what the server fills in from what was left out, as a targetPort from its port."""
-    return cause.type != "Required" and cause.path[:-1] in beside and dig(value, *cause.path) is None
+    if cause.type == "Required":
+        return any(path[: len(above)] == above and path[-1:] == cause.path[-1:] for path in gone if above)
+    return any(path[:-1] == above for path in gone) and dig(value, *cause.path) is None
 
 
 def _is_mounted(cause: Cause, value: Any) -> bool:

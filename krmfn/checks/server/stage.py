@@ -30,15 +30,15 @@ from krmfn.model.values import Names, Value, identify
 from krmfn.releases.release import GROUP, assume_gates
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.server.admission import AdmissionFacts
-from krmfn.server.door import as_sent, change_held, misreads_numbers
+from krmfn.server.door import ask_as_sent, change_held
 from krmfn.server.requests import create
 from krmfn.server.schema import DEFINITION, Kind, Type, compile_schemas, find_kind
-from krmfn.server.verdict import Cause, Out, Verdict, guard, join_reasons, refused_by
+from krmfn.server.verdict import Cause, Out, Verdict, join_reasons, refused_by
 from krmfn.survey.facts import read_facts
 
 if TYPE_CHECKING:
     from krmfn.checks.server.meaning import Meaning
-    from krmfn.server.custom import Given
+    from krmfn.server.custom import Given, Judgement
     from krmfn.server.shipped import Shipped, Unserved
     from krmfn.server.structure import Structure
 
@@ -139,14 +139,12 @@ class Judge:
 
     def findings(self, kind: Kind, item: Item, before: Item | None) -> Findings:
         value = item.value
-        verdict = guard(self._answer, kind, value, item, before)
+        ask = partial(self._ask, kind, item, before)
+        verdict = ask(value)
         if verdict.accepted:
             yield from self._tell_rest(kind, item, verdict)
             return
-        judge = partial(self._answer_sent, kind, item, before)
-        if misreads_numbers(verdict, value):
-            verdict = judge(value)
-        verdict, unknown = leave_out(item, verdict, judge, before)
+        verdict, unknown = leave_out(item, verdict, ask, before)
         yield from unknown
         if unknown:  # what is said of the rest of an object with placeholders may follow from them
             yield from self._tell(self._make_out(kind.root, value), item, verdict)
@@ -179,16 +177,16 @@ class Judge:
                 yield from self._tell_meant(kind, item, value)
 
     def _tell_meant(self, kind: Kind, item: Item, value: Any) -> Findings:
-        yield from self._tell_causes(kind, item, value, guard(self._answer, kind, value, item, None), None)
+        yield from self._tell_causes(kind, item, value, self._ask(kind, item, None, value), None)
 
     def _tell_causes(self, kind: Kind, item: Item, value: Any, verdict: Verdict, before: Item | None) -> Findings:
         """What the server refuses. What it cannot decode hides the rest: that is told of the object as it was meant, or
         without the places that nobody can guess."""
-        judge = partial(self._answer_sent, kind, item, before)
+        ask = partial(self._ask, kind, item, before)
         meaning = self._make_out(kind.root, value)
         yield from self._tell(meaning, item, verdict)
         while verdict.code == 400 and meaning.advance():
-            verdict, unknown = leave_out(item, judge(meaning.value), judge, before, meaning.value)
+            verdict, unknown = leave_out(item, ask(meaning.value), ask, before, meaning.value)
             yield from (*unknown, *self._tell(meaning, item, verdict))
             if unknown:
                 return
@@ -250,10 +248,8 @@ class Judge:
             old = before.value if before else None
             return judge_shape(root, known, item.api_version, self.release, old, self.update, repeated)
 
-        verdict = judge(value)
-        if verdict.causes and as_sent(value) is not value:
-            verdict = judge(as_sent(value))
-        verdict, unknown = leave_out(item, verdict, lambda known: judge(as_sent(known)))
+        ask = partial(ask_as_sent, judge)
+        verdict, unknown = leave_out(item, ask(value), ask)
         yield from unknown
         if verdict.causes:
             yield from self._tell(self._make_out(root, value), item, verdict)
@@ -263,15 +259,15 @@ class Judge:
         group, _, version = item.api_version.rpartition("/")
         if "." not in group:
             return None
-        from krmfn.server.shipped import Shipped, find_shipped
+        from krmfn.server.shipped import Shipped, find_shipped, number_given
 
         found = self._given.find(group, item.kind, version)
         if found:
-            return Shipped("", "", {str(number): each for number, each in enumerate(found)}, True)
+            return number_given(found)
         kuberay = self.settings.kuberay.version
         shipped = find_shipped(group, item.kind, version, {"kubeRay": kuberay, **self.settings.operators})
         if not isinstance(shipped, Shipped) and (near := self._find_near(item)):
-            return Shipped("", "", near, True)
+            return number_given(near)
         return shipped
 
     @property
@@ -290,7 +286,7 @@ class Judge:
         return self._definitions
 
     def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Findings:
-        from krmfn.server.shipped import Unserved, judge_all, tell_versions
+        from krmfn.server.shipped import Unserved, judge_all, number_given, tell_versions
 
         if isinstance(known, Unserved):
             kind = known.meant or "this kind"
@@ -302,14 +298,16 @@ class Judge:
         repeated = _find_repeated(item)
         all_known = known
 
-        def judge(value: Any) -> Verdict:
-            return refused_by(judge_all(all_known, schemas, value, old, repeated, self.update)[0].causes)
+        def judge(value: Any) -> tuple[Judgement, tuple[Cause, ...]]:
+            return judge_all(all_known, schemas, value, old, repeated, self.update)
 
-        answer, doubted = judge_all(known, schemas, item.value, old, repeated, self.update)
+        answer, doubted = judge(item.value)
         if (answer.causes or doubted) and (more := self._find_near(item)) and not known.said:
-            all_known = known._replace(structures={**more, **known.structures})
-            answer, doubted = judge_all(all_known, schemas, item.value, old, repeated, self.update)
-        verdict, unknown = leave_out(item, refused_by(answer.causes), judge, before)
+            all_known = known._replace(structures={**number_given(more).structures, **known.structures})
+            answer, doubted = judge(item.value)
+        verdict, unknown = leave_out(
+            item, refused_by(answer.causes), lambda value: refused_by(judge(value)[0].causes), before
+        )
         yield from unknown
         for cause in _leave_summaries_out((*verdict.causes, *doubted)):
             if cause.rule == "unknown-field" and cause.path[-1] in LINK_FIELDS:
@@ -362,7 +360,7 @@ class Judge:
         hint = self.excuse(note.rule, note.path, item)
         return note._replace(hint=hint).on(item, "info") if hint else note.on(item)
 
-    def _find_near(self, item: Item) -> dict[str, Structure]:
+    def _find_near(self, item: Item) -> list[Structure]:
         """The definitions of a kind elsewhere in the input."""
         group, _, version = item.api_version.rpartition("/")
         if group not in self._near:
@@ -370,16 +368,18 @@ class Judge:
 
             rivals = [each.value for each in self.settings.rivals if each.name.endswith(f".{group}")]
             self._near[group] = Given(rivals)
-        return {f"{number}.": each for number, each in enumerate(self._near[group].find(group, item.kind, version))}
+        return self._near[group].find(group, item.kind, version)
 
-    def _answer(self, kind: Kind, value: Any, item: Item, before: Item | None) -> Verdict:
+    def _ask(self, kind: Kind, item: Item, before: Item | None, value: Any) -> Verdict:
+        """The answer to the value of an item, as it is written or as it was meant."""
         repeated = _find_repeated(item)
-        if before is not None and not repeated:
-            return change_held(kind, value, before.value, self.update, self.facts)
-        return create(kind, value, self.facts, duplicates=repeated)
 
-    def _answer_sent(self, kind: Kind, item: Item, before: Item | None, value: Any) -> Verdict:
-        return guard(self._answer, kind, as_sent(value), item, before)
+        def ask(value: Any) -> Verdict:
+            if before is not None and not repeated:
+                return change_held(kind, value, before.value, self.update, self.facts)
+            return create(kind, value, self.facts, repeated)
+
+        return ask_as_sent(ask, value)
 
     def _ask_for_class(self, kind: Kind, item: Item) -> Findings:
         """Without facts, say that the class could not be looked up; once is enough."""
