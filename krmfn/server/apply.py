@@ -11,41 +11,41 @@ k8s.io/kube-openapi/pkg/schemaconv, and kubectl's JSON merge patch for what is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
 
 from krmfn.krm.item import HEAD
 from krmfn.krm.json_reading import load_json
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import BadTime, read_time
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Value, pick
 from krmfn.server.admission import AdmissionFacts
-from krmfn.server.requests import Address, address_of, is_live, update
+from krmfn.server.requests import Address, address_of_change, is_live, update
 from krmfn.server.schema import Field, Kind, Type
 from krmfn.server.spell import to_api, write_json
 from krmfn.server.structure import Structure
 from krmfn.server.threeway import field_of, is_atomic, keep_filled, read_applied
-from krmfn.server.verdict import Cause, Causes, Mode, Out, Verdict
+from krmfn.server.verdict import Cause, Causes, Mode, Out, Verdict, refuse_whole
 
 
 def apply(kind: Kind, new: Any, old: Any, stored: Fields, facts: AdmissionFacts) -> Verdict:
     """Three-way apply: PUT of `new` with what the server had filled into `stored` and no manifest mentions."""
-    body = keep_filled(kind.root, new, find_applied(old), to_api(kind.root, stored))
-    return update(kind, body, stored, facts, Address(address_of(kind, new).version, *_place(stored)))
+    return update(kind, keep_filled(kind.root, new, find_applied(old), to_api(kind.root, stored)), stored, facts)
 
 
 def apply_server_side(kind: Kind, new: Any, old: Any, stored: Fields, facts: AdmissionFacts) -> Verdict:
     """Server-side apply of `new` by the forced field manager that had applied `old`."""
-    where = Address(address_of(kind, new).version, *_place(stored))
+    where = address_of_change(kind, new, stored)
     if _manages_fields(new):
         text = "metadata.managedFields must be nil"
-        return Verdict(400, text, (Cause("Decode", ("metadata", "managedFields"), text, "metadata-managed-fields"),))
+        return refuse_whole(400, "Decode", ("metadata", "managedFields"), text, "metadata-managed-fields")
     try:
         before, others = read_applied(kind.root, old, new) if is_live(old) else (old, [])
         body = merge_applied(kind.root, to_api(kind.root, stored), before, new, others)
     except BadPatch as error:
         return _refuse_patch(kind, where, error)
-    verdict = update(kind, body, stored, facts, where, conditional=False)
+    verdict = update(kind, body, stored, facts, conditional=False)
     if verdict.code == 400 and verdict.causes[0].rule in ("bad-value", "wrong-type"):
         bad = verdict.causes[0]
         unplaced = (bad._replace(message=_unplaced(bad.message)),)
@@ -88,10 +88,6 @@ def _unplaced(message: str) -> str:
     return f"{head} into Go value of type {rest.partition(' of type ')[2]}" if found else message
 
 
-def _place(stored: Fields) -> tuple[str, str]:
-    return stored["metadata"].get("namespace", ""), stored["metadata"]["name"]
-
-
 def _refuse_patch(kind: Kind, where: Address, error: BadPatch) -> Verdict:
     """The 500 of a manifest that cannot be typed."""
     version = f"{kind.group}/{where.version}"
@@ -115,19 +111,6 @@ class BadPatch(ValueError):
         self.problems, self.converting = problems, converting
 
 
-class _Keys(NamedTuple):
-    """How items of a list are told apart: by the values of keys, or (`keys` empty) by themselves. What a key has where
-    it is left out is beside it."""
-
-    keys: tuple[str, ...]
-    unset: tuple[Any, ...]
-
-    def of(self, item: Any) -> Any:
-        if not self.keys or not isinstance(item, Mapping):
-            return repr(item)
-        return tuple(repr(item.get(key, unset)) for key, unset in zip(self.keys, self.unset, strict=True))
-
-
 def merge_applied(root: Type, live: Any, old: Any, new: Any, others: Sequence[Any] = ()) -> Any:
     """The object after `new` was applied over `live`, when `old` was what the same manager had applied before. What
     `others` own stays.
@@ -146,70 +129,69 @@ def merge_applied(root: Type, live: Any, old: Any, new: Any, others: Sequence[An
     return body
 
 
-def _is_open(of: Type, field: Field | None) -> bool:
-    """Whether the value is merged by its parts."""
-    return of.kind in ("struct", "map") or _list_keys(field) is not None
-
-
-def _list_keys(field: Field | None) -> _Keys | None:
-    """None for a list that is replaced as a whole."""
+def _list_keys(field: Field | None) -> Value | None:
+    """How items of a list are told apart: by keys, each with what it has where it is left out, or (none) by themselves.
+    None for a list that is replaced as a whole."""
     if field is None or field.list_type not in ("map", "set"):
         return None
-    if field.list_type == "set" or field.type.item is None:
-        return _Keys((), ())
-    defaults = (field.type.item.fields[key].default for key in field.list_keys)
-    return _Keys(field.list_keys, tuple("" if default is None else default for default in defaults))
+    fields = field.type.item.fields if field.type.item and field.list_keys else {}
+    defaults = {key: fields[key].default for key in field.list_keys}
+    return {key: "" if default is None else default for key, default in defaults.items()}
+
+
+def _identify(keys: Value, item: Any) -> Any:
+    if not keys or not isinstance(item, dict):
+        return repr(item)
+    return tuple(repr(item.get(key, unset)) for key, unset in keys.items())
+
+
+def _is_merged(of: Type, field: Field | None, *values: Any) -> bool:
+    """Whether values of a place are merged part by part."""
+    if of.kind in ("struct", "map"):
+        return not is_atomic(of, field) and all(isinstance(value, dict) for value in values)
+    return _list_keys(field) is not None and all(isinstance(value, list) for value in values)
+
+
+def _list_parts(field: Field | None, value: Any) -> list[tuple[Any, Any]]:
+    """The parts of a value that is merged, each behind its key."""
+    keys = _list_keys(field)
+    if isinstance(value, list) and keys is not None:
+        return [(_identify(keys, item), item) for item in value]
+    return list(value.items()) if isinstance(value, dict) else []
 
 
 def _merge(of: Type, field: Field | None, live: Any, new: Any) -> Any:
-    if new is None and live and isinstance(live, (dict, list)) and not is_atomic(of, field) and _is_open(of, field):
+    if new is None and live and _is_merged(of, field, live):
         return live  # a null container names nothing, so it takes nothing away by itself
-    if of.kind in ("struct", "map") and isinstance(live, dict) and isinstance(new, dict) and not is_atomic(of, field):
-        out = dict(live)
-        for key, value in new.items():
-            inner, inner_field = field_of(of, key)
-            out[key] = _merge(inner, inner_field, live[key], value) if inner and key in live else value
-        return out
-    keys = _list_keys(field)
-    if of.kind == "list" and of.item and keys and isinstance(live, list) and isinstance(new, list):
-        held = {keys.of(item): item for item in live}
-        wanted = {keys.of(item) for item in new}
-        mine = [_merge(of.item, None, held[keys.of(item)], item) if keys.of(item) in held else item for item in new]
-        return _interleave(keys, live, mine, wanted)
-    return new
+    if not _is_merged(of, field, live, new):
+        return new
+    held, merged = dict(_list_parts(field, live)), {}
+    for key, value in _list_parts(field, new):
+        inner, inner_field = field_of(of, key)
+        merged[key] = _merge(inner, inner_field, held[key], value) if inner and key in held else value
+    return held | merged if isinstance(new, dict) else _interleave(_list_parts(field, live), merged)
 
 
-def _interleave(keys: _Keys, live: list[Any], mine: list[Any], wanted: set[Any]) -> list[Any]:
+def _interleave(live: list[tuple[Any, Any]], mine: Fields) -> list[Any]:
     """The items of both lists in the order that the server gives them: its own stay in front of what they stood in
     front of, as far as the order of the others allows."""
-    there = [keys.of(item) for item in live]
-    names = [keys.of(item) for item in mine]
-    shared = [name for name in names if name in there]
-    out: list[Any] = []
-    taken = set()
-    left = right = 0
-    while left < len(live) or right < len(mine):
-        name = there[left] if left < len(live) else None
-        if left < len(live) and right < len(mine):
-            if name == names[right]:
-                left += 1
-            elif name in wanted and shared and shared[0] != name:
-                left += 1
-                continue
-        if left < len(live) and name != (names[right] if right < len(mine) else None):
-            if name not in wanted:
-                out.append(live[left])
-                left += 1
-                continue
-            if name in taken:
-                left += 1
-        if right < len(mine):
-            taken.add(names[right])
-            out.append(mine[right])
-            if shared and shared[0] == names[right]:
-                shared.pop(0)
-            right += 1
-    return out
+    waiting, out = deque(live), []
+    known = {key for key, _ in live}
+    shared = deque(key for key in mine if key in known)
+    for key, item in mine.items():
+        while waiting:
+            next_key, theirs = waiting[0]
+            if next_key not in mine:
+                out.append(theirs)
+            elif not shared or next_key == shared[0]:
+                break
+            waiting.popleft()
+        if waiting and (not shared or waiting[0][0] == key):
+            waiting.popleft()
+        out.append(item)
+        if shared and shared[0] == key:
+            shared.popleft()
+    return [*out, *(theirs for key, theirs in waiting if key not in mine)]
 
 
 def _unite(of: Type, field: Field | None, parts: Sequence[Any]) -> Any:
@@ -223,38 +205,29 @@ def _unite(of: Type, field: Field | None, parts: Sequence[Any]) -> Any:
 def _prune(of: Type, field: Field | None, merged: Any, old: Any, new: Any, others: Sequence[Any] = ()) -> Any:
     """Without what the manager owned before and does not name now, but for what `others` own, too. What is emptied by
     that is gone altogether."""
-    if of.kind in ("struct", "map") and isinstance(merged, dict) and not is_atomic(of, field):
-        return _prune_keys(of, merged, old, new, [part for part in others if isinstance(part, dict)])
-    keys = _list_keys(field)
-    if of.kind == "list" and of.item and keys and isinstance(merged, list) and isinstance(old, list):
-        parts = [part for part in others if isinstance(part, list)]
-        return _prune_items(of.item, keys, merged, old, new if isinstance(new, list) else [], parts)
-    return merged
-
-
-def _prune_keys(of: Type, merged: Fields, old: Any, new: Any, others: Sequence[Any]) -> Any:
-    if not isinstance(old, dict):
+    if not _is_merged(of, field, merged, old):
         return merged
-    if not isinstance(new, dict):
-        new = {}
-    out = {}
+    before, wanted, *theirs = (dict(_list_parts(field, value)) for value in (old, new, *others))
+    out = []
     changed = False
-    for key, value in merged.items():
+    for key, value in _list_parts(field, merged):
         inner, inner_field = field_of(of, key)
-        parts = [part[key] for part in others if key in part]
-        left = inner and key in old and not (key in new and _names(inner, inner_field, new[key]))
-        if inner and left and _names(inner, inner_field, old[key]) and _names(inner, inner_field, value):
+        owned = [parts[key] for parts in theirs if key in parts]
+        left = inner and key in before and not (key in wanted and _names(inner, inner_field, wanted[key]))
+        if inner and left and _names(inner, inner_field, before[key]) and _names(inner, inner_field, value):
             changed = True
-            kept = _unite(inner, inner_field, parts)
+            kept = _unite(inner, inner_field, owned)
             if kept is not None:
-                out[key] = kept
+                out.append((key, kept))
             continue
-        kept = _prune(inner, inner_field, value, old.get(key), new.get(key), parts) if inner and key in new else value
+        kept = value
+        if inner and key in wanted:
+            kept = _prune(inner, inner_field, value, before.get(key), wanted[key], owned)
         changed = changed or kept is not value
-        out[key] = kept
+        out.append((key, kept))
     if not changed:
         return merged
-    return out or None
+    return (dict(out) if isinstance(merged, dict) else [kept for _, kept in out]) or None
 
 
 def _names(of: Type, field: Field | None, value: Any) -> bool:
@@ -265,26 +238,6 @@ def _names(of: Type, field: Field | None, value: Any) -> bool:
         return True
     fields = ((*field_of(of, key), item) for key, item in value.items())
     return any(inner is None or _names(inner, inner_field, item) for inner, inner_field, item in fields)
-
-
-def _prune_items(
-    item: Type, keys: _Keys, merged: list[Any], old: list[Any], new: list[Any], others: Sequence[Any]
-) -> Any:
-    before = {keys.of(entry): entry for entry in old}
-    wanted = {keys.of(entry): entry for entry in new}
-    out = []
-    for entry in merged:
-        key = keys.of(entry)
-        parts = [one for part in others for one in part if keys.of(one) == key]
-        if key in before and key not in wanted:
-            kept = _unite(item, None, parts)
-            if kept is not None:
-                out.append(kept)
-            continue
-        out.append(_prune(item, None, entry, before.get(key), wanted.get(key), parts) if key in wanted else entry)
-    if len(out) == len(merged) and all(kept is entry for kept, entry in zip(out, merged, strict=True)):
-        return merged
-    return out or None
 
 
 def _misfit(path: Path, label: str, text: str, rule: str = "wrong-type") -> Cause:
@@ -335,54 +288,50 @@ def _wanted(of: Type, value: Any) -> str:
     return "" if isinstance(value, str) else "string"
 
 
-def _check_items(item: Type, keys: _Keys | None, value: list[Any], path: Path, label: str) -> Causes:
+def _check_items(item: Type, keys: Value | None, value: list[Any], path: Path, label: str) -> Causes:
     seen = set()
     for index, entry in enumerate(value):
         where = (*path, index)
         if keys is None:
             yield from _check(item, None, entry, where, f"{label}[{index}]")
-            continue
-        if not keys.keys and (entry is None or isinstance(entry, (dict, list))):
-            yield _misfit(where, label, f"element {index}: {_name_wrong_member(entry)}")
-            continue
-        if isinstance(entry, dict) and keys.keys and _is_anonymous(item, keys, entry):
-            listed = " ".join(f'"{key}"' for key in keys.keys)
-            text = f"associative list with keys has an element that omits all key fields [{listed}]"
-            text += " (and doesn't have default values for any key fields)"
-            yield _misfit(where, label, f"element {index}: {text}")
-            continue
-        if keys.keys and not isinstance(entry, dict):
-            what = "a null element" if entry is None else "non-map elements"
-            yield _misfit(where, label, f"element {index}: associative list with keys may not have {what}")
-            continue
-        name = keys.of(entry)
-        if name in seen:
-            yield _misfit(where, label, f"duplicate entries for key {_spell_item(keys, entry)}", "unique-key")
-        seen.add(name)
-        yield from _check(item, None, entry, where, label + _spell_item(keys, entry))
+        elif wrong := _find_misplaced(item, keys, entry):
+            yield _misfit(where, label, f"element {index}: {wrong}")
+        else:
+            name, spelled = _identify(keys, entry), _spell_item(keys, entry)
+            if name in seen:
+                yield _misfit(where, label, f"duplicate entries for key {spelled}", "unique-key")
+            seen.add(name)
+            yield from _check(item, None, entry, where, label + spelled)
 
 
-def _is_anonymous(item: Type, keys: _Keys, entry: Fields) -> bool:
-    """Whether an item has no key, not even by default. Of built-in kinds all have, but for references to objects."""
-    if item.go not in ("", "v1.ObjectReference"):
-        return False
-    return not any(key in entry or item.fields[key].default is not None for key in keys.keys)
+def _find_misplaced(item: Type, keys: Value, entry: Any) -> str:
+    """Why something cannot be an item that is told apart from others; empty where it can.
+
+    Of built-in kinds all items have a key, at least by default, but for references to objects.
+    """
+    if not keys:
+        if isinstance(entry, list):
+            return "not supported: associative list with lists as elements"
+        what = "an explicit null" if entry is None else "a map type" if isinstance(entry, dict) else ""
+        return f"associative list without keys has an element that's {what}" if what else ""
+    if not isinstance(entry, dict):
+        what = "a null element" if entry is None else "non-map elements"
+        return f"associative list with keys may not have {what}"
+    is_known = item.go not in ("", "v1.ObjectReference")
+    if is_known or any(key in entry or item.fields[key].default is not None for key in keys):
+        return ""
+    listed = " ".join(f'"{key}"' for key in keys)
+    return (
+        f"associative list with keys has an element that omits all key fields [{listed}]"
+        " (and doesn't have default values for any key fields)"
+    )
 
 
-def _name_wrong_member(entry: Any) -> str:
-    """Why something cannot be in a set."""
-    if isinstance(entry, list):
-        return "not supported: associative list with lists as elements"
-    what = "a map type" if isinstance(entry, dict) else "an explicit null"
-    return f"associative list without keys has an element that's {what}"
-
-
-def _spell_item(keys: _Keys, entry: Any) -> str:
+def _spell_item(keys: Value, entry: Any) -> str:
     """An item of a list in a path: `[name="a"]`, or `[="x"]` in a list of plain values."""
-    if not keys.keys:
+    if not keys:
         return f"[={write_json(entry)}]"
-    pairs = zip(keys.keys, keys.unset, strict=True)
-    return "[" + ",".join(f"{key}={_spell_key(entry.get(key, unset))}" for key, unset in pairs) + "]"
+    return "[" + ",".join(f"{key}={_spell_key(entry.get(key, unset))}" for key, unset in keys.items()) + "]"
 
 
 def _spell_key(value: Any) -> str:
@@ -430,7 +379,7 @@ def merge(structure: Structure, value: Value, old: Value, update: Mode) -> Value
     if update == "replace" or (update == "apply" and not is_live(old)):
         return value
     root = _make(structure, structure.root)
-    head = {name: item for name, item in value.items() if name in HEAD}
+    head = pick(value, HEAD)
     new, stored = _leave_head(value), _leave_head(old)
     if update == "apply":
         kept: Fields = keep_filled(root, new, _leave_head(find_applied(old)), stored)

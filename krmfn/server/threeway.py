@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from krmfn.krm.json_reading import load_json
+from krmfn.krm.paths import walk_values
 from krmfn.model.values import Fields, Value, group_by
 from krmfn.server.schema import Field, Type
 
@@ -23,7 +24,7 @@ def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None =
     if of.kind in ("struct", "map") and isinstance(new, dict) and isinstance(stored, dict):
         return _keep_keys(of, new, old if isinstance(old, dict) else {}, stored, field)
     if field is not None and "merge" in field.patch and isinstance(new, list) and isinstance(stored, list):
-        return _keep_items(of, field, new, old if isinstance(old, list) else [], stored)
+        return _keep_items(field, new, old if isinstance(old, list) else [], stored)
     return new
 
 
@@ -54,11 +55,10 @@ def _without_nulls(value: Any) -> Any:
     return {key: _without_nulls(item) for key, item in value.items() if item is not None}
 
 
-def _keep_items(of: Type, field: Field, new: list[Any], old: list[Any], stored: list[Any]) -> list[Any]:
+def _keep_items(field: Field, new: list[Any], old: list[Any], stored: list[Any]) -> list[Any]:
     """A list that is merged item by item: those of the server stay, those that the old manifest had go."""
-    item = of.item
-    if item is None or not (field.patch_key or item.kind == "string"):
-        return new
+    item = field.type.item
+    assert item is not None
     if not field.patch_key and all(isinstance(one, str) for one in (*new, *old)):
         return _keep_names(new, old, stored)
     if not stored and all(one in new for one in old):
@@ -148,10 +148,10 @@ def is_atomic(of: Type, field: Field | None) -> bool:
     return (field is not None and field.map_type == "atomic") or of.keywords.get("x-kubernetes-map-type") == "atomic"
 
 
-def field_of(of: Type, key: str) -> tuple[Type | None, Field | None]:
-    """What stands behind a key of an object."""
-    if of.kind == "map":
-        return of.item, None
+def field_of(of: Type | None, key: Any) -> tuple[Type | None, Field | None]:
+    """What stands behind a key of an object, or at a place of a list."""
+    if of is None or of.kind != "struct":
+        return of and of.item, None
     field = of.fields.get(key)
     return (field.type, field) if field else (None, None)
 
@@ -166,22 +166,9 @@ def read_applied(root: Type, live: Value, manifest: Any) -> tuple[Any, list[Any]
     appliers = [entry for entry in entries if entry.get("operation") == "Apply" and not entry.get("subresource")]
     if not appliers:
         return {}, []
-    mine = max(appliers, key=lambda entry: _count(manifest, entry["fieldsV1"]))
+    mine = max(appliers, key=lambda entry: len([*walk_values(_take(root, None, manifest, entry["fieldsV1"]))]))
     parts = [_take(root, None, live, entry["fieldsV1"]) for entry in entries if entry is not mine]
     return _take(root, None, live, mine["fieldsV1"]) or {}, [part for part in parts if part]
-
-
-def _count(value: Any, fields: Fields) -> int:
-    """How many of the places that have no places below them are there in a value."""
-    parts = {key: below for key, below in fields.items() if key != "."}
-    if not parts:
-        return 1
-    if isinstance(value, dict):
-        return sum(_count(value[key[2:]], below) for key, below in parts.items() if key[2:] in value)
-    if isinstance(value, list):
-        found = ((_find(value, key), below) for key, below in parts.items())
-        return sum(_count(item, below) for item, below in found if item is not None)
-    return 0
 
 
 def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> Any:
@@ -196,7 +183,7 @@ def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> A
         for key, below in parts.items():
             name = key[2:]
             if name in value:
-                inner, inner_field = field_of(of, name) if of and of.kind in ("struct", "map") else (None, None)
+                inner, inner_field = field_of(of, name)
                 out[name] = _take(inner, inner_field, value[name], below)
         return {key: part for key, part in out.items() if part is not None} or None
     if not isinstance(value, list):
@@ -204,7 +191,7 @@ def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> A
     items = []
     for key, below in parts.items():
         item = _find(value, key)
-        part = None if item is None else _take(of.item if of else None, None, item, below)
+        part = None if item is None else _take(field_of(of, key)[0], None, item, below)
         if isinstance(part, dict) and key[:2] == "k:":
             part = {**load_json(key[2:]), **part}
         if part is not None:
