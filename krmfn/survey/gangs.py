@@ -6,7 +6,7 @@ Changes nothing. Must not know how a gang is written down; that is the target's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from krmfn.config import GangOptions, Settings, options_for
@@ -19,7 +19,7 @@ from krmfn.model.marks import PREFIX, leave_out_local
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Gang, Group, leaves
-from krmfn.model.values import Key, Value
+from krmfn.model.values import Value
 from krmfn.model.wording import find_nearest
 from krmfn.sources import is_read, read_tree
 from krmfn.survey.lookup import list_owned, make_lookup
@@ -58,19 +58,17 @@ class _Wish(NamedTuple):
     value: Value
 
 
-def survey(items: Iterable[Item], settings: Settings) -> Survey:
+def survey(items: Items, settings: Settings) -> Survey:
     """The gangs of `items`, in the order of their first resource.
 
     Resources of one namespace with the same `krmfn.dev/gang-group` are one gang; its members are in the order of kind
     and name, so that the order of the files does not show.
     """
-    items = tuple(items)
     find = make_lookup(items, settings)
     asking = list_holding(items, *_SIGNS)
     findings: list[Finding] = list(find_strangers(asking))
     undecided = []
-    gangs: list[Asked | list[_Wish]] = []
-    joined: dict[Key, list[_Wish]] = {}
+    gangs: dict[object, list[_Wish]] = {}
     for item in _leave_out_made(asking if settings.select.mode == "OptIn" else items, items):
         chosen = _choose(settings, item)
         findings += [note.on(item) for note in chosen.notes]
@@ -79,25 +77,14 @@ def survey(items: Iterable[Item], settings: Settings) -> Survey:
                 undecided.append(item)
             continue
         reading = read_tree(item.value, item.ref, chosen.options, settings, find)
-        obstacle = None
-        if reading.group is not None and not chosen.options.gang_group:  # members are compared with each other
-            obstacle = find_obstacle(reading.group, settings)
-        if obstacle:
+        name = chosen.options.gang_group  # whose members are compared with each other
+        if reading.group is not None and not name and (obstacle := find_obstacle(reading.group, settings)):
             reading = reading._replace(group=None, notes=(*reading.notes, obstacle))
         findings += [note.on(item, _weigh(note, chosen.options, reading)) for note in reading.notes]
         if reading.group is not None:
-            name = chosen.options.gang_group
             wish = _Wish(item, chosen.options, reading.group, reading.value)
-            if not name:
-                gangs.append(_ask([wish]))  # at once, while what was read is at hand
-                continue
-            key = (item.space, name)
-            if key not in joined:
-                joined[key] = []
-                gangs.append(joined[key])
-            joined[key].append(wish)
-    asked = tuple(gang if isinstance(gang, Asked) else _ask(gang) for gang in gangs)
-    return Survey(asked, tuple(findings), tuple(undecided))
+            gangs.setdefault((item.space, name) if name else id(item), []).append(wish)
+    return Survey(tuple(map(_ask, gangs.values())), tuple(findings), tuple(undecided))
 
 
 def list_present(items: Items) -> tuple[Item, ...]:
@@ -164,26 +151,20 @@ def _ask(wishes: list[_Wish]) -> Asked:
 
     wishes = sorted(wishes, key=lambda wish: (wish.item.kind, wish.item.name))
     items = tuple(wish.item for wish in wishes)
-    groups = []
+    members = []
     findings = []
     for wish in wishes:
         shaped = shape(wish.group, wish.options)
         findings += [note.on(wish.item, _weigh_minimum(note, wish.item)) for note in shaped.notes]
-        groups.append(shaped.group)
-    name = wishes[0].options.gang_group
-    if not name:
-        first = wishes[0].item
-        gang = _gang(name_gang(first.kind, first.name), wishes, groups[0], wishes[0].options.naming)
-        return Asked(gang, items, tuple(findings))
-    members = [SharingResource(wish.item.ref, group, wish.options) for wish, group in zip(wishes, groups, strict=True)]
-    joined = join(name, members)
-    findings += [note.on(items[index]) for index, note in joined.notes]
-    return Asked(_gang(name, wishes, joined.group, joined.naming), items, tuple(findings))
-
-
-def _gang(name: str, wishes: Sequence[_Wish], root: Group, naming: str) -> Gang:
-    values = tuple(wish.value for wish in wishes)
-    return Gang(name, wishes[0].item.namespace, tuple(wish.item.ref for wish in wishes), root, naming, values)
+        members.append(SharingResource(wish.item.ref, shaped.group, wish.options))
+    ref, root, options = members[0]
+    name = options.gang_group or name_gang(ref.kind, ref.name)
+    naming: str = options.naming
+    if options.gang_group:
+        root, naming, notes = join(name, members)
+        findings += [note.on(items[index]) for index, note in notes]
+    owners, values = tuple(member.ref for member in members), tuple(wish.value for wish in wishes)
+    return Asked(Gang(name, ref.namespace, owners, root, naming, values), items, tuple(findings))
 
 
 #: Schedulers with groups of their own. They ignore those of scheduling.k8s.io, and default-scheduler ignores theirs.
@@ -195,10 +176,10 @@ def find_obstacle(group: Group, settings: Settings) -> Note | None:
     if settings.scheduler != "Kubernetes":
         return None
     templates = [template for leaf in leaves(group) for template in leaf.templates]
-    scheduler = templates[0].scheduler if templates else ""
-    # Pods of one gang with two schedulers are a mistake of their own.
-    if scheduler not in OTHER_SCHEDULERS or any(template.scheduler != scheduler for template in templates):
+    schedulers = {template.scheduler for template in templates}
+    if len(schedulers) != 1 or schedulers.isdisjoint(OTHER_SCHEDULERS):  # two of one gang are a mistake of their own
         return None
+    (scheduler,) = schedulers
     from krmfn.model.rules import tell
 
     choice = next((choice for choice, row in SCHEDULERS.items() if row.name == scheduler), "Volcano")

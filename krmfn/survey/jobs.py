@@ -133,8 +133,9 @@ def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
         for template in census.templates_of(item):
             jobs = find_jobs(template)
             job = as_mapping(item.value, *jobs.path) if jobs else {}
-            elsewhere = as_text(job, "managedBy") not in ("", KINDS["batch", "Job"].manager)
-            spec, path = ({}, ()) if not jobs or template.link or elsewhere else _find_own(census, settings, template)
+            if not jobs or template.link or as_text(job, "managedBy") not in ("", KINDS["batch", "Job"].manager):
+                continue
+            spec, path = _find_own(census, settings, template)
             policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
             width = as_count(job, "parallelism")
             quorum = width if quorum is None else quorum
@@ -180,8 +181,10 @@ def add_own_groups(items: Items, settings: Settings) -> list[Item]:
         name = f"{job.name}-pgt-{number}"
         linked = made.setdefault(id(job), Item.hold(deepcopy(dict(job.value)), job.file))
         linked.remove((*jobs.path, "scheduling"))
+        names = [name]
         if jobs.number > 1:
             linked.set((*template.path, "metadata", "annotations"), {POD_GROUP: name, POD_GROUP_BY: index})
+            names = [f"{name}-{number}" for number in range(jobs.number)]
         else:
             linked.set((*template.spec_path, *release.link), name)
         policy = {"schedulingPolicy": {"gang": {release.call("minCount"): gang.group.quorum}}}
@@ -189,6 +192,6 @@ def add_own_groups(items: Items, settings: Settings) -> list[Item]:
         owner = {"apiVersion": job.api_version, "kind": job.kind, "name": job.name, "uid": "-", "controller": True}
         space = {"namespace": job.namespace} if job.namespace else {}
         head = {"apiVersion": release.api_version("PodGroup"), "kind": "PodGroup", "spec": spec}
-        for each in [f"{name}-{number}" for number in range(jobs.number)] if jobs.number > 1 else [name]:
-            groups.append(Item.hold({**head, "metadata": {"name": each, **space, "ownerReferences": [owner]}}))
+        metas = ({"name": each, **space, "ownerReferences": [owner]} for each in names)
+        groups += [Item.hold({**head, "metadata": metadata}) for metadata in metas]
     return [*(made.get(id(item), item) for item in items), *groups]

@@ -4,8 +4,7 @@ and several such trees as one. Knows the options and the tree, no manifest and n
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions
@@ -14,6 +13,7 @@ from krmfn.model.findings import Note, Notes
 from krmfn.model.podnumber import divide
 from krmfn.model.rules import tell
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
+from krmfn.model.values import group_by
 from krmfn.model.wording import find_nearest
 from krmfn.model.wording import join as join_words
 from krmfn.sources.slices import list_sliced
@@ -51,32 +51,27 @@ def shape(group: Group, options: GangOptions) -> Shaped:
     all of them. Replicas of all roles are never one gang. A root that waits for none (policy basic) stays so: its
     groups cannot start together. A quorum that is more than the pods is left to the target, which refuses it.
     """
-    found = (*_check_number(group, options), *_note_strangers(group, options))
+    every = leaves(group)
+    found = (*_check_number(every, options), *_note_keys(every, options, [leaf.name for leaf in every]))
     if isinstance(group, Composite) and group.whole:
-        return Shaped(_gather(group, options), (*found, *_note_minima(group, options)))
-    if options.nested and any(leaf.number if options.slices else leaf.by for leaf in leaves(group)):
-        return Shaped(_nest(group, options), (*found, *_note_minima(group, options)))
-    if options.granularity == "Replica" and any(leaf.by for leaf in leaves(group)):
+        return Shaped(_gather(group, options), (*found, *_note_minima(every, options)))
+    if options.nested and any(leaf.number if options.slices else leaf.by for leaf in every):
+        return Shaped(_nest(group, options), (*found, *_note_minima(every, options)))
+    if options.granularity == "Replica" and any(leaf.by for leaf in every):
         return Shaped(_split(group, options), found)
     group = _forget_replicas(group)
     apart = isinstance(group, Composite) and group.min_group_count is None
-    every = leaves(group)
     alone = every[0].name if len(every) == 1 else ""  # a tree of one group is no tree
     merged = _merge(group) if (options.granularity == "Cluster" or alone) and not apart else group
     if isinstance(merged, Leaf):
         if isinstance(options.min_count, int):
             merged = merged._replace(min_count=options.min_count)
-        key, unused = options.topology_key, options.group_topology_keys
-        if alone in unused:
-            key, unused = unused[alone], {name: each for name, each in unused.items() if name != alone}
-        notes = [_note_unused(group, name, key) for name, key in unused.items()]
-        notes += _note_minima(group, options, merged)
-        return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), tuple(notes))
+        key = options.group_topology_keys.get(alone, options.topology_key)
+        notes = (*_note_keys(every, options, (alone,)), *_note_minima(every, options, merged=True))
+        return Shaped(merged._replace(topology_key=key, disruption_mode=options.disruption_mode), notes)
     optional = [leaf for leaf in leaves(merged) if leaf.min_count == 0]
     left_out = (tell("group-not-guaranteed", leaf.templates[0].count_path, name=leaf.name) for leaf in optional)
-    found = (*found, *left_out, *_note_minima(group, options))
-    if isinstance(options.min_count, int) and len(leaves(merged)) == 1:
-        merged = merged._replace(children=(leaves(merged)[0]._replace(min_count=options.min_count),))
+    found = (*found, *left_out, *_note_minima(every, options))
     refined = _refine(merged, options)
     if options.min_groups is not None and isinstance(refined, Composite) and not apart:
         refined = refined._replace(min_group_count=options.min_groups)
@@ -159,10 +154,12 @@ def _nest(group: Group, options: GangOptions) -> Group:
 
 def _join_units(group: Group) -> list[Leaf]:
     """The leaves with quorums; those that are parts of the same replicas are one, named like their unit."""
-    units = defaultdict(list)
-    for leaf in (leaf for leaf in leaves(group) if leaf.min_count != 0):
-        units[leaf.unit or leaf.name].append(leaf)
+    units = group_by(_name_unit, (leaf for leaf in leaves(group) if leaf.min_count != 0))
     return [_join_unit(unit, parts) if len(parts) > 1 else parts[0] for unit, parts in units.items()]
+
+
+def _name_unit(leaf: Leaf) -> str:
+    return leaf.unit or leaf.name
 
 
 def _join_unit(name: str, parts: list[Leaf]) -> Leaf:
@@ -174,9 +171,7 @@ def _join_unit(name: str, parts: list[Leaf]) -> Leaf:
 def _gather(group: Composite, options: GangOptions) -> Composite:
     """A gang for each replica of all roles. In it the replicas of a unit are groups of their parts, of which so many
     are waited for as come first."""
-    units = defaultdict(list)
-    for leaf in leaves(group):
-        units[leaf.unit or leaf.name].append(_take_part(leaf, group.replicas, options))
+    units = group_by(_name_unit, (_take_part(leaf, group.replicas, options) for leaf in leaves(group)))
     children = tuple(_stack(unit, parts, group.replicas, options) for unit, parts in units.items())
     quorum = options.min_groups or len(children)
     return Composite(group.name, children, quorum, options.topology_key, options.disruption_mode, group.replicas)
@@ -251,38 +246,32 @@ def _refine(group: Group, options: GangOptions) -> Group:
     return group._replace(children=children, min_group_count=len(children), disruption_mode=options.disruption_mode)
 
 
-def _check_number(group: Group, options: GangOptions) -> Notes:
-    count = len(leaves(group))
-    if isinstance(options.min_count, int) and count > 1:
-        path = leaves(group)[0].templates[0].count_path
-        yield tell("min-count-for-groups", path, least=options.min_count, count=count)
+def _check_number(every: Sequence[Leaf], options: GangOptions) -> Notes:
+    if isinstance(options.min_count, int) and len(every) > 1:
+        path = every[0].templates[0].count_path
+        yield tell("min-count-for-groups", path, least=options.min_count, count=len(every))
 
 
-def _note_strangers(group: Group, options: GangOptions) -> Notes:
-    """Topology keys of groups that there are not."""
-    known = {leaf.name for leaf in leaves(group)}
+def _note_keys(every: Sequence[Leaf], options: GangOptions, groups: Collection[str]) -> Notes:
+    """Topology keys of groups that there are not, because nobody has them or all pods are one group."""
+    known = {leaf.name: leaf for leaf in every}
     for name, key in options.group_topology_keys.items():
-        if name not in known:
-            yield _note_unused(group, name, key)
+        if name in known and name not in groups:
+            path = known[name].templates[0].count_path
+            yield tell("group-topology-unused", path, "merged", key, name=name)
+        elif name not in groups:
+            yield tell("group-topology-unused", (), "", key, name=name, near=_suggest(name, known))
 
 
-def _note_unused(group: Group, name: str, key: str) -> Note:
-    known = [leaf.name for leaf in leaves(group)]
-    if name in known:
-        path = leaves(group)[known.index(name)].templates[0].count_path
-        return tell("group-topology-unused", path, "merged", key, name=name)
-    return tell("group-topology-unused", (), "", key, name=name, near=_suggest(name, known))
-
-
-def _suggest(name: str, known: Sequence[str]) -> str:
+def _suggest(name: str, known: Collection[str]) -> str:
     """What a group may be called instead."""
     nearest = find_nearest(name, known)
     return f"Did you mean {nearest}?" if nearest else f"Its groups are {join_words(known)}."
 
 
-def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None) -> Notes:
+def _note_minima(every: Sequence[Leaf], options: GangOptions, merged: bool = False) -> Notes:
     """Minima of groups that there are not, because nobody has them or all pods are one group (`merged`)."""
-    known = [leaf.name for leaf in leaves(group)]
+    known = [leaf.name for leaf in every]
     marks = ("metadata", "annotations")
     wanted = {f"krmfn.dev/min-count.{name}": name for name in options.group_min_counts}
     if options.min_groups is not None:
@@ -290,7 +279,7 @@ def _note_minima(group: Group, options: GangOptions, merged: Leaf | None = None)
     for mark, name in wanted.items():
         if name and name not in known:
             yield tell("minimum-unused", (*marks, mark), mark=mark, near=_suggest(name, known))
-        elif merged is not None:
+        elif merged:
             yield tell("minimum-unused", (*marks, mark), "merged", mark=mark)
 
 
