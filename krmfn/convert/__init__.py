@@ -50,22 +50,19 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
     releases = [find_release(name) for name in list_releases()]
     board = Board(items, goal)
     before = {id(item): (item, item.text) for item, _ in board.sites()}
-    found = {item.api_version for kind in SCHEDULING_KINDS for item in board.of(NATIVE, kind)}
     steps.to_native(board)
-    found |= {item.api_version for item in board.of(NATIVE, "PodGroup")}
-    served = (next((one.name for one in releases if _serves(one, version)), "") for version in found)
-    origins = {*filter(None, served)}  # the oldest release of each version
-    if not goal.has("pod-groups") and any(site.field in GROUP_LINKS for _, site in board.sites()):
-        origins.add(first_release("pod-groups").name)  # links alone do not say which release they are of
-    if any(site.field == ("workloadRef", "name") for _, site in board.sites()):
-        origins.add(releases[0].name)
-    names = [release.name for release in releases]
-    places = [names.index(name) for name in origins]
-    end = names.index(goal.name)
+    versions = {(item.api_version, kind) for kind in SCHEDULING_KINDS for item in board.of(NATIVE, kind)}
+    fields = {site.field for _, site in board.sites()}
+    origins = [next((one for one in releases if one.serves(*version)), goal) for version in versions]
+    if not goal.has("pod-groups") and not fields.isdisjoint(GROUP_LINKS):
+        origins.append(first_release("pod-groups"))  # links alone do not say which release they are of
+    if ("workloadRef", "name") in fields:
+        origins.append(releases[0])
+    end, *places = map(releases.index, (goal, *origins))
     last = max([*places, end])
     if last > end:  # the steps know the spelling of the first release with trees
         trees = first_release("composite-groups")
-        respell(board, trees, releases[names.index(trees.name) :])
+        respell(board, trees, releases[releases.index(trees) :])
     for up, _ in _list_steps(releases[min([*places, end]) : end + 1]):
         up(board)
     for _, down in reversed(_list_steps(releases[end : last + 1])):
@@ -78,18 +75,13 @@ def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = N
         for item in board.of(NATIVE, kind):
             message = f"Kubernetes {goal} has no {kind}; the object is unchanged"
             board.note(item, "convert-impossible", message, ("kind",), "Remove it, and what refers to it.")
-    for item in (item for item, text in before.values() if item.text != text):
-        board.note(item, "convert-recreate", "running pods keep their old group until they are created again")
+    for item, text in before.values():
+        if item.text != text:
+            board.note(item, "convert-recreate", "running pods keep their old group until they are created again")
     added = tuple(
         Addition(dict(item.value), board.owners[id(item)]) for item in board.items if id(item) in board.owners
     )
     return Conversion(added, tuple(board.removed), tuple(board.findings))
-
-
-def _serves(release: Release, api_version: str, kind: str = "") -> bool:
-    """Whether a release serves a version of a kind of scheduling.k8s.io, or of any."""
-    group, _, version = api_version.rpartition("/")
-    return group == NATIVE and any(version in release.kinds[each] for each in release.kinds if kind in ("", each))
 
 
 def _list_steps(releases: Sequence[Release]) -> list[tuple[_Step, _Step]]:
@@ -113,5 +105,5 @@ def _rewrite_versions(board: Board, goal: Release, releases: Sequence[Release], 
                 best = goal.api_version(kind, fields, pinned.get(kind, ""))
             except NotWritable:
                 best = goal.api_version(kind, fields)
-            if best != item.api_version and any(_serves(one, item.api_version, kind) for one in alike):
+            if best != item.api_version and any(one.serves(item.api_version, kind) for one in alike):
                 board.edit(item, Item.set, ("apiVersion",), best)

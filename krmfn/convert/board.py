@@ -41,6 +41,10 @@ class Board:
         """The items of a kind, those made in this conversion included."""
         return [item for item in self.items if item.group_kind == (group, kind)]
 
+    def written_in(self, version: str, *kinds: str) -> list[Item]:
+        """The items of kinds of scheduling.k8s.io in a version."""
+        return [item for kind in kinds for item in self.of(NATIVE, kind) if item.api_version == f"{NATIVE}/{version}"]
+
     def find(self, group: str, kind: str, namespace: str, name: str) -> Item | None:
         """The item with this identity."""
         return next(iter(self._known.get(Identity(group, kind, namespace, name), ())), None)

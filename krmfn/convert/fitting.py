@@ -1,5 +1,5 @@
 """Objects in the words of a release: links, references to templates and disruption modes as it spells them; and what
-its schemas leave no room for: fields that it does not have, values that it does not take, and lists that are too long.
+its schemas leave no room for: fields that it does not have, and values that it does not take.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _VALUE: Final = -2
 
 
 def fit(board: Board, goal: Release, others: Sequence[Release], down: bool) -> None:
-    """Take out the fields that `goal` does not know, and say so; say which lists are too long for it, and which
-    policies and values it does not have. Of values, and of all if the way is not `down`, only what one of the `others`
-    has room for: the rest is a mistake, or a placeholder."""
+    """Take out the fields that `goal` does not know, and say so; say which policies and values it does not have. Of
+    values, and of all if the way is not `down`, only what one of the `others` has room for: the rest is a mistake, or a
+    placeholder."""
     for kind in goal.kinds:
         for item in board.of(NATIVE, kind):
-            if item.api_version.rpartition("/")[2] in goal.kinds[kind]:
+            if goal.serves(item.api_version, kind):
                 found = _list_misfits(item, goal)
                 known = [_list_misfits(item, one).keys() for one in others if kind in one.kinds] if found else ()
                 for path, length in reversed(found.items()):
@@ -54,11 +54,7 @@ def _list_misfits(item: Item, release: Release) -> dict[Path, int]:
 
 
 def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) -> None:
-    if length > 0:
-        message = f"{len(item.get(path))} entries in {path[-1]}, but {goal} allows {length}; they are unchanged"
-        hint = "Generate one group for all pods instead (granularity Cluster)."
-        board.note(item, "convert-impossible", message, path, hint)
-    elif length == _VALUE:
+    if length == _VALUE:
         message = f"Kubernetes {goal} does not accept {path[-1]}: {item.get(path)}; it is unchanged"
         board.note(item, "convert-impossible", message, path, f"Write a value that Kubernetes {goal} accepts.")
     elif length:
@@ -72,9 +68,9 @@ def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) ->
 
 
 def _find_misfits(value: Any, schema: Value, types: Value, path: Path) -> Iterator[tuple[Path, int]]:
-    """The places of what does not fit: unknown fields with 0, long lists with the most that they may have. A union
-    with a member that is not known goes as a whole; -1 for an object that cannot be missing, and would be empty;
-    _VALUE for a value of another type, or beyond its limits."""
+    """The places of what does not fit: unknown fields with 0. A union with a member that is not known goes as a whole;
+    -1 for an object that cannot be missing, and would be empty; _VALUE for a value of another type, or beyond its
+    limits."""
     needed = -1 if schema.get("x-kubernetes-always-written") else 0
     schema = types.get(str(schema.get("$ref")).rpartition("/")[2], schema)
     fields = schema.get("properties")
@@ -89,9 +85,6 @@ def _find_misfits(value: Any, schema: Value, types: Value, path: Path) -> Iterat
             else:
                 yield from _find_misfits(child, fields[key], types, (*path, key))
     elif isinstance(value, list):
-        longest = schema.get("maxItems", 0)
-        if longest and len(value) > longest:
-            yield path, longest
         for index, child in enumerate(value):
             yield from _find_misfits(child, schema.get("items", {}), types, (*path, index))
     elif not _takes(schema, value):
@@ -115,10 +108,9 @@ def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
     for item, site in board.sites():
         if site.field in GROUP_LINKS and site.field != goal.link:
             board.edit(item, relink, site.whole[0], goal.link, site.value)
-    served = {(kind, f"{NATIVE}/{version}") for one in writers for kind in one.kinds for version in one.kinds[kind]}
     for kind in goal.kinds:
         for item in board.of(NATIVE, kind):
-            if (kind, item.api_version) in served:
+            if any(one.serves(item.api_version, kind) for one in writers):
                 board.edit(item, spell_out, goal)
 
 

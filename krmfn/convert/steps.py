@@ -17,18 +17,18 @@ from krmfn.krm.paths import Path, dig
 from krmfn.model.marks import GENERATED_FROM
 from krmfn.model.names import name_group, shorten, slug
 from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import Fields, Key, Value, as_mapping
+from krmfn.model.values import Fields, Key, Value, as_int, as_list, as_mapping
 from krmfn.reconcile.links import unlink
 from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import Release, find_release, first_release, list_releases
-from krmfn.releases.spelling import GROUP_LINKS, read_limits, read_mode
+from krmfn.releases.spelling import GROUP_LINKS, TEMPLATES, read_limits, read_mode
 
 # --- 1.35 to 1.36 ---------------------------------------------------------------------------------------------------
 
 
 def to_1_36(board: Board) -> None:
     """Workload v1alpha1 to v1alpha2: every group that pods use becomes a PodGroup, and the pods name it."""
-    workloads = {item.key: item for item in board.of(NATIVE, "Workload") if item.api_version == f"{NATIVE}/v1alpha1"}
+    workloads = {item.key: item for item in board.written_in("v1alpha1", "Workload")}
     made: dict[tuple[str, str, str, str], str] = {}
     for item, site in board.sites():
         if site.field == ("workloadRef", "name"):
@@ -86,9 +86,8 @@ def _rename_templates(workload: Item) -> None:
 def to_1_37(board: Board) -> None:
     """Workload and PodGroup to v1beta1: references and disruption modes are spelled anew."""
     _take_priorities(board)
-    for item in (*board.of(NATIVE, "Workload"), *board.of(NATIVE, "PodGroup")):
-        if item.api_version == f"{NATIVE}/v1alpha2":
-            board.edit(item, _raise, board, first_release("composite-groups"))
+    for item in board.written_in("v1alpha2", "Workload", "PodGroup"):
+        board.edit(item, _raise, board, first_release("composite-groups"))
     for item in board.of("batch", "Job"):
         if _had_a_gang_by_itself(item):
             message = (
@@ -106,9 +105,9 @@ def _take_priorities(board: Board) -> None:
         if site.field in GROUP_LINKS:
             spec = item.get(site.whole[0][:-1])
             classes.setdefault((item.space, site.value), set()).add(str(spec.get("priorityClassName") or ""))
-    for group in board.of(NATIVE, "PodGroup"):
+    for group in board.written_in("v1alpha2", "PodGroup"):
         found = classes.get(group.key, {""})
-        if group.api_version != f"{NATIVE}/v1alpha2" or len(found) > 1 or found == {""}:
+        if len(found) > 1 or found == {""}:
             continue
         reference = as_mapping(group.value, "spec", "podGroupTemplateRef", "workload")
         workload = board.find(NATIVE, "Workload", group.space, str(reference.get("workloadName")))
@@ -173,18 +172,15 @@ def _split(item: Item, board: Board) -> None:
 
 def _move_groups(board: Board, workload: Item, name: str, templates: set[str]) -> None:
     for group in board.of(NATIVE, "PodGroup"):
-        for field, key in (
-            (("spec", "podGroupTemplateRef", "workload"), "podGroupTemplateName"),
-            (("spec", "workloadRef"), "templateName"),
-        ):
-            reference = group.get(field)
+        for *field, key in TEMPLATES:
+            reference = group.get(("spec", *field))
             if (
                 isinstance(reference, Mapping)
                 and group.space == workload.space
                 and reference.get("workloadName") == workload.name
                 and str(reference.get(key)) in templates
             ):
-                group.set((*field, "workloadName"), name)
+                group.set(("spec", *field, "workloadName"), name)
 
 
 #: Fields that 1.35 does not have.
@@ -200,13 +196,10 @@ _JOBS: Final[Mapping[str, Path]] = {
 
 def back_to_1_36(board: Board) -> None:
     """All versions with trees to v1alpha2: trees become lists of groups that know nothing of each other."""
-    releases = [find_release(name) for name in list_releases()]
+    later = [one for one in map(find_release, list_releases()) if one.has("composite-groups")]
     for kind in ("Workload", "PodGroup"):
-        latest = {
-            f"{NATIVE}/{each}" for one in releases if one.has("composite-groups") for each in one.kinds.get(kind, ())
-        }
         for item in board.of(NATIVE, kind):
-            if item.api_version in latest:
+            if any(one.serves(item.api_version, kind) for one in later):
                 board.edit(item, _lower, board, first_release("pod-groups"))
     for item in board.of(NATIVE, "CompositePodGroup"):
         _lose(board, item, "has no CompositePodGroup: it was dropped, and its children start independently", ("spec",))
@@ -257,7 +250,7 @@ def _lower(item: Item, board: Board, goal: Release) -> None:
 def to_1_35(board: Board) -> None:
     """v1alpha2 to v1alpha1: PodGroups go, pods name the Workload and one of its groups."""
     used: dict[tuple[str, str, str], list[Item]] = {}
-    for group in [item for item in board.of(NATIVE, "PodGroup") if item.api_version == f"{NATIVE}/v1alpha2"]:
+    for group in board.written_in("v1alpha2", "PodGroup"):
         used.setdefault((group.space, *_template_of(board, group)), []).append(group)
     references: dict[Key, dict[str, str]] = {}
     for (space, workload, template), groups in used.items():
@@ -266,9 +259,8 @@ def to_1_35(board: Board) -> None:
             if len(groups) > 1:
                 reference["podGroupReplicaKey"] = slug(group.name)
             references[space, group.name] = reference
-    for item in board.of(NATIVE, "Workload"):
-        if item.api_version == f"{NATIVE}/v1alpha2":
-            board.edit(item, _lower_templates, board, used)
+    for item in board.written_in("v1alpha2", "Workload"):
+        board.edit(item, _lower_templates, board, used)
     for item, site in board.sites():
         if site.field in GROUP_LINKS:
             found = references.get((item.space, site.value))
@@ -366,8 +358,7 @@ def _convert(item: Item, board: Board) -> None:
             message = f"PodGroups of scheduling.k8s.io have no {key}; it was dropped"
             board.note(item, "convert-lost", message, ("spec", key))
     least = _find_least(spec)
-    is_gang = isinstance(least, int) and not isinstance(least, bool) and least > 0
-    made: Fields = {"schedulingPolicy": {"gang": {"minCount": least}} if is_gang else {"basic": {}}}
+    made: Fields = {"schedulingPolicy": {"gang": {"minCount": least}} if least > 0 else {"basic": {}}}
     if spec.get("priorityClassName"):
         made["priorityClassName"] = spec["priorityClassName"]
     item.set(("apiVersion",), f"{NATIVE}/v1alpha2")
@@ -382,17 +373,13 @@ def _convert(item: Item, board: Board) -> None:
         board.note(item, "convert-generate", message)
 
 
-def _find_least(spec: Value) -> Any:
+def _find_least(spec: Value) -> int:
     """How many pods have to start together: of a group of KAI with sub-groups, those of all of them."""
-    parts = spec.get("subGroups")
-    if spec.get("minMember") is not None or not isinstance(parts, list):
-        return spec.get("minMember")
-    counts = [part.get("minMember") for part in parts if isinstance(part, Mapping)]
-    return sum(count for count in counts if isinstance(count, int) and not isinstance(count, bool))
+    parts = as_list(spec, "subGroups") if spec.get("minMember") is None else [spec]
+    return sum(as_int(part, "minMember") or 0 for part in parts)
 
 
 def _join(item: Item, path: Path, name: str) -> None:
-    template = path[:-3]
-    item.set((*template, "spec", "schedulingGroup", "podGroupName"), name)
-    kept = {(*template, "spec", "schedulingGroup", "podGroupName")}
-    unlink(item, {name}, kept)
+    link = (*path[:-3], "spec", "schedulingGroup", "podGroupName")
+    item.set(link, name)
+    unlink(item, {name}, {link})

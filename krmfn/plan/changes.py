@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
 from krmfn.checks.server.stage import gather_facts
@@ -15,7 +16,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.results import ABSENT
 from krmfn.model.showing import HIDDEN, close, show
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Value, dig
 from krmfn.plan.records import Change
 from krmfn.releases.release import assume_gates
 from krmfn.releases.spelling import NAMED, read_mode
@@ -77,23 +78,21 @@ def _compare(old: Any, new: Any, path: Path) -> Iterator[Change]:
 def _compare_lists(old: list[Any], new: list[Any], path: Path) -> Iterator[Change]:
     names_old, names_new = _names(old), _names(new)
     if names_old is None or names_new is None:
-        for index in range(max(len(old), len(new))):
-            before = old[index] if index < len(old) else ABSENT
-            after = new[index] if index < len(new) else ABSENT
+        for index, (before, after) in enumerate(zip_longest(old, new, fillvalue=ABSENT)):
             yield from _compare(before, after, (*path, index))
         return
     there = dict(zip(names_old, old, strict=True))
     for index, name in enumerate(names_new):
         yield from _compare(there.pop(name, ABSENT), new[index], (*path, index))
-    for index, name in enumerate(names_old):
+    for index, (name, entry) in enumerate(zip(names_old, old, strict=True)):
         if name in there:
-            yield Change((*path, index), old[index], ABSENT)
+            yield Change((*path, index), entry, ABSENT)
 
 
 def _names(items: list[Any]) -> list[str] | None:
     """The key of every item (name, or groupName of a Ray group); None when there is none or one is used twice."""
     for key in ("name", "groupName"):
-        names = [item.get(key) if isinstance(item, Mapping) else None for item in items]
+        names = [dig(item, key) for item in items]
         if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
             return [str(name) for name in names]
     return None
@@ -108,14 +107,13 @@ def explain_filling(old: Item, new: Item, before: Settings, after: Settings) -> 
     written = {_name_path(change.path) for change in list_changes(clean(old.value), clean(new.value))}
     for path in dict.fromkeys((*now, *was)):
         one, other = was.get(path), now.get(path)
-        if not any(path[: len(above)] == above for above in written) and _read_change(path, one) != _read_change(
-            path, other
-        ):
-            place = format_path((other or one or Change((), None, None)).path)
+        is_written = any(path[: len(above)] == above for above in written)
+        if not is_written and _read_change(path, one) != _read_change(path, other):
             texts = [json.dumps(each.new) if each else "nothing" for each in (other, one)]
             yield (
-                f"{place}: when the object is created, Kubernetes {after.release} fills in {texts[0]}, "
-                f"{before.release} filled in {texts[1]}.{' Write the field to keep its meaning.' if one else ''}"
+                f"{format_path((other or was[path]).path)}: when the object is created, Kubernetes {after.release} "
+                f"fills in {texts[0]}, {before.release} filled in {texts[1]}."
+                f"{' Write the field to keep its meaning.' if one else ''}"
             )
 
 

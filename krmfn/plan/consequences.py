@@ -11,6 +11,7 @@ from typing import Final
 
 from krmfn.checks.scheduler.reuse import describe, find_steps, is_recreated
 from krmfn.krm.item import Item
+from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
 from krmfn.plan.records import Change, JoinedField
 from krmfn.releases.release import GROUP, Release
@@ -99,15 +100,14 @@ def explain_removal(item: Item, census: Census, release: Release) -> Iterator[st
     if item.group != GROUP:
         return
     finalizer = find_finalizer(item.kind, release)
-    key = item.key
     if item.kind == "PodGroup":
-        users = [t.item for t in census.dangling if t.link and (t.item.space, t.link.group) == key]
+        users = [t.item for t in census.dangling if t.link and (t.item.space, t.link.group) == item.key]
         if users:
             yield f"{users[0].kind} {users[0].name} still links to it: its new pods are never scheduled."
         if finalizer:
             yield f"The finalizer {finalizer} keeps it while pods of the group run."
     elif item.kind == "CompositePodGroup":
-        orphans = [gang.group.name for gang in census.gangs if (gang.group.namespace, gang.group.parent) == key]
+        orphans = [gang.group.name for gang in census.gangs if (gang.group.namespace, gang.group.parent) == item.key]
         if orphans:
             yield f"{orphans[0]} still names it as its parent: its new pods are never scheduled."
         if finalizer:
@@ -123,13 +123,11 @@ def list_renames(item: Item, census: Census) -> Iterator[JoinedField]:
         if gang.group.item is item:
             yield from (_place(template.item, template.link.path) for template in gang.templates if template.link)
     if item.kind == "CompositePodGroup":
-        children = {id(gang.group.item): gang.group for gang in census.gangs} | {
-            id(group.item): group for group in census.composites.values()
-        }
-        for child in children.values():
+        groups = (*(gang.group for gang in census.gangs), *census.composites.values())
+        for child in {id(group.item): group for group in groups}.values():
             if (child.namespace, child.parent) == item.key:
                 yield _place(child.item, ("spec", "parentCompositePodGroupName"))
 
 
-def _place(item: Item, path: tuple[str | int, ...]) -> JoinedField:
+def _place(item: Item, path: Path) -> JoinedField:
     return JoinedField(item.ref, path, item.locate(path))

@@ -151,8 +151,7 @@ class _UpdateJudge:
     def _refuse_missing(self, item: Item) -> tuple[Reason, ...]:
         """Why an object that stays as it is cannot be sent: the release has no such kind, or not in this version."""
         if item.group == GROUP and item.kind in SCHEDULING_KINDS:
-            there = self.settings.release.kinds.get(item.kind, ())
-            is_missing = item.api_version.rpartition("/")[2] not in there
+            is_missing = not self.settings.release.serves(item.api_version, item.kind)
         else:
             is_missing = find_standing(item.api_version, item.kind, self.release) == "missing"
             is_missing = is_missing and is_of_kubernetes(item.api_version, self.release)

@@ -9,15 +9,15 @@ the owner's name at that time. Whatever is put around names later is put around 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item, list_holding, list_identified
-from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
+from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names, list_sources
 from krmfn.model.names import name_gang
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Gang
-from krmfn.model.values import Identity, Key, identify, is_near
+from krmfn.model.values import Identity, Key, group_by, identify, is_near
 from krmfn.reconcile.links import find_sites
 from krmfn.releases.spelling import TEMPLATES, list_words
 
@@ -30,7 +30,6 @@ GENERATED: Final = frozenset(
         *((row.group, "PodGroup") for row in SCHEDULERS.values()),
     }
 )
-_KINDS: Final = frozenset(kind for _, kind in GENERATED)
 
 
 class Renaming(NamedTuple):
@@ -73,10 +72,9 @@ def read_marks(items: Iterable[Item]) -> list[Marked]:
     kustomizations."""
     found = []
     for item in items:
-        identity = identify(item.ref)
         if sources := tuple(map(_read_source, list_sources(item))):
             names = frozenset((item.name, *list_previous_names(item)))
-            found.append(Marked(item, identity, sources, names, _workload_of(item)))
+            found.append(Marked(item, identify(item.ref), sources, names, _workload_of(item)))
     return found
 
 
@@ -92,30 +90,23 @@ def _workload_of(item: Item) -> str:
     return next((name for name in names if isinstance(name, str)), "")
 
 
-class Owners:
-    """The objects of the input that can own generated ones, by kind and name."""
+#: Objects of the input as annotations name them.
+Owners: TypeAlias = Mapping[MarkedSource, Sequence[Identity]]
 
-    def __init__(self, items: Iterable[Item], marked: Iterable[Marked], owners: Iterable[ResourceRef]) -> None:
-        """Keep the items of the kinds that annotations of `marked` or `owners` name."""
-        kinds = {source[:2] for mark in marked for source in mark.sources}
-        kinds |= {owner.group_kind for owner in owners}
-        self.items: dict[Identity, Item] = {}
-        self._named: dict[MarkedSource, list[Identity]] = {}
-        names = {kind for _, kind in kinds}
-        for item in list_identified(items):
-            if item.kind not in names:
-                continue
-            identity = identify(item.ref)
-            if identity[:2] in kinds and identity not in self.items:
-                self.items[identity] = item
-                self._named.setdefault(MarkedSource(*identity[:2], identity.name), []).append(identity)
 
-    def find(self, source: MarkedSource, namespace: str) -> Identity | None:
-        """The object in `namespace`, or one of which only one side has a namespace (a person has just written it
-        into the owner)."""
-        every = self._named.get(source, ())
-        near = (owner for owner in every if is_near(owner.namespace, namespace))
-        return next((owner for owner in every if owner.namespace == namespace), None) or next(near, None)
+def index_owners(items: Iterable[Item], marked: Iterable[Marked]) -> Owners:
+    """The objects that can own generated ones: those of the kinds that annotations of `marked` name."""
+    kinds = {source.kind for mark in marked for source in mark.sources}
+    identities = (identify(item.ref) for item in list_identified(items) if item.kind in kinds)
+    return group_by(lambda each: MarkedSource(each.group, each.kind, each.name), identities)
+
+
+def _find_owner(owners: Owners, source: MarkedSource, namespace: str) -> Identity | None:
+    """The object in `namespace`, or one of which only one side has a namespace (a person has just written it into the
+    owner)."""
+    every = owners.get(source, ())
+    near = (owner for owner in every if is_near(owner.namespace, namespace))
+    return next((owner for owner in every if owner.namespace == namespace), None) or next(near, None)
 
 
 def claim_all(marked: Sequence[Marked], owners: Owners, shared: Iterable[str]) -> dict[Identity, Claim]:
@@ -160,8 +151,9 @@ def _splits(name: str, old: str) -> Iterator[Key]:
 
 def _claim(mark: Marked, owners: Owners, renaming: Renaming) -> Claim:
     """The owners that the annotation names, under their names after `renaming`."""
+    prefix, _, suffix = renaming
     found = [
-        owners.find(source._replace(name=renaming.prefix + source.name + renaming.suffix), mark.identity.namespace)
+        _find_owner(owners, source._replace(name=prefix + source.name + suffix), mark.identity.namespace)
         for source in mark.sources
     ]
     present = frozenset(owner for owner in found if owner)
@@ -189,34 +181,29 @@ class Ledger:
 
     def __init__(self, items: Sequence[Item], gangs: Sequence[Gang]) -> None:
         """Read all marks, and find the owners of what carries them."""
-        groups = (item for item in list_holding(items, b"scheduling.") if item.kind in _KINDS)
-        candidates = [item for item in groups if item.group_kind in GENERATED]
+        candidates = [item for item in list_holding(items, b"scheduling.") if item.group_kind in GENERATED]
         self.marked = read_marks(candidates)
         self._by_identity = {mark.identity: mark for mark in self.marked}
         self.foreign = {
             identity: item for item in candidates if (identity := identify(item.ref)) not in self._by_identity
         }
-        self._taken = {(identity.namespace, identity.name) for identity in self.foreign}
-        owners = [owner for gang in gangs for owner in gang.owners]
-        self.owners = Owners(items if self.marked else (), self.marked, owners)
+        self._taken = {item.key for item in self.foreign.values()}
+        named = index_owners(items if self.marked else (), self.marked)
         called_after = ([name_gang(owner.kind, owner.name) for owner in gang.owners] for gang in gangs)
         shared = (gang.name for gang, names in zip(gangs, called_after, strict=True) if names != [gang.name])
-        self._claims = claim_all(self.marked, self.owners, shared)
+        self._claims = claim_all(self.marked, named, shared)
         self._names: dict[str, set[str]] = {}
         self._names_of: dict[Identity, set[str]] = {}
         self._spaceless: dict[Identity, Marked] = {}
         self._renamed: dict[frozenset[Identity], Marked] = {}
         for mark in self.marked:
-            self._enter(mark, self._claims[mark.identity])
-
-    def _enter(self, mark: Marked, claim: Claim) -> None:
-        self._names.setdefault(mark.identity.namespace, set()).update(mark.names)
-        self._spaceless.setdefault(mark.identity._replace(namespace=""), mark)
-        for owner in claim.owners:
-            self._names_of.setdefault(owner, set()).update(mark.names)
-        renaming = claim.renaming
-        if renaming and not mark.workload and (renaming.prefix or renaming.suffix):
-            self._renamed.setdefault(claim.owners, mark)
+            owners, _, renaming = self.claim(mark)
+            self._names.setdefault(mark.identity.namespace, set()).update(mark.names)
+            self._spaceless.setdefault(mark.identity._replace(namespace=""), mark)
+            for owner in owners:
+                self._names_of.setdefault(owner, set()).update(mark.names)
+            if renaming and not mark.workload and (renaming.prefix or renaming.suffix):
+                self._renamed.setdefault(owners, mark)
 
     def claim(self, mark: Marked) -> Claim:
         """Whose a generated object is."""
@@ -243,16 +230,13 @@ class Ledger:
     def names_of(self, owner: Identity, item: Item) -> set[str]:
         """The names under which objects were generated for `owner`."""
         names = self._names_of.get(owner, set())
-        if not names:
-            return names
-        return names | {site.value for site in find_sites(item.value) if self.is_own_style(item, site.value)}
+        sites = find_sites(item.value) if names else ()
+        return names | {site.value for site in sites if self.is_own_style(item, site.value)}
 
     def is_own_style(self, item: Item, name: str) -> bool:
         """Whether a link can only come from an earlier run, although the object is not in the input."""
         stems = {name_gang(item.kind, own) for own in (item.name, *list_previous_names(item))}
-        return (item.space, name) not in self._taken and any(
-            name == stem or name.startswith(f"{stem}-") for stem in stems
-        )
+        return (item.space, name) not in self._taken and any(f"{name}-".startswith(f"{stem}-") for stem in stems)
 
     def missing(self, mark: Marked) -> Iterable[str]:
         """The sources of a generated object that are not in the input, for people."""

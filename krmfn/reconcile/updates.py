@@ -86,7 +86,7 @@ def _merge_template(current: Value, desired: Value) -> Fields:
 #: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
 _OBJECTS: Final = list_words(("workloadName", "parentCompositePodGroupName"))
 _TEMPLATES: Final = frozenset({*(path[-1] for path in TEMPLATES), POD_GROUP_LABEL})
-_LISTS: Final = list_words(("podGroupTemplates", "compositePodGroupTemplates", "subGroupPolicy"))
+_LISTS: Final = _TEMPLATE_LISTS | {"subGroupPolicy"}
 #: Last parts of links whose text is the name of a template.
 _LABELS: Final = frozenset({"podGroup", POD_GROUP_LABEL})
 

@@ -105,6 +105,11 @@ class Release:
         """How the release calls what 1.37 calls `name`."""
         return self.names.get(name, name)
 
+    def serves(self, api_version: str, kind: str) -> bool:
+        """Whether it has a kind of scheduling.k8s.io in this version."""
+        group, _, version = api_version.rpartition("/")
+        return group == GROUP and version in self.kinds.get(kind, ())
+
     def api_version(self, kind: str, fields: Set[str] = frozenset(), pinned: str = "") -> str:
         """The version in which a kind of scheduling.k8s.io is best written: `pinned`, else the most stable one that has
         all `fields`. Raises KeyError where the kind is not served, NotWritable where that version is not, or lacks one.
