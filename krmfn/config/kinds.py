@@ -12,7 +12,7 @@ from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
 from krmfn.model.kinds import KINDS, KindRow, complete_roles, list_conditions, read_manager, split_kind
 from krmfn.model.marks import KIND_KIND, KIND_WORDS, PREFIX
-from krmfn.model.values import Value, as_list, as_mapping, as_text, without_nulls
+from krmfn.model.values import Key, Value, as_list, as_mapping, as_text, without_nulls
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 
@@ -157,7 +157,7 @@ def _find_absent(spec: Value, definitions: Iterable[Item]) -> Iterator[Mistake]:
             yield Mistake(place, f"{path} is {what} {where} the CustomResourceDefinition {said[0].name}", hint)
 
 
-def _identify(definition: Item) -> tuple[str, str]:
+def _identify(definition: Item) -> Key:
     """The group and the kind of a CustomResourceDefinition."""
     return as_text(definition.value, "spec", "group"), as_text(definition.value, "spec", "names", "kind")
 

@@ -74,9 +74,8 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) ->
         yaml.AliasEvent,
     )
     anchors: dict[str, Node] = {}
-    #: The open collections, their children, and the key that waits for its value in each.
+    #: The open collections, and the key that waits for its value in each.
     stack: list[Parent] = []
-    children: list[list[Any]] = []
     keys: list[Node | None] = []
     get_event = parser.get_event
     while True:
@@ -98,7 +97,6 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) ->
             if len(stack) >= MAX_DEPTH:
                 raise _refuse(event, text, f"nested deeper than {MAX_DEPTH} levels")
             stack.append(opened)
-            children.append(opened.children)
             keys.append(None)
             continue
         elif kind is alias:
@@ -108,7 +106,6 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) ->
             node = closed = stack.pop()
             if closed.flow:
                 closed.end = event.end_mark.index
-            children.pop()
             keys.pop()
         if not stack:
             return node
@@ -117,11 +114,11 @@ def _compose_document(parser: Any, find_anchor: FindAnchor | None, text: str) ->
         if kind is not scalar:
             top.height = max(top.height, 1 + measure_height(node))
         if type(top) is Sequence:
-            children[-1].append(node)
+            top.children.append(node)
         elif keys[-1] is None:
             keys[-1] = node
         else:
-            children[-1].append((keys[-1], node))
+            top.children.append((keys[-1], node))
             keys[-1] = None
 
 
@@ -154,23 +151,19 @@ def _refuse(event: Any, text: str, message: str) -> Unreadable:
     return Unreadable(message, *position(text, event.start_mark.index))
 
 
-def explain_error(error: Exception, text: str) -> Unreadable:
-    """Turn an error of the parser into ours, with the position in the file."""
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
-    if mark is not None:
-        opened = getattr(error, "context_mark", None)
-        end = len(text.rstrip())
-        if mark.index < end or not end:
-            return Unreadable(str(problem), *position(text, mark.index))
-        # The parser stops behind the last line; what it was reading began at a place that somebody can look at.
-        index, told = end - 1, "the text ends too early"
-        if opened and opened.index < end:
-            index, told = opened.index, "what begins here is not closed"
-        return Unreadable(f"{told} ({problem})", *position(text, index))
-    byte = getattr(error, "position", None)
-    if isinstance(byte, int):
-        # The reader's positions count bytes of UTF-8.
-        before = text.encode("utf-8", "replace")[:byte].decode("utf-8", "replace")
-        return Unreadable(str(problem), *position(before, len(before)))
-    return Unreadable(str(problem))
+def explain_error(error: Any, text: str) -> Unreadable:
+    """Turn an error of the parser into ours, with the position in the file. The parser's reader, which knows no marks,
+    tells the byte of UTF-8; all else has the mark of the problem, and often that of what is open."""
+    opened = getattr(error, "context_mark", None)
+    mark = getattr(error, "problem_mark", opened)
+    if mark is None:
+        before = text.encode("utf-8", "replace")[: error.position].decode("utf-8", "replace")
+        return Unreadable(error.reason, *position(before, len(before)))
+    end = len(text.rstrip())
+    if mark.index < end or not end:
+        return Unreadable(error.problem, *position(text, mark.index))
+    # The parser stops behind the last line; what it was reading began at a place that somebody can look at.
+    index, told = end - 1, "the text ends too early"
+    if opened and opened.index < end:
+        index, told = opened.index, "what begins here is not closed"
+    return Unreadable(f"{told} ({error.problem})", *position(text, index))

@@ -14,9 +14,9 @@ from krmfn.krm.errors import EditRefused
 from krmfn.krm.lines import Lines
 from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Parent, Sequence, is_merge, walk, walk_places
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Fields, Path, format_path
 from krmfn.krm.places import begins_line, column, is_block_scalar
-from krmfn.krm.splices import end_line, insert_elements, insert_entry, remove_child, replace_child
+from krmfn.krm.splices import Edits, end_line, insert_elements, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
 from krmfn.krm.writing import is_collection, write_block, write_entry, write_scalar
 
@@ -37,7 +37,7 @@ class Editor:
         self.style = style
         self.used_outside = used_outside
         self.lines = lines
-        self.edits: list[tuple[int, int, str]] = []
+        self.edits: Edits = []
         #: Whether something is taken out.
         self.removes = False
 
@@ -160,7 +160,7 @@ class Editor:
                 return self._remove_elements(way, node, path, gone)
         return self._replace(way, value)
 
-    def _assign_map(self, way: list[Step], node: Mapping, path: Path, value: dict[str, Any]) -> bool:
+    def _assign_map(self, way: list[Step], node: Mapping, path: Path, value: Fields) -> bool:
         """Make the first of the changes; the editor is asked again for the others."""
         old = self._read(node)
         for key, child in value.items():
@@ -214,7 +214,7 @@ class Editor:
             return True
         return False
 
-    def _splice(self, step: Step, value: Any) -> list[tuple[int, int, str]]:
+    def _splice(self, step: Step, value: Any) -> Edits:
         return replace_child(self.text, step.holder, step.place, value, self.style)
 
     def _remove(self, way: list[Step], step: Step, path: Path) -> bool:

@@ -15,6 +15,8 @@ from krmfn.krm.source import Source
 
 #: Start and end of a part in bytes, and how many columns its first line is indented.
 Part = tuple[int, int, int]
+#: What is odd about a document: code, message, line.
+Remark = tuple[str, str, int]
 
 
 class Frame:
@@ -23,7 +25,6 @@ class Frame:
     `pad`: the column of an item's first character in a block sequence, 0 elsewhere; `index`: the document's number in
     the file; `json`: whether it is read as JSON; `new`: whether it was never in a file. `anchors`: those of the other
     parts of the document, None where there are no others.
-    `remarks`: what is odd about the document: (code, message, line).
     """
 
     __slots__ = ("anchors", "index", "json", "new", "pad", "remarks", "source")
@@ -36,7 +37,7 @@ class Frame:
         self.json = json
         self.new = new
         self.anchors: Anchors | None = None
-        self.remarks: tuple[tuple[str, str, int], ...] = ()
+        self.remarks: tuple[Remark, ...] = ()
 
     def indented(self, pad: int) -> Frame:
         """The same document for items that begin in column `pad` of a block sequence."""

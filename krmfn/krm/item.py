@@ -12,7 +12,7 @@ from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.lookup import find_scalar, list_scalars
 from krmfn.krm.nodes import Node, Scalar
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Fields, Path, dig
 from krmfn.krm.places import begins_line
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
@@ -63,7 +63,7 @@ class Item:
         return cls.hold(to_plain(value), file)
 
     @classmethod
-    def hold(cls, value: dict[str, Any], file: FileRef | None = None) -> Item:
+    def hold(cls, value: Fields, file: FileRef | None = None) -> Item:
         """As `new`, of plain data that nobody changes: it is not copied."""
         from krmfn.krm.writing import write_block
 
@@ -90,7 +90,7 @@ class Item:
     def ref(self) -> ResourceRef:
         """apiVersion, kind, name and namespace; parts that are missing or no scalars are empty."""
         if self._ref is None:
-            self._ref = ResourceRef(*self._identify())
+            self._ref = ResourceRef(*map(self._word, _IDENTITY))
         return self._ref
 
     @property
@@ -336,7 +336,7 @@ class Item:
         """Take over the nodes of the text, which the reader of a stream has made. Raises Unreadable."""
         self._read().adopt(root)
 
-    def adopt_value(self, value: dict[str, Any]) -> None:
+    def adopt_value(self, value: Fields) -> None:
         """Take over the value of the text, which the reader of a stream has made. The text is cut out, and its lines
         are read, once more where somebody asks for a place: to keep both takes half of the memory of a run."""
         self._reading = Reading(self, self.read_original, value)
@@ -366,16 +366,6 @@ class Item:
             if error is outer:
                 raise  # it is about another part of the document, and names its place
             frame.source.refuse(error, self.start, frame.pad)
-
-    def _identify(self) -> list[str]:
-        value = self.value
-        metadata = value.get("metadata")
-        metadata = metadata if isinstance(metadata, dict) else {}
-        words = (value.get("apiVersion"), value.get("kind"), metadata.get("name"), metadata.get("namespace"))
-        return [
-            word if isinstance(word, str) else "" if word is None else self._word(path)
-            for word, path in zip(words, _IDENTITY, strict=True)
-        ]
 
     def _word(self, path: Path) -> str:
         """A scalar as it is spelled, empty for null and where there is none."""

@@ -14,7 +14,8 @@ from krmfn.krm.nodes import MAX_DEPTH, NUMBER_TAG, Mapping, Node, Scalar, Sequen
 from krmfn.krm.places import position
 
 _BLANK = " \t\r\n"
-_WORDS = ("true", "false", "null")
+#: What stands without quotes: a word, or a number as a whole.
+_BARE = r"(true|false|null)|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![-+.0-9eE])"
 
 
 def load_json(text: str | bytes) -> Any:
@@ -48,11 +49,10 @@ class _Reader:
             return self.read_collection(position, depth)
         if sign == '"':
             return self.read_string(position)
-        for word in _WORDS:
-            if self.text.startswith(word, position):
-                end = position + len(word)
-                return Scalar(position, end, None, None, word, ""), end
-        return self.read_number(position)
+        found = re.compile(_BARE).match(self.text, position)
+        if found is None:
+            raise self.refuse(position, "expected a value")
+        return Scalar(position, found.end(), None, None if found[1] else NUMBER_TAG, found[0], ""), found.end()
 
     def read_collection(self, position: int, depth: int) -> tuple[Node, int]:
         is_map = self.text[position] == "{"
@@ -95,13 +95,6 @@ class _Reader:
         except ValueError as error:
             raise self.refuse(position, str(getattr(error, "msg", error))) from None
         return Scalar(position, end, None, None, replace_surrogates(content), '"'), end
-
-    def read_number(self, position: int) -> tuple[Scalar, int]:
-        number = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?(?![-+.0-9eE])")
-        found = number.match(self.text, position)
-        if found is None:
-            raise self.refuse(position, "expected a value")
-        return Scalar(position, found.end(), None, NUMBER_TAG, found[0], ""), found.end()
 
     def skip(self, position: int) -> int:
         text = self.text

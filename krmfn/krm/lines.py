@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import Later, Mapping, Node, Scalar, Sequence
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Fields, Path
 
 _PLAIN = (
     r"(?:[A-Za-z0-9_./+~($^;=]|-(?=[^ \n]))"  # no indicator begins it
@@ -197,7 +197,7 @@ def _read_flat(text: str) -> Any:
     if inner[-1] in "}]":  # one alone in another one
         key, _, value = inner.partition(": ")
         return {spell_key(key): _read_flat(value)}
-    found: dict[str, Any] = {}
+    found: Fields = {}
     entries = inner.split(", ")
     for entry in entries:
         key, _, word = entry.partition(": ")
@@ -357,8 +357,8 @@ def _list_collections(steps: list[_Step]) -> list[_Collection]:
     return [_Collection(*each) for each in zip(rows, keys, ends, strict=True)]
 
 
-def _make_value(steps: list[_Step], lines: list[_Known]) -> dict[str, Any]:
-    root: dict[str, Any] = {}
+def _make_value(steps: list[_Step], lines: list[_Known]) -> Fields:
+    root: Fields = {}
     made: list[Any] = [root]
     for place, number, key, what, _ in steps:
         if what is None or what is _FLOWING:

@@ -15,6 +15,7 @@ from krmfn.krm.frames import Anchors, Frame
 from krmfn.krm.item import Item
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow, walk
+from krmfn.krm.paths import Fields
 from krmfn.krm.places import begins_line, column, dash_of, entry_start, find_colon, line_start, lines_end, visible_end
 from krmfn.krm.sharing import share
 from krmfn.krm.source import Source
@@ -22,6 +23,8 @@ from krmfn.krm.style import Style, detect_style, is_multiline
 
 #: Replace the bytes from the first to the second offset.
 Splice = tuple[int, int, bytes]
+#: A text in pieces that share the memory of the input.
+Parts = list[memoryview | bytes]
 
 
 class Listing:
@@ -62,7 +65,7 @@ class Listing:
         other.items = [Item(item.frame, item.start, item.end) for item in self.items]
         return other
 
-    def splice(self, items: Many[Item], results: list[dict[str, Any]] | None = None) -> list[Splice]:
+    def splice(self, items: Many[Item], results: list[Fields] | None = None) -> list[Splice]:
         """The edits that make the list hold `items`: changed ones, missing ones, new ones at the end. `results` take
         the place of those that were there. Raises EditRefused.
         """
@@ -202,7 +205,7 @@ class Listing:
 
         return write_indented(value, self.style, indent) if self.style.indented else write_flow(value, self.style)
 
-    def _splice_results(self, results: list[dict[str, Any]]) -> Splice:
+    def _splice_results(self, results: list[Fields]) -> Splice:
         """The edit that puts results into the document, in place of those that were there."""
         new = self.write_list(results, fresh=True)
         if self.results is not None:
@@ -218,10 +221,10 @@ class Listing:
         return (self.foot, self.foot, b" " * self.root_indent + entry + self.source.newline.encode())
 
 
-def splice(data: bytes, edits: Iterable[Splice]) -> list[memoryview | bytes]:
+def splice(data: bytes, edits: Iterable[Splice]) -> Parts:
     """Apply edits that do not overlap; gives the parts, so that large inputs are not copied."""
     view = memoryview(data)
-    parts: list[memoryview | bytes] = []
+    parts: Parts = []
     done = 0
     for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
         parts += [view[done:start], new]

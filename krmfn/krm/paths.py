@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 Path = tuple[str | int, ...]
+#: A mapping of plain data.
+Fields = dict[str, Any]
 
 
 def dig(value: object, *path: str | int, default: Any = None) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from krmfn.krm.frames import Frame
     from krmfn.krm.lines import Lines
     from krmfn.krm.nodes import Node
+    from krmfn.krm.splices import Edits
     from krmfn.krm.style import Style
 
     class Owner(Protocol):
@@ -65,7 +66,7 @@ class Reading:
         self._text: str | None = None
         self._root: Any = _NOTHING
         self._value: Any = value
-        self._edits: list[tuple[int, int, str]] = []
+        self._edits: Edits = []
         #: The paths of these, and (false) all that are above them.
         self._paths: dict[Path, bool] = {}
         #: That of the first text: what was asked between edits must not change how the next one is written.
@@ -229,7 +230,7 @@ class Reading:
         return Editor(self._parsed, root, self._style, used_outside, self._lines)
 
 
-def _meet(old: list[tuple[int, int, str]], new: list[tuple[int, int, str]]) -> bool:
+def _meet(old: Edits, new: Edits) -> bool:
     """Whether splices touch each other, so that the later ones have to be planned again."""
     return any(
         start <= offset + length and offset <= start + size for offset, length, _ in new for start, size, _ in old

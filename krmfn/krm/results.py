@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from krmfn.krm.paths import Fields
+
 Severity = Literal["error", "warning", "info"]
 
 
@@ -82,7 +84,7 @@ class FileRef(NamedTuple):
         """The place, and what there is to say of it: `base/job.yaml:3:5: mapping values are not allowed here`."""
         return f"{self.spell()}: {message}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Fields:
         """The place as the specification spells it."""
         file = {"path": self.path, "index": self.index}
         return {**file, "line": self.line, "column": self.column} if self.line else file
@@ -103,7 +105,7 @@ class Edit(NamedTuple):
         start, end = value["start"], value["end"]
         return cls(start["line"], start["column"], end["line"], end["column"], value["text"])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Fields:
         """The edit as reports spell it."""
         start, end = {"line": self.line, "column": self.column}, {"line": self.end_line, "column": self.end_column}
         return {"start": start, "end": end, "text": self.text}
@@ -148,13 +150,13 @@ class Result(NamedTuple):
             raise TypeError("a result has something else than a text, or a place something else than a number")
         return found
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Fields:
         """The result as the specification spells it; keys without a value are left out."""
-        out: dict[str, Any] = {"message": self.message, "severity": self.severity}
+        out: Fields = {"message": self.message, "severity": self.severity}
         if self.ref:
             out["resourceRef"] = self.ref.to_json()
         if self.path:
-            field: dict[str, Any] = {"path": self.path}
+            field: Fields = {"path": self.path}
             if self.current is not ABSENT:
                 field["currentValue"] = self.current
             if self.proposed is not ABSENT:

@@ -15,7 +15,7 @@ from typing import IO, TextIO
 
 from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
 from krmfn.krm.item import Item
-from krmfn.krm.listing import Found, check_version, splice
+from krmfn.krm.listing import Found, Parts, check_version, splice
 from krmfn.krm.results import Result, Severity, has_errors
 from krmfn.krm.source import Source
 
@@ -70,11 +70,11 @@ class ResourceList:
         """The list as it was read, with results: the answer of a function that fails."""
         return b"".join(self._splice(None, results))
 
-    def render_parts(self, results: Iterable[Result] = ()) -> list[memoryview | bytes]:
+    def render_parts(self, results: Iterable[Result] = ()) -> Parts:
         """Like `render`, in parts that share the memory of the input."""
         return self._splice(self.items, results)
 
-    def _splice(self, items: list[Item] | None, results: Iterable[Result]) -> list[memoryview | bytes]:
+    def _splice(self, items: list[Item] | None, results: Iterable[Result]) -> Parts:
         listing = self._listing if items is not None else self._listing.copy()
         spelled = [result.to_json() for result in results]
         return splice(self._source.data, listing.splice(listing.items if items is None else items, spelled))
@@ -167,9 +167,7 @@ def silence(number: int) -> None:
     os.close(nowhere)
 
 
-def _answer(
-    function: Function, source: IO[bytes], fail_on: Severity
-) -> tuple[list[memoryview | bytes], list[Result], int]:
+def _answer(function: Function, source: IO[bytes], fail_on: Severity) -> tuple[Parts, list[Result], int]:
     if source.isatty():
         raise Unreadable("stdin is a terminal; pipe a ResourceList in, or run krmfn --help")
     data = source.read()
@@ -219,7 +217,7 @@ def _open(given: IO[bytes] | None, stream: TextIO | None) -> IO[bytes]:
     return given or stream.buffer  # type: ignore[union-attr]  # one of them is there
 
 
-def _write(target: IO[bytes], parts: list[memoryview | bytes]) -> None:
+def _write(target: IO[bytes], parts: Parts) -> None:
     """Write everything. Raises Unreadable where that fails: an answer that nobody gets is no success."""
     try:
         for part in parts:

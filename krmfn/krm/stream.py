@@ -11,12 +11,13 @@ from collections.abc import Sequence as Many
 from typing import Any, NamedTuple, TypeAlias
 
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.frames import Frame
+from krmfn.krm.frames import Frame, Remark
 from krmfn.krm.item import Item
 from krmfn.krm.lines import read_lines
 from krmfn.krm.listing import Found, Listing, Offsets, Splice, check_version, read_listing, splice
 from krmfn.krm.lookup import read_key
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence, follow
+from krmfn.krm.paths import Fields
 from krmfn.krm.places import column, lines_end, position
 from krmfn.krm.sharing import share
 from krmfn.krm.source import BOM, Source, looks_like_json
@@ -57,6 +58,8 @@ class Skipped(NamedTuple):
     column: int = 1
 
 
+#: Where a document begins with its marker, where its content begins, and where it ends.
+Span: TypeAlias = tuple[int, int, int]
 #: Values of documents, by their numbers.
 Known: TypeAlias = "dict[int, Any] | None"
 
@@ -276,13 +279,13 @@ def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -
     return Skipped(source.path, index, error.line or source.line(begin), message, sort, error.column or 1)
 
 
-def split_documents(data: bytes, start: int) -> list[tuple[int, int, int]]:
+def split_documents(data: bytes, start: int) -> list[Span]:
     """Cut YAML at the lines that begin or end a document, which no scalar can contain.
 
-    Gives (start with the marker, start of the content, end) of every document that is not empty. Content on the line
-    of a marker keeps the marker in front of it.
+    Gives the spans of all documents that are not empty. Content on the line of a marker keeps the marker in front of
+    it.
     """
-    documents: list[tuple[int, int, int]] = []
+    documents: list[Span] = []
     before = begin = start
     for marker in _find_markers(data, start):
         line = data.find(b"\n", marker) + 1 or len(data)
@@ -362,7 +365,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(version, str) and isinstance(kind, str) and bool(version and kind) and not kind.endswith("List")
 
 
-def _read_lines(source: Source, span: tuple[int, int, int]) -> dict[str, Any] | None:
+def _read_lines(source: Source, span: Span) -> Fields | None:
     """The value of a document that is one object, and of the plainest kind; None for all others."""
     try:
         lines = read_lines(source.text(*span[1:]))
@@ -372,7 +375,7 @@ def _read_lines(source: Source, span: tuple[int, int, int]) -> dict[str, Any] | 
 
 
 def _read_document(
-    source: Source, span: tuple[int, int, int], index: int, skipped: list[Skipped], value: dict[str, Any] | None
+    source: Source, span: Span, index: int, skipped: list[Skipped], value: Fields | None
 ) -> StreamPart | None:
     """Read one YAML document: an object, whose `value` may be known, a list of objects, or something else (None)."""
     before, begin, end = span
@@ -432,10 +435,10 @@ def _tell_incomplete(value: object, frame: Frame, begin: int) -> Skipped | None:
     return Skipped(source.path, frame.index, source.line(begin), message, "incomplete")
 
 
-def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, str, int], ...]:
+def _find_remarks(source: Source, before: int, begin: int) -> tuple[Remark, ...]:
     """What some tools make of a document's frame: directives, content beside a marker or behind an end. Raises
     Unreadable where that is not UTF-8."""
-    remarks: list[tuple[str, str, int]] = []
+    remarks: list[Remark] = []
     data = source.data
     head = source.text(before, begin)
     for number, line in enumerate(head.splitlines() if "%" in head else ()):
@@ -454,7 +457,7 @@ def _find_remarks(source: Source, before: int, begin: int) -> tuple[tuple[str, s
 def _unpack(
     text: str,
     root: Mapping,
-    value: dict[str, Any] | None,
+    value: Fields | None,
     begin: int,
     span: tuple[int, int],
     frame: Frame,

@@ -14,7 +14,7 @@ from krmfn.krm.dialect import explain_ambiguity, resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.nodes import Alias, Mapping, Node, Parent, Scalar, Sequence, follow, is_merge
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Fields, Path
 from krmfn.krm.places import position
 
 #: How many nodes a text may stand for when its aliases are followed, for each of its characters, and besides.
@@ -81,7 +81,7 @@ class _Builder:
         self.count += size
         return value
 
-    def merge(self, node: Node, into: dict[str, Any]) -> None:
+    def merge(self, node: Node, into: Fields) -> None:
         """Apply `<<`: a mapping, or a sequence of mappings of which the first wins."""
         if isinstance(follow(node), Mapping):
             into.update(self.build(node))
@@ -186,7 +186,7 @@ def _find_key_problems(
     seen: set[str] = set()
     for key, child in mapping.pairs:
         if is_merge(key):
-            merged_value: dict[str, Any] = {}
+            merged_value: Fields = {}
             builder.merge(child, merged_value)
             for name in merged_value:
                 if name in seen:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from krmfn.krm.lines import read_lines
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
-from krmfn.model.values import Names, Value, without_nulls
+from krmfn.model.values import Key, Names, Value, without_nulls
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
 
@@ -131,7 +131,7 @@ class KindRow:
         self.keeper: str | None = None if kept_always else link.get("since", "")
         self.early_keeper: str | None = "" if early == "Never" else early
         dropped = ("", self.name) if link.get("kept") == "Never" else ("", "")
-        self.drops: tuple[str, str] = next(iter(never.items()), dropped)
+        self.drops: Key = next(iter(never.items()), dropped)
         self.project: str = link.get("project", "")
         self.immutable = tuple(spec.get("immutable", ()))
         self.immutable_running = tuple(spec.get("immutableRunning", ()))
@@ -169,13 +169,13 @@ _SCALED: Final = "an autoscaler decides how many pods it has"
 _CONDITION: Final = re.compile(r"(!?)([^!=[]+)(?:\[([^]]+)\])?(?:(!?)=(.*))?", re.DOTALL)
 
 
-class _Kinds(Mapping[tuple[str, str], KindRow]):
+class _Kinds(Mapping[Key, KindRow]):
     """(API group, kind) -> its row. Names are known from the names of the files; a file is read for its row alone."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str], KindRow | None] = {}
-        self._files: dict[tuple[str, str], str] = {}
-        self._own: dict[tuple[str, str], KindRow] = {}
+        self._rows: dict[Key, KindRow | None] = {}
+        self._files: dict[Key, str] = {}
+        self._own: dict[Key, KindRow] = {}
 
     def use_own(self, rows: Iterable[KindRow]) -> None:
         """Know these kinds besides those that are shipped, in place of those that were given before."""
@@ -191,29 +191,29 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
         return tuple(self._own.values())
 
     @property
-    def shipped(self) -> Collection[tuple[str, str]]:
+    def shipped(self) -> Collection[Key]:
         """The kinds that krmfn itself comes with."""
         return self._list_files().keys()
 
-    def read_file(self, key: tuple[str, str]) -> str:
+    def read_file(self, key: Key) -> str:
         """The text of the file of a shipped kind."""
         return schemastore.read_text(self._list_files()[key])
 
-    def _list_files(self) -> Mapping[tuple[str, str], str]:
+    def _list_files(self) -> Mapping[Key, str]:
         if not self._files:
             for file in sorted(os.listdir(f"{schemastore.root()}/kinds")):
                 name, _, group = file.removesuffix(".yaml").partition(".")
                 self._files[group, name] = f"kinds/{file}"
         return self._files
 
-    def read_spec(self, key: tuple[str, str]) -> Value:
+    def read_spec(self, key: Key) -> Value:
         """The `spec` in the file of a shipped kind. Raises KeyError."""
         lines = read_lines(self.read_file(key))
         assert lines is not None, f"{key}: not written in the plainest YAML"
         spec: Value = lines.value["spec"]
         return spec
 
-    def find(self, key: tuple[str, str]) -> KindRow | None:
+    def find(self, key: Key) -> KindRow | None:
         """The row of a kind, None where krmfn knows nothing of it."""
         if key in self._own:
             return self._own[key]
@@ -221,7 +221,7 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
             self._rows[key] = KindRow(self.read_spec(key)) if key in self._list_files() else None
         return self._rows[key]
 
-    def __getitem__(self, key: tuple[str, str]) -> KindRow:
+    def __getitem__(self, key: Key) -> KindRow:
         row = self.find(key)
         if row is None:
             raise KeyError(key)
@@ -230,7 +230,7 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
     def __contains__(self, key: object) -> bool:
         return key in self._own or key in self._list_files()
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
+    def __iter__(self) -> Iterator[Key]:
         return iter({**self._list_files(), **self._own})
 
     def __len__(self) -> int:
@@ -240,7 +240,7 @@ class _Kinds(Mapping[tuple[str, str], KindRow]):
 KINDS: Final = _Kinds()
 
 
-def split_kind(text: str) -> tuple[str, str]:
+def split_kind(text: str) -> Key:
     """Group and kind of `RayCluster.ray.io`."""
     name, _, group = text.partition(".")
     return group, name

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import read_digits
-from krmfn.model.values import as_count
+from krmfn.model.values import Key, as_count
 
 Count = Callable[[Any], int | None]
 
@@ -61,7 +61,7 @@ def _get(value: Any, path: Path, default: object) -> object:
 
 
 #: (API group, kind) -> how many pods of a manifest are replaced at once; None where nobody replaces them.
-ROLLOUTS: Final[Mapping[tuple[str, str], Count]] = {
+ROLLOUTS: Final[Mapping[Key, Count]] = {
     ("apps", "Deployment"): _count_deployment,
     ("apps", "StatefulSet"): _count_stateful_set,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _count_leader_worker_set,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from krmfn.model.marks import POD_GROUP_LABEL
-from krmfn.model.values import Names
+from krmfn.model.values import Key, Names
 
 #: The scheduler of pods that name none.
 DEFAULT_SCHEDULER: Final = "default-scheduler"
@@ -30,9 +30,9 @@ class Scheduler(NamedTuple):
 
     name: str
     api_version: str
-    link: tuple[str, str]
+    link: Key
     writes: Names
-    beside: tuple[tuple[str, str], ...] = ()
+    beside: tuple[Key, ...] = ()
     queue: str = ""
 
     @property

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from krmfn.krm.paths import Fields as Fields  # noqa: PLC0414
 from krmfn.krm.paths import dig as dig  # noqa: PLC0414
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 
-#: An object, or a mapping in it, as it was read; and one that is being made.
+#: An object, or a mapping in it, as it was read; one that is being made is of `Fields`.
 Value: TypeAlias = Mapping[str, Any]
-Fields: TypeAlias = dict[str, Any]
 #: Namespace and name of an object, or API group and kind.
 Key: TypeAlias = tuple[str, str]
 Names: TypeAlias = tuple[str, ...]
