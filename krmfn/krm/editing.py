@@ -1,20 +1,20 @@
 """Plans edits of a text: what to put where, so that everything else stays as it is written.
 
 An editor makes one edit; its `edits` are (offset, length, text) of the text it was given. Where other users of an
-anchor stand in the way, it first writes one of them out, and asks to be called again on the new text.
+anchor stand in the way, it first writes one of them out, and has to be asked again on the new text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.lines import Lines
 from krmfn.krm.lookup import Step, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Parent, Sequence, is_merge, walk, walk_places
-from krmfn.krm.paths import Fields, Path, format_path
+from krmfn.krm.paths import Path, format_path
 from krmfn.krm.places import begins_line, column, is_block_scalar
 from krmfn.krm.splices import Edits, end_line, insert_elements, insert_entry, remove_child, replace_child
 from krmfn.krm.style import Style
@@ -40,24 +40,26 @@ class Editor:
         self.edits: Edits = []
         #: Whether something is taken out.
         self.removes = False
+        #: Whether this is not all: another editor has to plan the rest, on the new text.
+        self.again = False
 
-    def set(self, path: Path, value: Any) -> bool:
-        """Plan to put `value` at `path`; True when it is there, False when the editor has to be asked again."""
+    def set(self, path: Path, value: Any) -> None:
+        """Plan to put `value` at `path`."""
         gap = self.lines.find_gap(path) if self.lines else None
         if gap is None:
-            return self._change([], self.root, path, 0, value)
+            self._change([], self.root, path, 0, value)
+            return
         depth, offset, indent = gap
         entry = write_entry(path[depth], _nest(path[depth + 1 :], value), self.style, indent)
         self.edits = [(offset, 0, " " * indent + entry + self.style.newline)]
-        return True
 
-    def remove(self, path: Path) -> bool:
-        """Plan to take out what stands at `path`; False when the editor has to be asked again."""
+    def remove(self, path: Path) -> None:
+        """Plan to take out what stands at `path`."""
         self.removes = True
-        return self._change([], self.root, path, 0, REMOVED)
+        self._change([], self.root, path, 0, REMOVED)
 
-    def rename(self, path: Path, name: str) -> bool:
-        """Plan to give what stands at `path` another key; False when the editor has to be asked again."""
+    def rename(self, path: Path, name: str) -> None:
+        """Plan to give what stands at `path` another key."""
         way: list[Step] = []
         node: Node = self.root
         for part in path:
@@ -69,25 +71,20 @@ class Editor:
         step = way[-1]
         if step.key is None or isinstance(step.key, Alias) or find_child(step.holder, name):
             raise EditRefused(f"{format_path(path)} cannot be renamed to {name}")
-        if not self._free(way[:-1], step.holder, None):
-            return False
-        quoted = self.style.json or self.text[step.key.start] in "\"'"
-        new = write_scalar(name, quoted)
-        self.edits = [(step.key.start, step.key.end - step.key.start, new)]
-        return True
+        if self._free(way[:-1], step.holder, None):
+            quoted = self.style.json or self.text[step.key.start] in "\"'"
+            self.edits = [(step.key.start, step.key.end - step.key.start, write_scalar(name, quoted))]
 
-    def detach(self, gone: Callable[[int], bool]) -> bool:
+    def detach(self, gone: Callable[[int], bool]) -> None:
         """Plan to write out all aliases of anchors in parts of the document that go."""
         for node, holder, place in walk_places(self.root):
             if isinstance(node, Alias) and node.origin is not None and gone(node.origin):
                 self._write_out(node, holder, place)
-        return True
 
-    def end_line(self) -> bool:
+    def end_line(self) -> None:
         """Plan to give the text a line break at its end, where it has none."""
         if not begins_line(self.text, len(self.text)):
             self.edits = end_line(self.text, self.root, self.style.newline)
-        return True
 
     def _write_out(self, alias: Alias, holder: Parent | None, place: int) -> None:
         """Plan to write a value in place of an alias: of a key (`place` -1), of a child, or of the whole text."""
@@ -100,32 +97,35 @@ class Editor:
             new = write_block(self._read(alias), self.style, column(self.text, alias.start))
         self.edits.append((alias.start, alias.end - alias.start, new))
 
-    def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> bool:
+    def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> None:
         """Walk down to the place of the change. `way` are the steps to `node`, none of them an alias or merged."""
         way = way[:]
         while depth < len(path) and isinstance(node, Parent):
             part = path[depth]
             step = find_child(node, part)
             if step is None:
-                if value is REMOVED:
-                    return True
-                return self._insert(way, node, path, depth, _nest(path[depth + 1 :], value))
+                if value is not REMOVED:
+                    self._insert(way, node, path, depth, _nest(path[depth + 1 :], value))
+                return
             if step.merged:
-                return self._change_merged(way, node, step, path, depth, value)
+                self._change_merged(way, node, step, path, depth, value)
+                return
             if depth == len(path) - 1 and value is REMOVED:
-                return self._remove(way, step, path)
+                self._remove(way, step, path)
+                return
             way.append(step)
             node = step.node
             depth += 1
         if isinstance(node, Alias):
-            return self._replace(way, edit_copy(self._read(node), path, depth, value))
-        if depth == len(path):
-            return self._assign(way, node, path, value)
-        if self._read(node) is not None:
+            self._replace(way, edit_copy(self._read(node), path, depth, value))
+        elif depth == len(path):
+            self._assign(way, node, path, value)
+        elif self._read(node) is not None:
             raise EditRefused(f"{format_path(path[:depth])} is neither a map nor a list")
-        return True if value is REMOVED else self._replace(way, _nest(path[depth:], value))
+        elif value is not REMOVED:
+            self._replace(way, _nest(path[depth:], value))
 
-    def _change_merged(self, way: list[Step], node: Parent, step: Step, path: Path, depth: int, value: Any) -> bool:
+    def _change_merged(self, way: list[Step], node: Parent, step: Step, path: Path, depth: int, value: Any) -> None:
         """Write a key out that came from a merge; the written one wins when it stands behind the `<<`."""
         part = path[depth]
         assert isinstance(node, Mapping)
@@ -134,60 +134,50 @@ class Editor:
             raise EditRefused(f"{format_path(path)} comes from a merge key")
         new = edit_copy(merged, path, depth + 1, value)
         if same(new, merged):
-            return True
+            return
         if any(read_key(key) == part for key, _ in node.pairs if not is_merge(key)):
             raise EditRefused(f"{format_path(path[: depth + 1])} is set before a merge key that sets it too")
-        return self._insert(way, node, path, depth, new)
+        self._insert(way, node, path, depth, new)
 
-    def _assign(self, way: list[Step], node: Node, path: Path, value: Any) -> bool:
+    def _assign(self, way: list[Step], node: Node, path: Path, value: Any) -> None:
         """Replace a node, or only those of its children that differ."""
-        if same(self._read(node), value):
-            return True
-        if isinstance(node, Mapping) and isinstance(value, dict) and value and node.pairs:
-            return self._assign_map(way, node, path, value)
-        if isinstance(node, Sequence) and isinstance(value, list) and 0 < len(node.items) <= len(value):
-            for index, child in enumerate(node.items):
-                if not same(self._read(child), value[index]):
-                    self._change(way, node, (*path, index), len(path), value[index])
-                    return False
-            if not self._free(way, node, None):
-                return False
-            self.edits = insert_elements(self.text, node, value[len(node.items) :], self.style)
-            return True
-        if isinstance(node, Sequence) and isinstance(value, list) and value:
-            gone = _find_missing([self._read(child) for child in node.items], value)
-            if gone:
-                return self._remove_elements(way, node, path, gone)
-        return self._replace(way, value)
-
-    def _assign_map(self, way: list[Step], node: Mapping, path: Path, value: Fields) -> bool:
-        """Make the first of the changes; the editor is asked again for the others."""
         old = self._read(node)
-        for key, child in value.items():
-            if key not in old or not same(old[key], child):
-                self._change(way, node, (*path, key), len(path), child)
-                return False
-        for key in old:
-            if key not in value:
-                self.removes = True
-                self._change(way, node, (*path, key), len(path), REMOVED)
-                return False
-        return True
+        if same(old, value):
+            return
+        if isinstance(node, Mapping) and isinstance(value, dict) and value and node.pairs:
+            changed = ((key, child) for key, child in value.items() if key not in old or not same(old[key], child))
+            gone = ((key, REMOVED) for key in old if key not in value)
+            key, child = next(chain(changed, gone))
+            self.removes = child is REMOVED
+            self._change_first(way, node, (*path, key), child)
+        elif isinstance(node, Sequence) and isinstance(value, list) and 0 < len(node.items) <= len(value):
+            differing = (index for index, child in enumerate(old) if not same(child, value[index]))
+            index = next(differing, None)
+            if index is not None:
+                self._change_first(way, node, (*path, index), value[index])
+            elif self._free(way, node, None):
+                self.edits = insert_elements(self.text, node, value[len(old) :], self.style)
+        elif isinstance(node, Sequence) and isinstance(value, list) and value and (places := _find_missing(old, value)):
+            self._remove_elements(way, node, path, places)
+        else:
+            self._replace(way, value)
 
-    def _remove_elements(self, way: list[Step], node: Sequence, path: Path, places: list[int]) -> bool:
+    def _change_first(self, way: list[Step], node: Node, path: Path, value: Any) -> None:
+        """Make the first of several changes in a node; the others are those of another editor."""
+        self._change(way, node, path, len(path) - 1, value)
+        self.again = True
+
+    def _remove_elements(self, way: list[Step], node: Sequence, path: Path, places: list[int]) -> None:
         """Plan to take out some elements of a list: all together where each has lines of its own, else the last one."""
         self.removes = True
         edits = [edit for place in places for edit in remove_child(self.text, node, place)]
         apart = all(one[0] + one[1] <= other[0] for one, other in pairwise(edits))
         if not apart or node.flow or any(child.anchor or is_block_scalar(child) for child in walk(node)):
-            self._change(way, node, (*path, places[-1]), len(path), REMOVED)
-            return False
-        if self._free(way, node, None):
+            self._change_first(way, node, (*path, places[-1]), REMOVED)
+        elif self._free(way, node, None):
             self.edits = edits
-            return True
-        return False
 
-    def _insert(self, way: list[Step], node: Parent, path: Path, depth: int, value: Any) -> bool:
+    def _insert(self, way: list[Step], node: Parent, path: Path, depth: int, value: Any) -> None:
         part = path[depth]
         if isinstance(node, Mapping) != isinstance(part, str):
             kind = "a map" if isinstance(node, Mapping) else "a list"
@@ -195,43 +185,37 @@ class Editor:
         if isinstance(node, Sequence) and part != len(node.items):
             raise EditRefused(f"{format_path(path[:depth])} has {len(node.items)} elements")
         if not self._free(way, node, None):
-            return False
-        empty = not node.children
-        if empty and way and not way[-1].holder.flow and not self.style.json:
+            return
+        if not node.children and way and not way[-1].holder.flow and not self.style.json:
             self.edits = self._splice(way[-1], {part: value} if isinstance(part, str) else [value])
         elif isinstance(node, Mapping):
             self.edits = insert_entry(self.text, node, str(part), value, self.style)
         else:
             self.edits = insert_elements(self.text, node, [value], self.style)
-        return True
 
-    def _replace(self, way: list[Step], value: Any) -> bool:
+    def _replace(self, way: list[Step], value: Any) -> None:
         if not way:
             raise EditRefused("an object cannot be replaced as a whole")
         step = way[-1]
         if self._free(way[:-1], step.holder, step.node):
             self.edits = self._splice(step, value)
-            return True
-        return False
 
     def _splice(self, step: Step, value: Any) -> Edits:
         return replace_child(self.text, step.holder, step.place, value, self.style)
 
-    def _remove(self, way: list[Step], step: Step, path: Path) -> bool:
+    def _remove(self, way: list[Step], step: Step, path: Path) -> None:
         holder = step.holder
         if not self._free(way, holder, step.node, step.key):
-            return False
+            return
         if isinstance(holder, Mapping):
             self._refuse_revealed(holder, path)
         if len(holder.children) > 1:
             self.edits = remove_child(self.text, holder, step.place)
-            return isinstance(holder, Sequence) or sum(read_key(key) == path[-1] for key, _ in holder.pairs) == 1
-        empty: Any = {} if isinstance(holder, Mapping) else []
-        if way:
-            self.edits = self._splice(way[-1], empty)
+            self.again = isinstance(holder, Mapping) and sum(read_key(key) == path[-1] for key, _ in holder.pairs) > 1
+        elif way:
+            self.edits = self._splice(way[-1], {} if isinstance(holder, Mapping) else [])
         else:
             raise EditRefused(f"the document contains nothing but {format_path(path)}")
-        return True
 
     def _refuse_revealed(self, holder: Mapping, path: Path) -> None:
         """A merge key that sets the same key would show through."""
@@ -258,6 +242,7 @@ class Editor:
                 and any(node.target is target for target in shared)
             ):
                 self._write_out(node, near, place)
+                self.again = True
                 return False
         for node in shared:
             if node.anchor is not None and self.used_outside(node.anchor):

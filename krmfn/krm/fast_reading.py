@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.krm.frames import Anchors, Frame, Part
 from krmfn.krm.item import Item
-from krmfn.krm.listing import Found, Listing
+from krmfn.krm.listing import Found, Listing, check_version
 from krmfn.krm.source import Source
 from krmfn.krm.splitting import KeyLine, Split, split
 from krmfn.krm.style import Style
@@ -21,6 +21,7 @@ def read_fast(source: Source) -> Found | None:
     words = [_read_word(source.data, entries.get(key)) for key in ("apiVersion", "kind")]
     if not all(words):
         return None
+    check_version(*map(str, words))
     frame = Frame(source)
     listing = Listing(source, frame)
     listing.entries = [(entry.start, entry.end, key) for key, entry in entries.items() if key != "items"]
@@ -34,7 +35,7 @@ def read_fast(source: Source) -> Found | None:
         anchors = Anchors(source, lambda: _list_parts(listing, config))
         for own in (frame, *{item.frame for item in listing.items}, *([config.frame] if config else [])):
             own.anchors = anchors
-    return Found(str(words[0]), str(words[1]), listing, config)
+    return Found(str(words[0]), listing, config)
 
 
 def _list_parts(listing: Listing, config: Item | None) -> list[Part]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
-from krmfn.krm.lookup import find_scalar, list_scalars
+from krmfn.krm.lookup import find_place, find_scalar, list_scalars
 from krmfn.krm.nodes import Node, Scalar
 from krmfn.krm.paths import Fields, Path, dig
 from krmfn.krm.places import begins_line
@@ -199,10 +199,10 @@ class Item:
             if self._twin is None:
                 self._twin = Item(frame, self.start, self.end)
             return self._twin.locate(path)
-        place = self._read().find_place(path)
-        if place is None:
+        root = self._read().root()
+        if root is None:
             return self.file
-        character = frame.source.count(self.start) - frame.pad + place
+        character = frame.source.count(self.start) - frame.pad + find_place(root, path)
         return FileRef(frame.source.path, frame.index, *frame.source.place(character))
 
     @property
@@ -292,7 +292,7 @@ class Item:
             self._ref = self._fields = None
             raise
 
-    def _edit(self, plan: Callable[[Editor], bool], path: Path) -> None:
+    def _edit(self, plan: Callable[[Editor], None], path: Path) -> None:
         if not isinstance(path, tuple):
             raise TypeError(f"a path is a tuple such as ('spec', 'replicas'), not {path!r}")
         self._read().edit(path, plan)

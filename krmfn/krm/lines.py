@@ -74,6 +74,8 @@ _Known = tuple[str, Any, Any, int]
 #: The value is a scalar or nothing, as the line says (None); a flow collection, as the line says (_FLOWING); a scalar
 #: of several lines (_LITERAL); or a collection that begins there or below (`dict` or `list`).
 _Step = tuple[int, int, "str | None", Any, int]
+#: A step, and the number of the collection that is its value, 0 for others.
+_Row = tuple[_Step, int]
 
 _ESCAPES = {"n": "\n", "t": "\t"}
 _SAYS_NOTHING: _Known = ("", None, None, 0)
@@ -92,10 +94,9 @@ class _Unusual(Exception):
 
 
 class _Collection(NamedTuple):
-    """The steps of a collection, each with the number of the collection that is its value, 0 for others; the places of
-    its keys or indices among them; the step in whose line it ends."""
+    """The rows of a collection; the places of its keys or indices among them; the step in whose line it ends."""
 
-    rows: list[tuple[_Step, int]]
+    rows: list[_Row]
     places: dict[str | int | None, int]
     last: _Step
 
@@ -341,7 +342,7 @@ def _draw(lines: list[_Known]) -> list[_Step]:
 
 
 def _list_collections(steps: list[_Step]) -> list[_Collection]:
-    rows: list[list[tuple[_Step, int]]] = [[]]
+    rows: list[list[_Row]] = [[]]
     for step in steps:
         is_open = step[3] is dict or step[3] is list
         rows[step[0]].append((step, len(rows) if is_open else 0))
@@ -377,7 +378,7 @@ def _make_value(steps: list[_Step], lines: list[_Known]) -> Fields:
 
 
 class Lines:
-    """A text that was read by lines: its value; its tree, where parts are and where a new key goes, for who asks."""
+    """A text that was read by lines: its value; its tree, and where a new key goes, for who asks."""
 
     __slots__ = ("_lines", "_outline", "_starts", "_text", "value")
 
@@ -398,24 +399,7 @@ class Lines:
 
     def make_root(self) -> Node:
         """The node of the document; its children are made when they are asked for."""
-        return self._make(dict, 0)
-
-    def find_place(self, path: Path) -> int | None:
-        """As `lookup.find_place` of the tree; None for what may be in a flow collection."""
-        step: tuple[_Step, int] = (0, 0, None, dict, self._lines[0][2].content), 0
-        (_, number, key, what, column), place = step
-        for part in path:
-            if what is _FLOWING:
-                return None
-            rows, places, _ = self._collections[place]
-            at = places.get(part) if what is dict or what is list else None
-            if at is None:
-                break
-            (_, number, key, what, column), place = rows[at]
-        line: _Line = self._lines[number][2]
-        if what is dict or what is list:
-            return self._starts[number] + (column if key is None else line.content)
-        return self._starts[number] + (line.key_end + 1 if line.sort == _NOTHING else line.start)
+        return self._make(dict, 0, self._lines[0][2].content)
 
     def find_gap(self, path: Path) -> tuple[int, int, int] | None:
         """Where the first key of `path` goes that is not there: its number in the path, the start of the line behind
@@ -434,11 +418,9 @@ class Lines:
                 break
         return None
 
-    def _make(self, kind: type, place: int, column: int | None = None) -> Mapping | Sequence:
+    def _make(self, kind: type, place: int, column: int) -> Mapping | Sequence:
         rows, _, last = self._collections[place]
-        first = rows[0][0][1]
-        column = self._lines[first][2].content if column is None else column
-        start, end = self._starts[first] + column, self._find_end(last)
+        start, end = self._starts[rows[0][0][1]] + column, self._find_end(last)
         node = (Mapping if kind is dict else Sequence)(start, end, None, None, False)
         node.children = Later(rows, self._make_pair if kind is dict else self._make_child)
         return node
@@ -450,26 +432,25 @@ class Lines:
         _, _, line, end = self._lines[number]
         return self._starts[number] + (line.key_end + 1 if line.sort == _NOTHING else end)
 
-    def _make_pair(self, row: tuple[_Step, int]) -> tuple[Node, Node]:
+    def _make_pair(self, row: _Row) -> tuple[Node, Node]:
         number = row[0][1]
         line, position = self._lines[number][2], self._starts[number]
         start, end = position + line.content, position + line.key_end
         return Scalar(start, end, None, None, self._text[start:end], ""), self._make_child(row)
 
-    def _make_child(self, row: tuple[_Step, int]) -> Node:
-        (_, number, _, what, column), inner = row
+    def _make_child(self, row: _Row) -> Node:
+        step, inner = row
+        _, number, _, what, column = step
         if inner:
             return self._make(what, inner, column)
         if what is _LITERAL:
             scalar: Scalar = self._lines[number][1]
             return scalar
-        (_, _, line, end), position = self._lines[number], self._starts[number]
+        line, end = self._lines[number][2], self._find_end(step)
         if line.sort == _NOTHING:
-            after = position + line.key_end + 1
-            return Scalar(after, after, None, None, "", "")
-        start = position + line.start
-        source = self._text[start : position + end]
-        return (_make_scalar if line.sort == _SCALAR else _make_flow)(start, source)
+            return Scalar(end, end, None, None, "", "")
+        start = self._starts[number] + line.start
+        return (_make_scalar if line.sort == _SCALAR else _make_flow)(start, self._text[start:end])
 
 
 def _make_scalar(start: int, source: str) -> Scalar:

@@ -58,13 +58,6 @@ class Listing:
         self.results: tuple[int, int, int] | None = None
         self.style = Style(newline=source.newline)
 
-    def copy(self) -> Listing:
-        """The same list before any edit."""
-        other = Listing(self.source, self.frame)
-        vars(other).update(vars(self))
-        other.items = [Item(item.frame, item.start, item.end) for item in self.items]
-        return other
-
     def splice(self, items: Many[Item], results: list[Fields] | None = None) -> list[Splice]:
         """The edits that make the list hold `items`: changed ones, missing ones, new ones at the end. `results` take
         the place of those that were there. Raises EditRefused.
@@ -236,7 +229,6 @@ class Found(NamedTuple):
     """The parts of a ResourceList that matter."""
 
     api_version: str
-    kind: str
     listing: Listing
     function_config: Item | None
 
@@ -271,8 +263,8 @@ class Offsets:
         return byte
 
 
-def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Frame) -> tuple[Listing, dict[str, Node]]:
-    """Find the items of a list document; gives the listing and the document's entries by key.
+def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Frame) -> tuple[Listing, Node | None]:
+    """Find the items of a list document; gives the listing, and the functionConfig where there is one.
 
     `text` is the document, `start` its first byte in the source; `frame` is what its items share. Raises Unreadable for
     a key that is there twice, and for items that are no list.
@@ -281,30 +273,26 @@ def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Fr
     at = Offsets(text, start)
     listing.style = detect_style(text, root, frame.json, source.newline)
     listing.root_flow = root.flow
-    entries: dict[str, Node] = {}
-    keys: dict[str, Node] = {}
+    entries: dict[str, tuple[Node, Node]] = {}
     for key, node in root.pairs:
         name = read_key(key)
         if name in entries:
-            raise Unreadable(
-                f'key "{name}" already set in map', source.line(at(key.start)), column(text, key.start) + 1
-            )
+            raise Unreadable(f'key "{name}" already set in map', *source.place(source.count(at(key.start))))
         if name is not None:
-            entries[name] = node
-            keys[name] = key
+            entries[name] = key, node
     _find_foot(listing, text, root, at)
     listing.entries, listing.entries_apart = _cut_entries(text, root, at)
     if "&" in text and not frame.json:
         frame.anchors = Anchors(source)
     if "items" in entries:
-        _find_items(listing, text, keys["items"], entries["items"], at, frame)
+        _find_items(listing, text, *entries["items"], at)
     if "results" in entries:
-        after = find_colon(text, keys["results"].end, len(text)) + 1
-        end = max(after, visible_end(text, entries["results"]))
-        listing.results = (at(entry_start(text, keys["results"])), at(after), at(end))
+        key, node = entries["results"]
+        after = find_colon(text, key.end, len(text)) + 1
+        listing.results = (at(entry_start(text, key)), at(after), at(max(after, visible_end(text, node))))
     if frame.anchors is not None:
         _define_anchors(text, frame.anchors, root, listing, at)
-    return listing, entries
+    return listing, entries["functionConfig"][1] if "functionConfig" in entries else None
 
 
 def _cut_entries(text: str, root: Mapping, at: Offsets) -> tuple[list[tuple[int, int, str]], bool]:
@@ -346,22 +334,18 @@ def _find_foot(listing: Listing, text: str, root: Mapping, at: Offsets) -> None:
     listing.foot = at(end if begins_line(text, end) else line_start(text, start))
 
 
-def _find_items(listing: Listing, text: str, key: Node, node: Node, at: Offsets, frame: Frame) -> None:
-    source = listing.source
+def _find_items(listing: Listing, text: str, key: Node, node: Node, at: Offsets) -> None:
     listing.after_key = at(find_colon(text, key.end, len(text)) + 1)
-    sequence = follow(node)
-    if isinstance(sequence, Scalar) and not sequence.style and sequence.content in ("", "~", "null", "Null", "NULL"):
+    word = follow(node)
+    is_null = isinstance(word, Scalar) and not word.style and word.content in ("", "~", "null", "Null", "NULL")
+    if is_null or (isinstance(node, Sequence) and not node.items):
         listing.form = "empty"
         listing.value = (listing.after_key, max(listing.after_key, at(node.end)))
         return
-    if sequence is not node or not isinstance(sequence, Sequence):
-        raise Unreadable("items is not a list", source.line(at(node.start)), column(text, node.start) + 1)
-    if not sequence.items:
-        listing.form = "empty"
-        listing.value = (listing.after_key, at(node.end))
-        return
-    items = sequence.items
-    if sequence.flow:
+    if not isinstance(node, Sequence):
+        raise Unreadable("items is not a list", *listing.source.place(listing.source.count(at(node.start))))
+    items, frame = node.items, listing.frame
+    if node.flow:
         listing.form = "flow"
         listing.indent = column(text, items[-1].start)
         for child in items:
@@ -369,16 +353,14 @@ def _find_items(listing: Listing, text: str, key: Node, node: Node, at: Offsets,
             listing.items.append(Item(frame, listing.starts[-1], at(child.end)))
         return
     listing.form = "block"
-    dashes = [dash_of(text, sequence, place) for place in range(len(items))]
+    dashes = [dash_of(text, node, place) for place in range(len(items))]
     listing.indent = column(text, dashes[0])
     frames: dict[int, Frame] = {}
-    for place, child in enumerate(items):
-        line = line_start(text, dashes[place])
-        end = lines_end(text, child)
-        start = max(child.start, dashes[place] + 1)
+    for dash, child in zip(dashes, items, strict=True):
+        start = max(child.start, dash + 1)
         pad = column(text, start)
-        listing.starts.append(at(line))
         if pad not in frames:
             frames[pad] = frame.indented(pad)
-        listing.items.append(Item(frames[pad], at(start), at(end)))
+        listing.starts.append(at(line_start(text, dash)))
+        listing.items.append(Item(frames[pad], at(start), at(lines_end(text, child))))
     listing.value = (listing.starts[0], listing.items[-1].end)

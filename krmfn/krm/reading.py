@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from krmfn.krm.errors import EditRefused, Unreadable
-from krmfn.krm.lookup import find_place
 from krmfn.krm.paths import Path
 from krmfn.krm.style import detect_style
 
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 
     #: Everything that an edit changes.
     State = tuple[Any, ...]
-    #: Plans an edit of a text: True when it is there, False when it has to be asked again.
-    Plan = Callable[[Editor], bool]
+    #: Plans an edit of a text.
+    Plan = Callable[[Editor], None]
 
 _NOTHING: Any = object()
 
@@ -132,15 +131,6 @@ class Reading:
                 self._value, self.repeats = self._lines.value, False
         return self._lines
 
-    def find_place(self, path: Path) -> int | None:
-        """Where `path` stands in the text (see `lookup.find_place`), None in an empty one. Raises Unreadable."""
-        text = self.text
-        lines = self._read_lines(text)
-        place = lines.find_place(path) if lines else None
-        if place is None and (root := self._tree(text)):
-            place = find_place(root, path)
-        return place
-
     def value(self) -> Any:
         """The plain value of the text with all edits."""
         if self._value is _NOTHING:
@@ -191,26 +181,28 @@ class Reading:
         above = [path[:end] for end in range(len(path))]
         if path in self._paths or any(map(self._paths.get, above)):
             self._flush()
-        done = False
-        while not done:
-            editor, done = self._plan(plan)
-            if self._edits and (not done or editor.removes or not editor.edits or _meet(self._edits, editor.edits)):
+        while True:
+            editor = self._plan(plan)
+            is_apart = editor.edits and not _meet(self._edits, editor.edits)
+            if self._edits and (editor.again or editor.removes or not is_apart):
                 self._flush()  # planned without regard to earlier edits: once more, on the new text
-                done = False
                 continue
             self._edits = sorted([*self._edits, *editor.edits], key=lambda edit: edit[0])  # those at one place in order
             self._paths |= {**dict.fromkeys(above, False), path: True}
             if editor.edits:
                 self.touched = True
                 self._value = _NOTHING
-            if editor.removes or not done:
+            if editor.removes or editor.again:
                 self._flush()
+            if not editor.again:
+                return
 
-    def _plan(self, plan: Plan) -> tuple[Editor, bool]:
+    def _plan(self, plan: Plan) -> Editor:
         while True:
             editor = self._make_editor()
             try:
-                return editor, plan(editor)
+                plan(editor)
+                return editor
             except EditRefused:
                 if not self._edits:
                     raise

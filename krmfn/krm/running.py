@@ -15,7 +15,7 @@ from typing import IO, TextIO
 
 from krmfn.krm.errors import EditRefused, Misconfigured, Unreadable
 from krmfn.krm.item import Item
-from krmfn.krm.listing import Found, Parts, check_version, splice
+from krmfn.krm.listing import Found, Parts, splice
 from krmfn.krm.results import Result, Severity, has_errors
 from krmfn.krm.source import Source
 
@@ -51,7 +51,6 @@ class ResourceList:
             from krmfn.krm.stream import read_resource_list
 
             found = read_resource_list(source)
-        check_version(found.api_version, found.kind)
         return cls(source, found)
 
     def append(self, item: Item) -> None:
@@ -68,16 +67,12 @@ class ResourceList:
 
     def render_original(self, results: Iterable[Result] = ()) -> bytes:
         """The list as it was read, with results: the answer of a function that fails."""
-        return b"".join(self._splice(None, results))
+        return ResourceList.parse(self._source.data).render(results)
 
     def render_parts(self, results: Iterable[Result] = ()) -> Parts:
         """Like `render`, in parts that share the memory of the input."""
-        return self._splice(self.items, results)
-
-    def _splice(self, items: list[Item] | None, results: Iterable[Result]) -> Parts:
-        listing = self._listing if items is not None else self._listing.copy()
         spelled = [result.to_json() for result in results]
-        return splice(self._source.data, listing.splice(listing.items if items is None else items, spelled))
+        return splice(self._source.data, self._listing.splice(self.items, spelled))
 
 
 Function = Callable[[ResourceList], Iterable[Result] | None]

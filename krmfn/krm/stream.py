@@ -203,16 +203,14 @@ def read_resource_list(source: Source) -> Found:
     words = {key.content: follow(node) for key, node in root.pairs if isinstance(key, Scalar)}
     api_version, kind = (_spell(words.get(name)) for name in _IDENTITY)
     check_version(api_version, kind)
-    listing, entries = read_listing(source, text, start, root, frame)
-    config = entries.get("functionConfig")
+    listing, config = read_listing(source, text, start, root, frame)
     function_config = None
-    if isinstance(follow(config) if config else None, Mapping):
-        assert config is not None
-        function_config = cut_item(text, config, Offsets(text, start), frame)
-    return Found(api_version, kind, listing, function_config)
+    if config is not None and isinstance(follow(config), Mapping):
+        function_config = _cut_item(text, config, Offsets(text, start), frame)
+    return Found(api_version, listing, function_config)
 
 
-def cut_item(text: str, node: Node, at: Offsets, frame: Frame) -> Item:
+def _cut_item(text: str, node: Node, at: Offsets, frame: Frame) -> Item:
     """Cut a node out of a document as an item of its own."""
     if isinstance(node, Mapping) and not node.flow:
         start = node.start

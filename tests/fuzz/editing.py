@@ -134,7 +134,8 @@ def check_lines(text: str, path: Path, new: Any) -> None:
     for known in (lines, None):
         editor = Editor(text, root, style, lambda _: False, known)
         try:
-            assert editor.set(path, plain)
+            editor.set(path, plain)
+            assert not editor.again
         except EditRefused as refused:
             outcomes.append(str(refused))
         outcomes.append(str(editor.edits))
