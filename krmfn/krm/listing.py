@@ -93,10 +93,8 @@ class Listing:
         if self.form == "flow":
             return self._splice_flow(places, added)
         if self.form == "empty":
-            start, end = self.value
-            return [(start, end, self._write_items(added, fresh=True))]
-        name = '"items":' if self.style.json else "items:"
-        return [self._insert_root(name.encode() + self._write_items(added, fresh=True))]
+            return [(*self.value, self._write_items(added, fresh=True).encode())]
+        return [self._insert_root("items", self._write_items(added, fresh=True))]
 
     def _keep_anchors(self, kept: set[int], gone: list[tuple[int, int]], results: bool) -> list[Splice]:
         """Where something goes that defines anchors, the rest gets what it took from it. Gives the edits of entries
@@ -134,7 +132,7 @@ class Listing:
             following = self.starts[place + 1] if place + 1 < len(self.starts) else self._skip_blanks(end)
             edits.append((self.starts[place], following, b""))
         if added:
-            new = self._write_items(added, fresh=False)
+            new = self._write_items(added, fresh=False).encode()
             finished = self.source.ends_line(end)
             end = max([end, *(edit[1] for edit in edits)])
             edits.append((end, end, new + newline if finished else new))
@@ -155,63 +153,56 @@ class Listing:
             if place not in keep:
                 edits.append((self.starts[place], self.starts[place + 1], b""))
         start = self.items[last].end if last >= 0 else self.starts[0]
-        new = b""
+        new = ""
         if added:
-            comma = (b"," + self._break()) if self.style.indented else self.style.comma.encode()
-            new = (comma if last >= 0 else b"") + self._write_items(added, fresh=False)
-        edits.append((start, self.items[-1].end if last + 1 < len(self.items) else start, new))
+            new = (self._comma(self.indent) if last >= 0 else "") + self._write_items(added, fresh=False)
+        edits.append((start, self.items[-1].end if last + 1 < len(self.items) else start, new.encode()))
         return edits
 
-    def _break(self) -> bytes:
-        return (self.source.newline + " " * self.indent).encode()
+    def _comma(self, indent: int) -> str:
+        """What separates two entries in flow form."""
+        return "," + self.source.newline + " " * indent if self.style.indented else self.style.comma
 
-    def _write_items(self, items: Many[Item], fresh: bool) -> bytes:
+    def _write_items(self, items: Many[Item], fresh: bool) -> str:
         """Write items for their place; `fresh` when there is no list yet: what follows the colon."""
         if self.form == "block" and not fresh and not self.style.wide and all(item.is_new for item in items):
             # What is new is written without scalars over several lines, so it can be moved as it is.
             separator = self.style.newline + " " * self.indent
             texts = share(lambda item: "- " + item.text.rstrip("\n").replace("\n", separator + "  "), items)
-            return (" " * self.indent + separator.join(texts)).encode()
-        values = [item.value for item in items]
-        return self.write_list(values, fresh)
+            return " " * self.indent + separator.join(texts)
+        return self._write_list([item.value for item in items], fresh)
 
-    def write_list(self, values: list[Any], fresh: bool) -> bytes:
+    def _write_list(self, values: list[Any], fresh: bool) -> str:
         """Spell a list for an entry of the document (`fresh`: with what follows the colon), or its elements alone."""
-        from krmfn.krm.writing import write_block, write_flow
+        from krmfn.krm.writing import write_block, write_flow, write_indented
 
         style = self.style
-        if self.root_flow or style.json:
-            inner = self.root_indent if fresh else self.indent
-            if not fresh:
-                comma = "," + self._break().decode() if style.indented else style.comma
-                return comma.join(self._write_flow(value, inner) for value in values).encode()
-            return (style.colon[1:] + self._write_flow(values, inner)).encode()
-        column = self.root_indent if fresh else self.indent
+
+        def write(value: Any, indent: int) -> str:
+            return write_indented(value, style, indent) if style.indented else write_flow(value, style)
+
         if self.form == "flow" and not fresh:
-            return style.comma.join(write_flow(value, style) for value in values).encode()
+            return self._comma(self.indent).join(write(value, self.indent) for value in values)
+        if self.root_flow:
+            return style.colon[1:] + write(values, self.root_indent)
+        column = self.root_indent if fresh else self.indent
         separator = style.newline + " " * column
         lines = separator.join("- " + write_block(value, style, column + 2) for value in values)
-        return ((separator if fresh else " " * column) + lines).encode()
-
-    def _write_flow(self, value: Any, indent: int) -> str:
-        from krmfn.krm.writing import write_flow, write_indented
-
-        return write_indented(value, self.style, indent) if self.style.indented else write_flow(value, self.style)
+        return (separator if fresh else " " * column) + lines
 
     def _splice_results(self, results: list[Fields]) -> Splice:
         """The edit that puts results into the document, in place of those that were there."""
-        new = self.write_list(results, fresh=True)
+        new = self._write_list(results, fresh=True)
         if self.results is not None:
-            return (*self.results[1:], new)
-        return self._insert_root((b'"results":' if self.style.json else b"results:") + new)
+            return (*self.results[1:], new.encode())
+        return self._insert_root("results", new)
 
-    def _insert_root(self, entry: bytes) -> Splice:
-        """The edit that adds an entry to the document."""
+    def _insert_root(self, name: str, value: str) -> Splice:
+        """The edit that adds an entry to the document; `value` is what follows the colon."""
+        entry = f'"{name}":{value}' if self.style.json else f"{name}:{value}"
         if self.root_flow:
-            if self.style.indented:
-                return (self.foot, self.foot, b"," + (self.source.newline + " " * self.root_indent).encode() + entry)
-            return (self.foot, self.foot, self.style.comma.encode() + entry)
-        return (self.foot, self.foot, b" " * self.root_indent + entry + self.source.newline.encode())
+            return (self.foot, self.foot, (self._comma(self.root_indent) + entry).encode())
+        return (self.foot, self.foot, (" " * self.root_indent + entry + self.source.newline).encode())
 
 
 def splice(data: bytes, edits: Iterable[Splice]) -> Parts:

@@ -58,12 +58,18 @@ def replace_child(text: str, holder: Parent, place: int, value: Any, style: Styl
 
 
 def _replace_in_flow(text: str, holder: Parent, node: Node, value: Any, style: Style) -> Edits:
-    flow = flow_style(text, holder, style)
-    indent = column(text, node.start) - len(text[line_start(text, node.start) : node.start].lstrip())
-    new = write_indented(value, flow, indent) if style.indented else write_flow(value, flow)
+    new = _write_at(text, node.start, value, flow_style(text, holder, style))
     # A flow indicator may stand right before an empty value, and a colon needs a blank behind it.
     blank = " " if text[node.start - 1] == ":" and not style.json else ""
     return [(node.start, node.end - node.start, blank + new)]
+
+
+def _write_at(text: str, offset: int, value: Any, style: Style) -> str:
+    """Spell a value in flow form for a place in the text, whose line is indented as its last line is to be."""
+    if not style.indented:
+        return write_flow(value, style)
+    before = text[line_start(text, offset) : offset]
+    return write_indented(value, style, len(before) - len(before.lstrip()))
 
 
 def _replace_element(text: str, holder: Sequence, place: int, value: Any, style: Style) -> Edits:
@@ -159,23 +165,18 @@ def end_line(text: str, node: Node, newline: str) -> Edits:
 def _insert_in_flow(text: str, holder: Parent, new: Children[tuple[str | None, Any]], style: Style) -> Edits:
     """Put pairs into a mapping, or elements (with the key None) into a sequence, behind the last one."""
     flow = flow_style(text, holder, style)
-    children = [child for _, child in holder.pairs] if isinstance(holder, Mapping) else holder.items
     opening = content_start(text, holder)
-    if not children:
+    if not holder.children:
         whole: Any = dict(new) if isinstance(holder, Mapping) else [value for _, value in new]
-        indent = column(text, opening) - len(text[line_start(text, opening) : opening].lstrip())
-        written = write_indented(whole, flow, indent) if style.indented else write_flow(whole, flow)
-        return [(opening, holder.end - opening, written)]
-    last = children[-1]
-    offset = max(last.end, holder.pairs[-1][0].end) if isinstance(holder, Mapping) else last.end
+        return [(opening, holder.end - opening, _write_at(text, opening, whole, flow))]
+    start, offset = _list_spans(text, holder)[-1]
     named = [("" if key is None else write_scalar(key, flow.json) + flow.colon, value) for key, value in new]
     pairs = "".join(flow.comma + name + write_flow(value, flow) for name, value in named)
     if text[opening] not in "{[":  # `[a: b]`: a pair without braces
         return [(opening, 0, "{"), (offset, 0, pairs + "}")]
     if not is_multiline(text, holder):
         return [(offset, 0, pairs)]
-    first = holder.pairs[-1][0] if isinstance(holder, Mapping) else last
-    indent = column(text, first.start)
+    indent = column(text, start)
     comma = "," + style.newline + " " * indent
     return [(offset, 0, "".join(comma + name + write_indented(value, flow, indent) for name, value in named))]
 
@@ -185,13 +186,13 @@ def _insert_in_flow(text: str, holder: Parent, new: Children[tuple[str | None, A
 
 def remove_child(text: str, holder: Parent, place: int) -> Edits:
     """Take out a pair or an element; the collection has another one."""
-    nodes = [child for _, child in holder.pairs] if isinstance(holder, Mapping) else holder.items
     if holder.flow:
-        return _remove_from_flow(text, holder, nodes, place)
-    start = entry_start(text, holder.pairs[place][0]) if isinstance(holder, Mapping) else dash_of(text, holder, place)
-    end = lines_end(text, nodes[place])
+        return _remove_from_flow(text, _list_spans(text, holder), place)
     if isinstance(holder, Mapping):
-        end = max(end, lines_end(text, holder.pairs[place][0]))
+        key, node = holder.pairs[place]
+        start, end = entry_start(text, key), max(lines_end(text, node), lines_end(text, key))
+    else:
+        start, end = dash_of(text, holder, place), lines_end(text, holder.items[place])
     line = line_start(text, start)
     if text[line:start].strip() or (not line and start):  # behind a dash, where what follows takes its place
         while text[end : end + 1].isspace():
@@ -206,19 +207,22 @@ def remove_child(text: str, holder: Parent, place: int) -> Edits:
     return [(line, end - line, "")]
 
 
-def _remove_from_flow(text: str, holder: Parent, nodes: Children[Node], place: int) -> Edits:
+def _list_spans(text: str, holder: Parent) -> list[tuple[int, int]]:
+    """Where each pair or element of a flow collection begins and ends."""
     if isinstance(holder, Mapping):
-        starts = [entry_start(text, key) for key, _ in holder.pairs]
-        ends = [max(key.end, child.end) for key, child in holder.pairs]
-    else:
-        starts, ends = [node.start for node in nodes], [node.end for node in nodes]
-    if place + 1 < len(starts):
-        return [(starts[place], starts[place + 1] - starts[place], "")]
-    before = ends[place - 1]
+        return [(entry_start(text, key), max(key.end, child.end)) for key, child in holder.pairs]
+    return [(node.start, node.end) for node in holder.items]
+
+
+def _remove_from_flow(text: str, spans: list[tuple[int, int]], place: int) -> Edits:
+    start, end = spans[place]
+    if place + 1 < len(spans):
+        return [(start, spans[place + 1][0] - start, "")]
+    before = spans[place - 1][1]
     word = re.split(r"[\s,]", text[line_start(text, before) : before])[-1]
     # A tag without a value would go on with the bracket behind it.
     blank = " " if word.startswith("!") or "[!" in word or "{!" in word else ""
-    return [(before, ends[place] - before, blank)]
+    return [(before, end - before, blank)]
 
 
 def _part_from(text: str, scalar: Node, offset: int, indent: int) -> Edits:

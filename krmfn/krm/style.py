@@ -117,10 +117,8 @@ def flow_style(text: str, node: Parent, style: Style) -> Style:
 
 def is_multiline(text: str, node: Parent) -> bool:
     """Whether a flow collection has its children on lines of their own."""
-    children = [key for key, _ in node.pairs] if isinstance(node, Mapping) else node.items
-    last = children[-1] if children else None
-    return (
-        last is not None
-        and not text[line_start(text, last.start) : last.start].strip()
-        and (line_start(text, last.start) > node.start)
-    )
+    if not node.children:
+        return False
+    last = node.pairs[-1][0] if isinstance(node, Mapping) else node.items[-1]
+    start = line_start(text, last.start)
+    return start > node.start and not text[start : last.start].strip()
