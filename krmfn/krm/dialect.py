@@ -33,7 +33,7 @@ _INT64 = 1 << 63
 
 
 def resolve_plain(text: str, tag: str | None = None) -> Plain:
-    """Give the JSON value of a plain scalar; `tag` is an explicit one (`*int.group_kind`), in its long form.
+    """Give the JSON value of a plain scalar; `tag` is an explicit one (`!!int`), in its long form.
 
     Floats that Go prints as integers in JSON come back as int: `1e3` is 1000. Raises Unreadable where Go refuses.
 
@@ -73,7 +73,7 @@ def _resolve_tagged(text: str, tag: str) -> Plain:
         try:
             decoded = b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
         except ValueError:
-            raise Unreadable("*binary.group_kind value contains invalid base64 data") from None
+            raise Unreadable("!!binary value contains invalid base64 data") from None
         return replace_surrogates(decoded.decode("utf-8", "surrogateescape"))
     if kind not in {"bool", "int", "float", "null"}:
         return text

@@ -131,7 +131,7 @@ def follow(node: Node) -> Node:
 
 
 def is_merge(key: Node) -> bool:
-    """Whether a key is the merge key `<<` (plain, or tagged `*merge.group_kind` or `!`)."""
+    """Whether a key is the merge key `<<` (plain, or tagged `!!merge` or `!`)."""
     return (
         isinstance(key, Scalar)
         and key.content == "<<"

@@ -59,6 +59,20 @@ def test_what_go_refuses_is_unreadable(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("!!binary a", "!!binary value contains invalid base64 data"),
+        ("!!int a", "cannot decode a !!str as a !!int"),
+        (".inf", ".inf cannot be written as JSON"),
+    ],
+)
+def test_a_refusal_names_the_tags_as_they_are_written(text: str, message: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        _ = Stream.parse(f"apiVersion: v1\nkind: A\nk: {text}\n".encode()).items
+    assert refused.value.message == message
+
+
+@pytest.mark.parametrize(
     ("text", "part"),
     [
         ("yes", "kubectl reads `yes` as true"),
