@@ -39,6 +39,11 @@ class Factor(NamedTuple):
     names: str = ""
     first: str = ""
 
+    @property
+    def beginning(self) -> Factor:
+        """What counts the pods that do not wait for others to run."""
+        return self._replace(field=self.first or self.field)
+
 
 class Condition(NamedTuple):
     """Whether `field`, or the entry `key` of the mapping there, has the value `value`, or is set where that is None;

@@ -74,18 +74,16 @@ def read_tree(
     from krmfn.sources.manifest import Manifest, SourceReading
 
     manifest = Manifest(value, ref, options, settings, find)
-    metadata = value.get("metadata")
-    if not ref.name and isinstance(metadata, dict) and metadata.get("generateName"):
-        manifest.tell("generated-name", ("metadata", "generateName"))
-        return SourceReading(None, tuple(manifest.notes))
-    if is_name_placeholder(ref.name):
-        manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
-        return SourceReading(None, tuple(manifest.notes))
     owns = find_own_scheduling(ref, settings.release)
-    if owns and manifest.get(owns) is not None:
+    if not ref.name and manifest.get(("metadata", "generateName")):
+        manifest.tell("generated-name", ("metadata", "generateName"))
+    elif is_name_placeholder(ref.name):
+        manifest.note("value-unknown", ("metadata", "name"), "")  # one group would be for all that it is filled in with
+    elif owns and manifest.get(owns) is not None:
         manifest.tell("own-scheduling", owns, field=".".join(owns))
-        return SourceReading(None, tuple(manifest.notes))
-    return _read(manifest)
+    else:
+        return _read(manifest)
+    return SourceReading(None, tuple(manifest.notes))
 
 
 def count_pods(value: Value, ref: ResourceRef, settings: Settings, find: Find | None = None) -> SourceReading:

@@ -22,15 +22,11 @@ _POLICY: Path = ("spec", "podManagementPolicy")
 def read_deployment(manifest: Manifest) -> Group | None:
     """The tree of a Deployment. Old and new pods of a rollout share the gang, which a note says."""
     leaf = read_roles(manifest)
-    if not isinstance(leaf, Leaf):
-        return None
-    if manifest.counting:
+    if not isinstance(leaf, Leaf) or manifest.counting:
         return leaf
     strategy = manifest.text(_STRATEGY, "RollingUpdate")
-    if strategy != "Recreate" and manifest.options.naming == "Stable":
-        manifest.tell("rollout-shares-gang", _STRATEGY, "rolling")
-    elif manifest.options.naming == "Stable":
-        manifest.tell("rollout-shares-gang", _STRATEGY, "terminating")
+    if manifest.options.naming == "Stable":
+        manifest.tell("rollout-shares-gang", _STRATEGY, "terminating" if strategy == "Recreate" else "rolling")
     note_steps(manifest, leaf.min_count, _STRATEGY, "Set strategy.type: Recreate, or maxSurge: 100%.")
     return leaf
 
@@ -80,8 +76,11 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
         return None
     options = manifest.options
     apart = (options.granularity == "Replica" or bool(options.slices)) and not manifest.counting
-    if replicas > 1 and not apart and not _is_asked_for(manifest, replicas):
-        return None
+    if replicas > 1 and not apart:
+        if manifest.options.requested:
+            manifest.tell("rollout-shares-gang", _REPLICAS, "replicas", replicas=replicas)
+        elif manifest.decline("gang-on-request", _REPLICAS, "replicas", replicas=replicas):
+            return None
     late = not manifest.counting and (_starts_ready(manifest) or manifest.get(_EXCLUSIVE) is not None)
     group = _read_late_leader(manifest, replicas, size) if late else _read(manifest, replicas, size)
     if group is None:
@@ -105,11 +104,12 @@ def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
             return None
         leaf = manifest.leaf("leaderworkerset", template, template.pods)
         return leaf._replace(replicas=replicas, by=_INDEX, number=add_labels((_INDEX, replicas), (_NUMBER, size)))
-    leaves = [_read_leaf(manifest, "leader", _LEADER, replicas, size)]
-    if size > 1:
-        leaves.append(_read_leaf(manifest, "workers", _WORKER, replicas * (size - 1), size))
-    found = tuple(leaf for leaf in leaves if leaf)
-    return Composite("leaderworkerset", found, len(found)) if len(found) == len(leaves) else None
+    leader = _read_leaf(manifest, "leader", _LEADER, replicas, size)
+    workers = _read_leaf(manifest, "workers", _WORKER, replicas * (size - 1), size) if size > 1 else None
+    if leader is None or (workers is None and size > 1):
+        return None
+    found = (leader, workers) if workers else (leader,)
+    return Composite("leaderworkerset", found, len(found))
 
 
 def _read_late_leader(manifest: Manifest, replicas: int, size: int) -> Group | None:
@@ -138,10 +138,3 @@ def _read_leaf(manifest: Manifest, name: str, path: Path, pods: int, size: int =
 
 def _starts_ready(manifest: Manifest) -> bool:
     return manifest.text(_STARTUP, "LeaderCreated") == "LeaderReady"
-
-
-def _is_asked_for(manifest: Manifest, replicas: int) -> bool:
-    if manifest.options.requested:
-        manifest.tell("rollout-shares-gang", _REPLICAS, "replicas", replicas=replicas)
-        return True
-    return not manifest.decline("gang-on-request", _REPLICAS, "replicas", replicas=replicas)

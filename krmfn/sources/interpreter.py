@@ -46,11 +46,12 @@ def read_roles(manifest: Manifest) -> Group | None:
         return None
     if len(leaves) == 1 and not entries and (len(roles) == 1 or any(role.late for role in roles)):
         return leaves[0]
+    group = Composite(row.name.lower(), tuple(leaves), len(leaves))
     if len(leaves) > 1 and (found := find_holding(manifest, row.order)):
         manifest.tell("ordered-start", entries or found, "roles", noun=roles[0].noun)
-        return Composite(row.name.lower(), tuple(leaves), None)
+        return group._replace(min_group_count=None)
     wholes = _count_wholes(manifest)
-    return Composite(row.name.lower(), tuple(leaves), len(leaves), replicas=wholes or 1, whole=wholes > 0)
+    return group._replace(replicas=wholes or 1, whole=wholes > 0)
 
 
 def _count_wholes(manifest: Manifest) -> int:
@@ -123,10 +124,16 @@ def _expand(manifest: Manifest, field: Path) -> list[Path]:
     """The paths that a field stands for, with every entry of the lists on its way."""
     if "*" not in field:
         return [field]
-    head, rest = field[: field.index("*")], field[field.index("*") + 1 :]
-    found = manifest.get(head)
-    entries = [(*head, key) for key in found] if isinstance(found, dict) else manifest.list_paths(head)
-    return [path for each in entries for path in _expand(manifest, (*each, *rest))]
+    star = field.index("*")
+    return [
+        path for each in _list_below(manifest, field[:star]) for path in _expand(manifest, (*each, *field[star + 1 :]))
+    ]
+
+
+def _list_below(manifest: Manifest, path: Path) -> list[Path]:
+    """The paths of the entries of the list or the mapping at `path`."""
+    found = manifest.get(path)
+    return [(*path, key) for key in found] if isinstance(found, dict) else manifest.list_paths(path)
 
 
 def _read_role(manifest: Manifest, role: TemplatePath) -> list[Leaf]:
@@ -141,29 +148,25 @@ def _read_role(manifest: Manifest, role: TemplatePath) -> list[Leaf]:
 
 
 def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> Leaf | None:
-    factors = role.factors or ()
-    if any(factor.names for factor in (*factors, *role.minimum)):
-        factors = tuple(_choose(manifest, factors, entry))
-        role = role._replace(factors=factors, minimum=tuple(_choose(manifest, role.minimum, entry)))
+    factors = tuple(_choose(manifest, role.factors or (), entry))
     pods = multiply(manifest, factors, entry.stars)
-    count_path = place(role.counted, entry.stars) or entry.path[:-1] or ("spec",)
+    counted = factors[0].field if factors else ""
+    count_path = place(counted, entry.stars) or entry.path[:-1] or ("spec",)
     if manifest.refused:
         return None
     template = manifest.template(entry.path, pods, count_path, place(role.spec, entry.stars))
     if template is None or manifest.refused:
         return None
     if pods == 0:
-        alone = len(manifest.kind.templates) == 1 and not entry.stars
         path, message = count_path, f"{role.noun} {entry.key} has no pods: it is left out of the gang"
-        if alone:
-            path = _find_zero(manifest, role, entry.stars)
+        if len(manifest.kind.templates) == 1 and not entry.stars:
+            path = _find_zero(manifest, factors)
             message = f"{path[-1]} is {manifest.get(path) or 0}: no pods, so no group"
         manifest.note("group-without-pods", path, message)
         return None
-    leaf = _find_minimum(manifest, role, entry, template)
-    leaf = leaf._replace(head=True) if role.head else leaf
+    leaf = _find_minimum(manifest, role, entry, template)._replace(head=role.head)
     if leaf.min_count == pods and any(factor.first for factor in factors):
-        first = tuple(factor._replace(field=factor.first or factor.field) for factor in factors)
+        first = tuple(factor.beginning for factor in factors)
         leaf = leaf._replace(min_count=min(multiply(manifest, first, entry.stars), pods))
     sets = [
         (label, _read_factor(manifest, factor, entry.stars))
@@ -187,9 +190,8 @@ def _find_unit(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemp
         numbers = [place for place, step in enumerate(path) if isinstance(step, int)]
         if numbers:
             name = manifest.text((*path[: numbers[-1] + 1], "name"))
-            all_of_them = _read_factor(manifest, factor, entry.stars)
-            first = factor._replace(field=factor.first or factor.field)
-            return {"unit": name, "first": min(_read_factor(manifest, first, entry.stars), all_of_them)}
+            first, every = (_read_factor(manifest, each, entry.stars) for each in (factor.beginning, factor))
+            return {"unit": name, "first": min(first, every)}
     return {}
 
 
@@ -206,20 +208,20 @@ def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplat
             yield factor
 
 
-def _find_zero(manifest: Manifest, role: TemplatePath, stars: Path) -> Path:
-    """The field because of which a role has no pods."""
-    fields = [field for factor in role.factors or () for field in (factor.field, factor.at_most)]
-    paths = [place(field, stars) for field in fields if field and isinstance(field, str)]
+def _find_zero(manifest: Manifest, factors: tuple[Factor, ...]) -> Path:
+    """The field because of which the only role of a kind has no pods."""
+    fields = [field for factor in factors for field in (factor.field, factor.at_most)]
+    paths = [_split(field) for field in fields if field and isinstance(field, str)]
     return next((path for path in paths if manifest.get(path) == 0), paths[0])
 
 
 def _find_minimum(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate, template: PodTemplate) -> Leaf:
     """The leaf with the lower bound of its pods: all of them, where the manifest has none."""
-    pods = template.pods
-    bound = place(role.minimum[0].field, entry.stars) if role.minimum else ()
+    pods, minimum = template.pods, tuple(_choose(manifest, role.minimum, entry))
+    bound = place(minimum[0].field, entry.stars) if minimum else ()
     if not bound or manifest.get(bound) is None or (role.elastic and entry.key not in role.elastic):
         return manifest.leaf(entry.name, template, pods)
-    least = multiply(manifest, role.minimum, entry.stars)
+    least = multiply(manifest, minimum, entry.stars)
     if not role.elastic:
         return manifest.leaf(entry.name, template, min(least, pods))
     if least <= 1 < pods and not manifest.counting:
@@ -281,14 +283,10 @@ def _list_entries(manifest: Manifest, role: TemplatePath) -> list[_RoleTemplate]
 
 def _list_inner(manifest: Manifest, role: TemplatePath, outer: _RoleTemplate) -> list[_RoleTemplate]:
     """The entries of the list or the mapping at the path of `outer`."""
-    value, found = manifest.get(outer.path), []
-    if isinstance(value, dict):
-        paths: list[Path] = [(*outer.path, key) for key in value]
-    else:
-        paths = manifest.list_paths(outer.path)
-    for path in paths:
+    found = []
+    for path in _list_below(manifest, outer.path):
         named = (*path, role.name_field)
-        own = str(path[-1]).lower() if isinstance(value, dict) else manifest.text(named)
+        own = path[-1].lower() if isinstance(path[-1], str) else manifest.text(named)
         if not own and not manifest.kind.shipped:
             own = f"{outer.path[-1]}-{path[-1]}".lower()
         elif not own and manifest.get(named) in (None, ""):

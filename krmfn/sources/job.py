@@ -23,18 +23,12 @@ _POLICY: Path = ("spec", "concurrencyPolicy")
 
 def read_job(manifest: Manifest) -> Group | None:
     """The tree of a Job. Nothing for a Job that forms its gang itself (`spec.scheduling`), or is no gang unasked."""
-    if not manifest.require(_SPEC) or manifest.is_elsewhere() or _schedules_itself(manifest):
-        return None
-    if not manifest.options.requested and not _is_gang_by_nature(manifest, _SPEC):
-        return None
-    return _read_leaf(manifest)
+    return _read_leaf(manifest) if _is_gang(manifest, _SPEC) else None
 
 
 def read_cronjob(manifest: Manifest) -> Group | None:
     """The tree of a CronJob. None where runs may overlap: two of them would share one gang and one minCount."""
-    if not manifest.require(_OF_CRON) or manifest.is_elsewhere():
-        return None
-    if not manifest.options.requested and not _is_gang_by_nature(manifest, _OF_CRON):
+    if not _is_gang(manifest, _OF_CRON):
         return None
     policy = manifest.text(_POLICY, "Allow")
     if policy == "Allow" and manifest.decline("runs-share-gang", _POLICY, "overlapping", proposed="Forbid"):
@@ -43,6 +37,13 @@ def read_cronjob(manifest: Manifest) -> Group | None:
     if leaf and policy == "Replace":
         manifest.tell("runs-share-gang", _POLICY, "replaced", proposed="Forbid")
     return leaf
+
+
+def _is_gang(manifest: Manifest, spec: Path) -> bool:
+    """Whether the JobSpec at `spec` gets a gang from us: because somebody asks for it, or by its nature."""
+    if not manifest.require(spec) or manifest.is_elsewhere() or _schedules_itself(manifest):
+        return False
+    return manifest.options.requested or _is_gang_by_nature(manifest, spec)
 
 
 def _read_leaf(manifest: Manifest) -> Leaf | None:

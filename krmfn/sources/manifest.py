@@ -101,14 +101,10 @@ class Manifest:
         """Leave a note at `path`, with the value that stands there when it is a scalar."""
         found = self.get(path, ABSENT)
         current = ABSENT if isinstance(found, dict | list) else found
+        told = Note(rule, path, message, current, proposed, hint)
         if is_number_placeholder(found) if rule == "count-type" else is_name_placeholder(found):
-            rule, message, hint, proposed = (
-                "value-unknown",
-                f"{spell(found)} is filled in later: no group until then",
-                "",
-                ABSENT,
-            )
-        self.notes.append(Note(rule, path, message, current, proposed, hint))
+            told = Note("value-unknown", path, f"{spell(found)} is filled in later: no group until then", current)
+        self.notes.append(told)
 
     def tell(self, rule: str, path: Path, case: str = "", proposed: Any = ABSENT, **about: Any) -> None:
         """Leave a note in the words of the rule's row, or of one of its cases, which name the {kind} and what it is
@@ -162,12 +158,8 @@ class Manifest:
         """Whether `value`, read at or computed for `path`, is an int32; otherwise a note says so."""
         if -MAX_INT32 - 1 <= value <= MAX_INT32:
             return True
-        message = (
-            f"{value} pods do not fit into an int32"
-            if value != self.get(path)
-            else f"{value} does not fit into an int32"
-        )
-        self.note("count-overflow", path, message, f"Use at most {MAX_INT32} pods.")
+        too_much = f"{value} does" if value == self.get(path) else f"{value} pods do"
+        self.note("count-overflow", path, f"{too_much} not fit into an int32", f"Use at most {MAX_INT32} pods.")
         return False
 
     def _expect(self, path: Path, form: type, what: str, hint: str = "") -> Any:

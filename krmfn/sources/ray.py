@@ -37,7 +37,7 @@ _HEAD_SERVICE: Path = (*_OF_SERVICE, "headGroupSpec", "headService", "metadata",
 
 def read_ray(manifest: Manifest) -> Group | None:
     """The tree of a resource of Ray. A suspended cluster is read as if it ran: its groups must exist when it does."""
-    check_name(manifest, _LIMITS[manifest.ref.kind])
+    check_name(manifest)
     prune(manifest)
     match manifest.ref.kind:
         case "RayJob":
@@ -69,12 +69,9 @@ def _read_cluster(manifest: Manifest, spec: Path) -> Group | None:
     head = manifest.template((*head_path, "template"), 1, head_path)
     if head is None:
         return None
-    leaves = [Leaf("head", (head,), 1, head=True)]
-    for group in groups:
-        leaf = _read_leaf(manifest, group, autoscaling)
-        if leaf:
-            leaves.append(leaf)
-    return Composite("cluster", tuple(leaves), len(leaves))
+    workers = [leaf for group in groups if (leaf := _read_leaf(manifest, group, autoscaling))]
+    leaves = (Leaf("head", (head,), 1, head=True), *workers)
+    return Composite("cluster", leaves, len(leaves))
 
 
 def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Leaf | None:
@@ -155,15 +152,13 @@ def _read_cronjob(manifest: Manifest) -> Group | None:
     return None if manifest.decline("runs-share-gang", ("spec", "schedule"), "unasked") else group
 
 
-def check_name(manifest: Manifest, limit: int) -> None:
-    """KubeRay accepts DNS-1035 labels of at most `limit` characters; below them it builds names of its own."""
-    name = manifest.ref.name
-    if not name:
-        return
+def check_name(manifest: Manifest) -> None:
+    """KubeRay accepts DNS-1035 labels that leave room for the names that it makes of them."""
+    name, limit = manifest.ref.name, _LIMITS[manifest.ref.kind]
     path: Path = ("metadata", "name")
     if len(name) > limit:
         manifest.tell("ray-name", path, "long", length=len(name), limit=limit)
-    elif not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
+    elif name and not re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
         manifest.tell("ray-name", path, name=name)
 
 
@@ -235,25 +230,23 @@ def read_worker_groups(manifest: Manifest, spec: Path, autoscaling: bool) -> lis
     for group in groups:
         _check_bounds(manifest, group, autoscaling)
     _check_names(manifest, groups)
-    total = 0
+    total = 1
     for group in groups:
         total, counted = total + group.pods, (*group.path, "replicas")
-        if manifest.fits(group.pods, counted) and not manifest.fits(total + 1, counted):
+        if manifest.fits(group.pods, counted) and not manifest.fits(total, counted):
             break
     return groups
 
 
 def _read_group(manifest: Manifest, path: Path, defaults: Mapping[str, int]) -> WorkerGroup:
-    fields = ("replicas", "minReplicas", "maxReplicas", "numOfHosts")
-    replicas, least, most, hosts = (manifest.count((*path, field), defaults[field]) for field in fields)
+    replicas = manifest.count((*path, "replicas"), defaults["replicas"])
+    fields = ("minReplicas", "maxReplicas", "numOfHosts")
+    least, most, hosts = (manifest.count((*path, field), defaults[field], least=0) for field in fields)
     name, suspended = manifest.text((*path, "groupName")), manifest.flag((*path, "suspend"))
     return WorkerGroup(path, name, replicas, least, most, hosts, suspended)
 
 
 def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> None:
-    for key, value in (("minReplicas", group.minimum), ("maxReplicas", group.maximum), ("numOfHosts", group.hosts)):
-        if value < 0:
-            manifest.note("count-negative", (*group.path, key), f"{key} is {value}", "Use 0 or more.")
     if group.minimum > group.maximum:
         manifest.tell("min-above-max", (*group.path, "minReplicas"), group=group)
     if group.suspended and autoscaling:
@@ -264,6 +257,7 @@ def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
     first: dict[str, int] = {}
     for index, group in enumerate(groups):
         path = (*group.path, "groupName")
+        longest = 57 if group.hosts > 1 else 63
         if not group.name:
             if not manifest.refused:
                 manifest.note("field-missing", path, "a worker group needs a groupName")
@@ -271,8 +265,8 @@ def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
             manifest.tell("group-name-reserved", path, group=group)
         elif group.name in first:
             manifest.tell("group-name-duplicate", path, group=group, other=first[group.name])
-        elif not is_label_value(group.name, 57 if group.hosts > 1 else 63):
-            limit = "57 (numOfHosts is above 1)" if group.hosts > 1 else "63"
+        elif not is_label_value(group.name, longest):
+            limit = f"{longest} (numOfHosts is above 1)" if group.hosts > 1 else longest
             manifest.tell("group-name-invalid", path, group=group, limit=limit)
         first.setdefault(group.name, index)
 
@@ -288,11 +282,9 @@ _LIKENESS = 0.8
 
 def prune(manifest: Manifest) -> None:
     """Make the manifest's `spec` the one that is stored, and leave a note on every field that gets lost and is read."""
-    spec = manifest.get(("spec",))
-    if not isinstance(spec, dict):
-        return
-    schema = schemastore.load(f"kuberay/{manifest.ref.kind.lower()}.json")
-    manifest.value = {**manifest.value, "spec": _prune(manifest, spec, schema, ("spec",))}
+    if isinstance(spec := manifest.get(("spec",)), dict):
+        schema = schemastore.load(f"kuberay/{manifest.ref.kind.lower()}.json")
+        manifest.value = {**manifest.value, "spec": _prune(manifest, spec, schema, ("spec",))}
 
 
 def find_defaults() -> dict[str, int]:

@@ -121,4 +121,4 @@ def _find_nearest(whole: int, wanted: int, unit: int, largest: int) -> str:
 def _list_multiples(number: int, unit: int) -> str:
     """The nearest numbers that slices of `unit` pods fill."""
     below = number // unit * unit
-    return f"{below} or {below + unit}" if below > unit else str(max(below, unit) + unit * (below == unit))
+    return f"{below} or {below + unit}" if below > unit else str(below + unit)

@@ -16,7 +16,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 from krmfn.model.marks import PATCHER
 from krmfn.model.tree import Composite, Group, leaves
-from krmfn.model.values import Fields, Value, as_list, as_mapping
+from krmfn.model.values import Fields, Value, as_list, as_mapping, dig
 from krmfn.sources.job import read_jobset
 from krmfn.sources.manifest import Manifest
 
@@ -98,8 +98,7 @@ def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> Fields:
     spec = as_mapping(template, "spec")
     step = as_mapping(template, "metadata", "labels").get(_STEP)
     policy = runtime.get(("spec", "mlPolicy"))
-    mpi = as_mapping(policy).get("mpi")
-    as_node = as_mapping(mpi).get("runLauncherAsNode") is True
+    as_node = dig(policy, "mpi", "runLauncherAsNode") is True
     pods = spec.get("parallelism", 1)
     if step == "trainer" and policy is not None:
         pods = as_mapping(policy).get("numNodes", 1)
@@ -109,11 +108,8 @@ def _scale(manifest: Manifest, runtime: Manifest, path: Path) -> Fields:
         pods = max(pods - 1, 1) if as_node else pods  # the launcher is the other one
     pod = spec.get("template")
     resources = manifest.get(("spec", "trainer", "resourcesPerNode"))
-    if (
-        isinstance(resources, dict)
-        and policy is not None
-        and (step == "trainer" or (as_node and job.get("name") == _NODE))
-    ):
+    trains = step == "trainer" or (as_node and job.get("name") == _NODE)
+    if isinstance(resources, dict) and policy is not None and trains:
         pod = _size(as_mapping(pod), resources)
     scaled = {**spec, "parallelism": pods, "completions": pods, "template": pod}
     replicas = {"replicas": 1} if step in _STEPS else {}

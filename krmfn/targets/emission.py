@@ -115,10 +115,11 @@ def blame(emission: Emission) -> Emission:
     return Emission((), (), emission.notes) if is_error(emission.notes) else emission
 
 
-_FIELDS: Mapping[str, Path] = {
-    "priority_class": ("spec", "priorityClassName"),
-    "scheduler": ("spec", "schedulerName"),
-    "preemption_policy": ("spec", "preemptionPolicy"),
+#: What all pods of a gang have to say alike: the field of their spec, and the rule where they do not.
+_SHARED = {
+    "priority_class": ("priorityClassName", "priority-not-shared"),
+    "scheduler": ("schedulerName", "scheduler-not-shared"),
+    "preemption_policy": ("preemptionPolicy", "preemption-policy-not-shared"),
 }
 
 
@@ -135,25 +136,26 @@ def agree(gang: Gang, settings: Settings, default_scheduler: str = DEFAULT_SCHED
     """What the pods of the gang have in common; a note for each of the three in which two of them differ."""
     templates = [template for leaf in leaves(gang.root) for template in leaf.templates if template.pods > 0]
     default_class = next((name for name, entry in settings.priority_classes.items() if entry.default), "")
-    priority, priority_notes = _common(gang, templates, "priority_class", default_class, "priority-not-shared")
-    scheduler, scheduler_notes = _common(gang, templates, "scheduler", default_scheduler, "scheduler-not-shared")
     # a pod that does not say its policy gets that of its class, and the classes are compared above
     spoken = [template for template in templates if template.preemption_policy]
-    policy, policy_notes = _common(gang, spoken, "preemption_policy", "", "preemption-policy-not-shared")
-    return Agreement(priority, scheduler, policy, (*priority_notes, *scheduler_notes, *policy_notes))
+    notes: list[Note] = []
+    priority = _find_common(gang, templates, "priority_class", default_class, notes)
+    scheduler = _find_common(gang, templates, "scheduler", default_scheduler, notes)
+    policy = _find_common(gang, spoken, "preemption_policy", "", notes)
+    return Agreement(priority, scheduler, policy, tuple(notes))
 
 
-def _common(
-    gang: Gang, templates: Sequence[PodTemplate], what: str, default: str, rule: str
-) -> tuple[str, tuple[Note, ...]]:
-    """The value that all share. "" stands for `default`."""
+def _find_common(gang: Gang, templates: Sequence[PodTemplate], what: str, default: str, notes: list[Note]) -> str:
+    """The value that all share, or "" with one of the `notes`. "" stands for `default`."""
     values = [getattr(template, what) or default for template in templates]
+    field, rule = _SHARED[what]
     for template, mine in zip(templates, values, strict=True):
         if mine != values[0]:
-            path = (*template.path, *_FIELDS[what]) if template.owner == 0 else ()
+            path = (*template.path, "spec", field) if template.owner == 0 else ()
             first, second = _place(gang, template, mine), _place(gang, templates[0], values[0])
-            return "", (tell(rule, path, "", mine, values[0], first=first, second=second),)
-    return getattr(templates[0], what) if templates else "", ()
+            notes.append(tell(rule, path, "", mine, values[0], first=first, second=second))
+            return ""
+    return getattr(templates[0], what) if templates else ""
 
 
 def _place(gang: Gang, template: PodTemplate, value: str) -> str:

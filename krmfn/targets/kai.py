@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from krmfn.config.settings import Settings
 from krmfn.model.findings import Notes
 from krmfn.model.rules import tell
-from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
+from krmfn.model.schedulers import NODE_POOL, counts_sub_groups
 from krmfn.model.tree import Composite, Gang
 from krmfn.model.values import Fields
-from krmfn.targets.emission import Emission, agree, check_quorums
-from krmfn.targets.layout import Layouts, PlacedGroup, lay_out_whole, walk
-from krmfn.targets.others import find_first, find_queue, finish, least
+from krmfn.targets.emission import Emission
+from krmfn.targets.layout import PlacedGroup, lay_out_whole, walk
+from krmfn.targets.others import find_first, finish, least
 
 #: The queue in which KAI's grouper puts what names none.
 _DEFAULT_QUEUE = "default-queue"
@@ -27,24 +27,19 @@ _TOPOLOGY = "kai.scheduler/topology"
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. Its minima can be changed at any time; without a queue its pods are never scheduled."""
-    row, root = SCHEDULERS[settings.scheduler], lay_out_whole(gang.name, gang.root)
-    nodes = tuple(walk(root))
-    agreed = agree(gang, settings, row.name)
-    queue, queue_notes = find_queue(gang, row)
+    root = lay_out_whole(gang.name, gang.root)
     topology = find_first(gang, "annotations", _TOPOLOGY)
     counts = counts_sub_groups(settings.operators)
-    spec: Fields = {**_describe_minimum(root, counts), "queue": queue or _DEFAULT_QUEUE}
-    if agreed.priority_class:
-        spec["priorityClassName"] = agreed.priority_class
-    spec |= _describe_topology(root, topology)
+    spec: Fields = {**_describe_minimum(root, counts), "queue": _DEFAULT_QUEUE}
+    more = _describe_topology(root, topology)
     if root.children:
-        spec["subGroups"] = list(_describe_sub_groups(root, topology, counts))
-    notes = (*queue_notes, *check_quorums(root), *(() if counts else _note_uncounted(nodes)))
-    lost = frozenset(() if topology else (node.group.topology_key for node in nodes))
+        more["subGroups"] = list(_describe_sub_groups(root, topology, counts))
+    notes = () if counts else _note_uncounted(root)
+    lost = () if topology else (node.group.topology_key for node in walk(root))
     pool = find_first(gang, "labels", NODE_POOL)
     labels = {NODE_POOL: pool} if pool else {}
     beside = ["*" if root.children else "", "true"]
-    return finish(gang, settings, agreed, spec, nodes, notes, lost, beside, labels)
+    return finish(gang, settings, spec, more, (root,), notes, lost, beside, labels)
 
 
 def _describe_minimum(node: PlacedGroup, counts: bool) -> dict[str, int]:
@@ -70,8 +65,8 @@ def _describe_topology(node: PlacedGroup, topology: str) -> Fields:
     return {"topologyConstraint": {"topology": topology, "requiredTopologyLevel": node.group.topology_key}}
 
 
-def _note_uncounted(nodes: Layouts) -> Notes:
-    for node in nodes:
+def _note_uncounted(root: PlacedGroup) -> Notes:
+    for node in walk(root):
         least, number = getattr(node.group, "min_group_count", None) or 1, len(node.children)
         if least < number:
             yield tell("kai-waits-for-all", (), least=least, number=number, name=node.group.name)

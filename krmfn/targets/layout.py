@@ -42,11 +42,10 @@ def prune(group: Group) -> Group | None:
     children = tuple(child for child in map(prune, group.children) if child)
     if not children:
         return None
-    left = group._replace(children=children)
-    quorum = group.min_group_count
-    if quorum is not None:
-        quorum = left.width if quorum == group.width else min(quorum, left.width) if quorum <= group.width else quorum
-    return left._replace(min_group_count=quorum)
+    left, quorum = group._replace(children=children), group.min_group_count
+    if quorum is None or quorum > group.width:
+        return left
+    return left._replace(min_group_count=min(quorum, left.width))
 
 
 def lay_out(gang_name: str, root: Group, limits: Limits, rank: Rank | None = None) -> PlacedGroup:
@@ -84,17 +83,14 @@ def _fit(group: Group, path: Names, level: int, limits: Limits) -> PlacedGroup:
         return PlacedGroup(group, path)
     if level > limits.levels:
         raise TooLarge(f"composite {group.name!r} would be on level {level}, and a Workload has {limits.levels}")
-    leaf_nodes = [PlacedGroup(child, (*path, child.name)) for child in group.children if isinstance(child, Leaf)]
-    composites = [child for child in group.children if isinstance(child, Composite)]
-    width = limits.composites
+    width, composites = limits.composites, sum(isinstance(child, Composite) for child in group.children)
+    below = level + (2 if composites > width else 1)
+    nodes = [_fit(child, (*path, child.name), below, limits) for child in group.children]
+    leaf_nodes = [node for node in nodes if isinstance(node.group, Leaf)]
     direct, spare = leaf_nodes[: limits.leaves], leaf_nodes[limits.leaves :]
-    nested: list[PlacedGroup] = []
-    if len(composites) > width:
-        for start in range(0, len(composites), width):
-            below = [_fit(child, (*path, child.name), level + 2, limits) for child in composites[start : start + width]]
-            nested.append(_part(path, len(nested), below))
-    else:
-        nested = [_fit(child, (*path, child.name), level + 1, limits) for child in composites]
+    nested = [node for node in nodes if isinstance(node.group, Composite)]
+    if composites > width:
+        nested = [_part(path, index, chunk) for index, chunk in enumerate(_cut(nested, width))]
     nested += _share_out(group, path, spare, level, len(nested), limits)
     if len(nested) > width:
         raise TooLarge(f"{group.name!r} has {len(group.children)} groups")
@@ -123,11 +119,15 @@ def _share_out(
     for index in range(min(slots, -(-len(spare) // leaves))):
         members = spare[index * leaves : (index + 1) * leaves]
         start = slots * leaves + index * deep
-        deeper = spare[start : start + deep]
-        chunks = [deeper[place : place + leaves] for place in range(0, len(deeper), leaves)]
-        below = [_part(path, place, chunk, f"part-{first + index + 1}") for place, chunk in enumerate(chunks)]
+        chunks = enumerate(_cut(spare[start : start + deep], leaves))
+        below = [_part(path, place, chunk, f"part-{first + index + 1}") for place, chunk in chunks]
         parts.append(_part(path, first + index, [*members, *below]))
     return parts
+
+
+def _cut(nodes: list[PlacedGroup], length: int) -> list[list[PlacedGroup]]:
+    """The nodes in lists of this length, the last of which may be shorter."""
+    return [nodes[start : start + length] for start in range(0, len(nodes), length)]
 
 
 def _part(path: Names, index: int, children: list[PlacedGroup], above: str = "") -> PlacedGroup:
@@ -190,9 +190,8 @@ def flatten(gang: Gang, name: str, release: Release, longest: int) -> tuple[Layo
     notes = (apart, *_note_topology(root)) if len(nodes) > 1 else ()
     first = nodes[0].group
     if isinstance(first, Leaf) and first.pods == 1 and len(nodes) > 1:
-        if first.disruption_mode == "All":
-            first = first._replace(disruption_mode="")
-        nodes = (nodes[0]._replace(group=first._replace(min_count=None)), *nodes[1:])
+        mode = "" if first.disruption_mode == "All" else first.disruption_mode
+        nodes = (nodes[0]._replace(group=first._replace(min_count=None, disruption_mode=mode)), *nodes[1:])
     return nodes, notes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import dig
@@ -11,8 +11,8 @@ from krmfn.model.rules import tell
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Leaf
 from krmfn.model.values import Fields
-from krmfn.targets.emission import Agreement, Emission, Link, blame, describe
-from krmfn.targets.layout import PlacedGroup
+from krmfn.targets.emission import Emission, Link, agree, blame, check_quorums, describe
+from krmfn.targets.layout import Layouts, PlacedGroup, walk
 from krmfn.targets.requests import sum_requests
 
 
@@ -46,31 +46,38 @@ def _write_links(gang: Gang, row: Scheduler, nodes: Iterable[PlacedGroup], besid
 def finish(
     gang: Gang,
     settings: Settings,
-    agreed: Agreement,
     spec: Fields,
-    nodes: Sequence[PlacedGroup],
-    notes: Iterable[Note],
-    lost: Set[str] = frozenset(),
+    more: Fields,
+    layouts: Layouts,
+    notes: Iterable[Note] = (),
+    lost: Iterable[str] = (),
     beside: Iterable[str] = (),
     labels: Mapping[str, str] | None = None,
 ) -> Emission:
-    """The PodGroup with this `spec`, the links of `nodes` to it, and the `notes` among those of all targets, also about
-    topology keys that are `lost`."""
+    """The PodGroup with this `spec`, the queue and the priority class of its pods, and what `more` says; the links of
+    the groups in `layouts` to it, and the `notes` among those of all targets, also about topology keys that are
+    `lost`."""
     row = SCHEDULERS[settings.scheduler]
+    agreed = agree(gang, settings, row.name)
     told = [*agreed.notes]
     if agreed.scheduler not in ("", row.name):
         told.append(tell("scheduler-not-chosen", (), "", agreed.scheduler, row.name, scheduler=settings.scheduler))
-    told += notes
-    if keys := sorted(lost - {""}):
+    queue, queue_notes = _find_queue(gang, row)
+    told += (*queue_notes, *check_quorums(*layouts), *notes)
+    if keys := sorted({*lost} - {""}):
         told.append(tell("topology-lost", (), settings.scheduler, keys[0], None, keys=", ".join(keys)))
+    nodes = [node for layout in layouts for node in walk(layout)]
     if any(group.disruption_mode for group in (gang.root, *(node.group for node in nodes))):
         told.append(tell("disruption-mode-lost", (), "other", scheduler=settings.scheduler))
-    group = describe(row.api_version, "PodGroup", gang.name, gang, spec)
+    spec |= {"queue": queue} if queue else {}
+    if agreed.priority_class and "priorityClassName" in row.writes:
+        spec["priorityClassName"] = agreed.priority_class
+    group = describe(row.api_version, "PodGroup", gang.name, gang, spec | more)
     group["metadata"]["labels"] |= labels or {}
     return blame(Emission((group,), tuple(_write_links(gang, row, nodes, beside)), tuple(told)))
 
 
-def find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
+def _find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
     """The queue that the owners' labels name. Owners without one follow the others."""
     queues = {
         str(queue): index

@@ -99,15 +99,14 @@ def measure(leaf: Leaf, gang: Gang) -> Size:
 
 def note_order(layout: PlacedGroup, gang: Gang) -> Notes:
     """Where ranks are equal, the names that users gave decide: say so when smaller pods come before larger ones."""
-    leaves = sorted((node for node in layout.children if isinstance(node.group, Leaf)), key=lambda node: node.name)
+    nodes = sorted(layout.children, key=lambda node: node.name)
+    leaves = [node.group for node in nodes if isinstance(node.group, Leaf)]
     for first, second in pairwise(leaves):
-        if not isinstance(first.group, Leaf) or not isinstance(second.group, Leaf):
-            continue
-        mine, other = measure(first.group, gang), measure(second.group, gang)
-        if rank(first.group, gang) == rank(second.group, gang) and mine < other:
-            template = second.group.templates[0]
+        mine, other = measure(first, gang), measure(second, gang)
+        if rank(first, gang) == rank(second, gang) and mine < other:
+            template = second.templates[0]
             path, sizes = template.path if template.owner == 0 else (), {"mine": _spell(mine), "other": _spell(other)}
-            yield tell("groups-out-of-order", path, first=first.group.name, second=second.group.name, **sizes)
+            yield tell("groups-out-of-order", path, first=first.name, second=second.name, **sizes)
             return
     for child in layout.children:
         yield from note_order(child, gang)

@@ -10,25 +10,22 @@ from __future__ import annotations
 from krmfn.config.settings import Settings
 from krmfn.model.names import LABEL_LIMIT
 from krmfn.model.rules import tell
-from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang, Group, Leaf
-from krmfn.targets.emission import Emission, agree, check_quorums
+from krmfn.targets.emission import Emission
 from krmfn.targets.layout import lay_out_flat
 from krmfn.targets.others import describe_least, finish
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. Priorities are those of the pods; everything in it can be changed."""
-    root, row = gang.root, SCHEDULERS[settings.scheduler]
+    root = gang.root
     if len(gang.name) > LABEL_LIMIT:
         return Emission((), (), (tell("link-too-long", ("metadata", "name"), name=gang.name, limit=LABEL_LIMIT),))
     nodes = lay_out_flat(gang.name, root)
-    agreed = agree(gang, settings, row.name)
-    notes = [*check_quorums(*nodes)]
-    if isinstance(root, Composite) and not _is_whole(root):  # those that start may be of one group alone
-        notes.append(tell("groups-merged", ()))
-    lost = {root.topology_key, *(node.group.topology_key for node in nodes)}
-    return finish(gang, settings, agreed, describe_least(gang, nodes), nodes, notes, lost)
+    merged = isinstance(root, Composite) and not _is_whole(root)  # those that start may be of one group alone
+    notes = [tell("groups-merged", ())] if merged else []
+    lost = (root.topology_key, *(node.group.topology_key for node in nodes))
+    return finish(gang, settings, describe_least(gang, nodes), {}, nodes, notes, lost)
 
 
 def _is_whole(group: Group) -> bool:

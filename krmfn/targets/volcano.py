@@ -9,12 +9,11 @@ from __future__ import annotations
 from krmfn.config.settings import Settings
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import POD_GROUP_LABEL
-from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Composite, Gang
 from krmfn.model.values import Fields
-from krmfn.targets.emission import Emission, agree, check_quorums
+from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_flat
-from krmfn.targets.others import describe_least, find_first, find_queue, finish, least
+from krmfn.targets.others import describe_least, find_first, finish, least
 
 _MODE = "volcano.sh/network-topology-mode"
 _TIER = "volcano.sh/network-topology-highest-tier-allowed"
@@ -22,21 +21,13 @@ _TIER = "volcano.sh/network-topology-highest-tier-allowed"
 
 def emit(gang: Gang, settings: Settings) -> Emission:
     """The PodGroup of `gang`. It has no feature gates, and its minimum can be changed at any time."""
-    root, row = gang.root, SCHEDULERS[settings.scheduler]
-    nodes = lay_out_flat(gang.name, root)
-    agreed = agree(gang, settings, row.name)
-    queue, queue_notes = find_queue(gang, row)
-    spec = describe_least(gang, nodes)
-    if queue:
-        spec["queue"] = queue
-    if agreed.priority_class:
-        spec["priorityClassName"] = agreed.priority_class
-    spec |= _describe_topology(root.topology_key) or _topology_of_labels(gang)
-    if isinstance(root, Composite):
-        spec["subGroupPolicy"] = [_describe_sub_group(node) for node in nodes]
-    notes = (*queue_notes, *check_quorums(*nodes))
-    lost = {key for key in (root.topology_key, *(node.group.topology_key for node in nodes)) if "/" in key}
-    return finish(gang, settings, agreed, spec, nodes, notes, lost, ["*"] if isinstance(root, Composite) else [])
+    root, nodes = gang.root, lay_out_flat(gang.name, gang.root)
+    more = _describe_topology(root.topology_key) or _topology_of_labels(gang)
+    several = isinstance(root, Composite)
+    if several:
+        more["subGroupPolicy"] = [_describe_sub_group(node) for node in nodes]
+    lost = (key for key in (root.topology_key, *(node.group.topology_key for node in nodes)) if "/" in key)
+    return finish(gang, settings, describe_least(gang, nodes), more, nodes, (), lost, ["*"] if several else [])
 
 
 def _describe_sub_group(node: PlacedGroup) -> Fields:
