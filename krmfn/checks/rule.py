@@ -33,8 +33,8 @@ OF_PODS = tuple(f"krmfn.checks.scheduler.{name}" for name in ("hindrances", "reu
 
 
 class Match(NamedTuple):
-    """What a rule found: `about` fills in the texts that its row has for the `case`. `severity` overrides the rule's
-    where facts decide."""
+    """What a rule found: `about` fills in the texts that its row has for the `case`. `severity` overrides that of the
+    rule."""
 
     item: Item
     path: Path
@@ -56,12 +56,16 @@ def tell(
     current: Any = ABSENT,
     proposed: Any = ABSENT,
     *,
-    severity: Severity | None = None,
+    error: bool = False,
+    warning: bool = False,
+    info: bool = False,
     case: str = "",
     **about: Any,
 ) -> Match:
     """What a rule found at a path of an item, of the spec of a template's pods, or of a group's fields. The texts may
-    also name the {item}, the {path}, the {current} value and the {release}."""
+    also name the {item}, the {path}, the {current} value and the {release}. It is an `error`, a `warning` or an `info`
+    where facts decide, and else what its row says."""
+    severity: Severity | None = "error" if error else "warning" if warning else "info" if info else None
     if isinstance(place, Item):
         return Match(place, path, current, proposed, severity, case, about)
     whole = (*(place.spec_path if isinstance(place, Template) else place.path), *path)
@@ -73,9 +77,9 @@ def tell_mark(template: Template, part: str, key: str, current: Any = ABSENT, /,
     return tell(template.item, (*template.path, "metadata", part, key), current, **about)
 
 
-def tell_quorum(group: Group, proposed: Any = ABSENT, /, *, severity: Severity | None = None, **about: Any) -> Match:
+def tell_quorum(group: Group, proposed: Any = ABSENT, /, **about: Any) -> Match:
     """What a rule found about the quorum of a group."""
-    return tell(group.item, group.quorum_path, group.quorum, proposed, severity=severity, **about)
+    return tell(group.item, group.quorum_path, group.quorum, proposed, **about)
 
 
 def name_all(items: Iterable[Item]) -> str:

@@ -13,7 +13,7 @@ from krmfn.krm.item import Item, Items, list_holding
 from krmfn.model.findings import Member
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_previous_names
 from krmfn.model.podnumber import divide, read_slice
-from krmfn.model.schedulers import DEFAULT_SCHEDULER
+from krmfn.model.schedulers import DEFAULT_SCHEDULER, Scheduler
 from krmfn.model.tree import Path
 from krmfn.model.values import Key, Value, as_mapping, as_text, dig, group_by
 from krmfn.releases.release import GROUP
@@ -272,6 +272,13 @@ def group_marked(census: Census, part: str, key: str) -> dict[Key, list[Template
         return template.item.space, as_text(template.metadata[part][key])
 
     return group_by(name, (each for each in census.marked(part, key) if name(each)[1] and each.pods != 0))
+
+
+def list_linked(census: Census, row: Scheduler) -> list[tuple[Item, list[Template]]]:
+    """The PodGroups of another scheduler, each with the templates whose pods name it."""
+    items = census.kind(row.group, "PodGroup")
+    groups = group_marked(census, *row.link) if items else {}
+    return [(item, groups.get(item.key, [])) for item in items]
 
 
 def take_census(

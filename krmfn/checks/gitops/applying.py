@@ -11,11 +11,12 @@ from krmfn.krm.item import Item
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import HOOKS, SYNC_WAVE
 from krmfn.model.tree import Path
-from krmfn.model.values import as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, as_list, as_text, dig
 from krmfn.releases.release import GROUP, assume_gates, find_writer, tell_damage
-from krmfn.releases.spelling import find_finalizer, list_finalizers
+from krmfn.releases.spelling import SCHEDULING_KINDS, find_finalizer, list_finalizers
 from krmfn.server import answer, kind_of
 from krmfn.survey.census import Census, Template
+from krmfn.survey.groups import Workload
 
 HOOK = HOOKS[0][0]
 _HELM, _WEIGHT = HOOKS[1][:2]
@@ -32,14 +33,17 @@ def find_wave_after_pods(census: Census) -> Matches:
         wave, first = _wave(item), _wave(owner)
         if _HELM in owner.annotations:
             yield from _find_later_hook(item, owner)
-        elif wave > first and _phase(item) == _phase(owner):
+        elif _phase(item) != _phase(owner):
+            continue
+        elif wave > first:
             blocks = owner.kind in _WITH_HEALTH
             end = "wait for it: the wave never ends" if blocks else "do not start until it exists"
-            case, most = ("", first - 1) if _call(item) == "group" else ("needed", first)
-            about = {"call": _call(item), "wave": wave, "owner": owner, "first": first, "end": end}
+            call = _call(item)
+            case, most = ("", first - 1) if call == "group" else ("needed", first)
+            about: Fields = {"call": call, "wave": wave, "owner": owner, "first": first, "end": end}
             values = (str(wave), str(most)) if SYNC_WAVE in item.annotations else ()
-            yield tell(item, _find_wave(item), *values, severity=None if blocks else "warning", case=case, **about)
-        elif wave < first and _phase(item) == _phase(owner) and _waits_for_pods(item, census):
+            yield tell(item, _find_wave(item), *values, warning=not blocks, case=case, **about)
+        elif wave < first and _waits_for_pods(item, census):
             yield tell(item, _find_wave(item), str(wave), case="claim", wave=wave, owner=owner, first=first)
 
 
@@ -78,26 +82,26 @@ def find_hook_before_group(census: Census) -> Matches:
 
 
 @rule("workload-after-group")
-def find_workload_after_group(census: Census, settings: Settings) -> Matches:
-    for gang in census.gangs:
-        group = gang.group
-        workload = census.workloads.get((group.namespace, group.workload))
-        if workload is None:
-            continue
-        before, own = _wave(workload.item), _wave(group.item)
+def find_workload_after_group(census: Census) -> Matches:
+    for item, workload in _list_described(census):
+        before, own = _wave(workload.item), _wave(item)
         if before >= own:
-            yield tell(group.item, _find_wave(group.item), str(own), workload=workload, before=before, own=own)
+            yield tell(item, _find_wave(item), str(own), workload=workload, before=before, own=own)
 
 
 @rule("flux-dry-run")
-def find_flux_dry_run(census: Census, settings: Settings) -> Matches:
-    for gang in census.gangs if any(map(census.has_text, _FLUX)) else ():
-        group = gang.group
+def find_flux_dry_run(census: Census) -> Matches:
+    for item, workload in _list_described(census) if any(map(census.has_text, _FLUX)) else ():
+        if any(key.startswith(_FLUX) for key in (*item.labels, *item.annotations)):
+            yield tell(item, ("metadata",), workload=workload)
+
+
+def _list_described(census: Census) -> Iterator[tuple[Item, Workload]]:
+    """The PodGroups with a Workload that describes them."""
+    for group in (gang.group for gang in census.gangs):
         workload = census.workloads.get((group.namespace, group.workload))
-        marks = {**group.item.labels, **group.item.annotations}
-        flux = next((key for key in marks if key.startswith(_FLUX)), "")
-        if workload is not None and flux:
-            yield tell(group.item, ("metadata",), workload=workload)
+        if workload is not None:
+            yield group.item, workload
 
 
 _FLUX = ("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/")
@@ -193,21 +197,20 @@ def find_finalizer_in_git(census: Census, settings: Settings) -> Matches:
     if not census.has_text("finalizers"):
         return
     known = list_finalizers(settings.release)
-    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
+    for kind in SCHEDULING_KINDS:
         for item in census.kind(GROUP, kind):
-            metadata = as_mapping(item.value, "metadata")
-            written = next((name for name in map(as_text, as_list(metadata, "finalizers")) if name in known), None)
-            if written is not None:
-                yield tell(item, ("metadata", "finalizers"), written=written)
+            path = ("metadata", "finalizers")
+            if written := [name for name in map(as_text, as_list(item.value, *path)) if name in known]:
+                yield tell(item, path, written=written[0])
 
 
 @rule("owner-in-git")
 def find_owner_in_git(census: Census) -> Matches:
-    for kind in ("Workload", "PodGroup", "CompositePodGroup") if census.has_text("ownerReferences") else ():
+    for kind in SCHEDULING_KINDS if census.has_text("ownerReferences") else ():
         for item in census.kind(GROUP, kind):
-            metadata = as_mapping(item.value, "metadata")
-            if as_list(metadata, "ownerReferences"):
-                yield tell(item, ("metadata", "ownerReferences"), uid=dig(metadata, "ownerReferences", 0, "uid"))
+            path = ("metadata", "ownerReferences")
+            if as_list(item.value, *path):
+                yield tell(item, path, uid=dig(item.value, *path, 0, "uid"))
 
 
 def _refused_path(old: Item, new: Item, settings: Settings) -> Path:

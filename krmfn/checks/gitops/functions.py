@@ -30,8 +30,7 @@ def find_function_skipped(census: Census, settings: Settings) -> Matches:
         if name_source(item.ref) in made or _is_linked(item, census) or (not made and by_label):
             continue
         path = ("metadata", "annotations", OPT_IN) if asks else ("metadata",)
-        rendered = item.file.path in ("", "-")
-        yield tell(item, path, severity=None if rendered else "warning")
+        yield tell(item, path, warning=item.file.path not in ("", "-"))
 
 
 @rule("listed-as-generator")

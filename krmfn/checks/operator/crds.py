@@ -5,49 +5,52 @@ that link pods when they are created are there, and act.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from krmfn.bridge import NAME
 from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
 from krmfn.krm.paths import Path
-from krmfn.krm.results import DEFAULT_NAMESPACE, Severity
 from krmfn.model.kinds import KINDS, find_kind, keeps_link, kuberay_keeps
 from krmfn.model.selectors import match_namespace
 from krmfn.model.values import Value, as_list, as_mapping, as_text, dig
 from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
-from krmfn.survey.census import Census, Template
+from krmfn.survey.census import Census, Template, TemplateLink
 
 
 @rule("crd-drops-link", once=True)
 def find_link_dropped(census: Census, settings: Settings) -> Matches:
-    for template in census.templates:
-        item = template.item
-        known = find_kind(item.ref) is not None
-        if template.link is None or template.link.bridged or not known:
+    for template, link in _list_links(census, bridged=False):
+        if find_kind(template.item.ref) is None:
             continue
-        field = _field(template)
+        field = _find_field(link)
         verdict, reason = _judge(census, settings, template, field)
         if verdict is True or (verdict is None and not reason):
             continue
-        severity: Severity | None = "error" if verdict is False else None
-        does = "drops" if severity else "may drop"
-        yield tell(template, (field,), severity=severity, does=does, field=field, reason=reason)
+        does = "may drop" if verdict is None else "drops"
+        yield tell(template, (field,), error=verdict is False, does=does, field=field, reason=reason)
 
 
 @rule("link-of-other-release")
 def find_link_of_other_release(census: Census, settings: Settings) -> Matches:
     """workloadRef on 1.36 and later, schedulingGroup on 1.35."""
     wanted = settings.release.link[0]
+    for template, link in _list_links(census, bridged=False):
+        if (field := _find_field(link)) != wanted:
+            yield tell(template, (field,), field=field, wanted=wanted)
+
+
+def _list_links(census: Census, bridged: bool) -> Iterator[tuple[Template, TemplateLink]]:
+    """The templates with a link that stands in them, or that they ask the bridge for, each with it."""
     for template in census.templates:
-        if template.link is None or template.link.bridged or _field(template) == wanted:
-            continue
-        field = _field(template)
-        yield tell(template, (field,), field=field, wanted=wanted)
+        if template.link and template.link.bridged == bridged:
+            yield template, template.link
 
 
-def _field(template: Template) -> str:
-    return next((str(part) for part in template.link.path if part in LINK_FIELDS), "") if template.link else ""
+def _find_field(link: TemplateLink) -> str:
+    """The field of the pods' spec in which a link stands."""
+    return next(str(part) for part in link.path if part in LINK_FIELDS)
 
 
 def _judge(census: Census, settings: Settings, template: Template, field: str) -> tuple[bool | None, str]:
@@ -101,18 +104,14 @@ _BINDING = f"{_POLICY}Binding"
 @rule("bridge-missing")
 def find_bridge_missing(census: Census, settings: Settings) -> Matches:
     """Pods ask for a link, and there is no policy or no binding; an error where the facts list all of them."""
-    first = next(_list_bridged(census), None)
-    if first is None or first.link is None:
-        return
-    path = first.link.path
-    if not settings.release.has("pod-groups"):
-        yield tell(first.item, path, severity="error")
-        return
     missing = [kind for kind in (_POLICY, _BINDING) if not any(_named(census, kind))]
-    if missing:
-        known = any(census.facts.lists_all(kind) for kind in missing)
-        where = "in the cluster" if known else "in the files checked"
-        yield tell(first.item, path, case="policies", severity="error" if known else None, missing=missing, where=where)
+    for template, link in islice(_list_links(census, bridged=True), 1):
+        if not settings.release.has("pod-groups"):
+            yield tell(template.item, link.path, error=True)
+        elif missing:
+            known = any(census.facts.lists_all(kind) for kind in missing)
+            where = "in the cluster" if known else "in the files checked"
+            yield tell(template.item, link.path, case="policies", error=known, missing=missing, where=where)
 
 
 @rule("bridge-elsewhere")
@@ -122,27 +121,21 @@ def find_bridge_elsewhere(census: Census) -> Matches:
         return
     known = census.facts.by_name("", "Namespace")
     told = set()
-    for template in _list_bridged(census):
-        space = template.item.namespace or DEFAULT_NAMESPACE
-        if space in told or template.link is None:
-            continue
-        found = known.get(space)
-        if all(selector and match_namespace(selector, space, found) is False for selector in selectors):
+    for template, link in _list_links(census, bridged=True):
+        space = template.item.space
+        left_out = (each and match_namespace(each, space, known.get(space)) is False for each in selectors)
+        if space not in told and all(left_out):
             told.add(space)
-            yield tell(template.item, template.link.path, space=space)
+            yield tell(template.item, link.path, space=space)
 
 
 @rule("bridge-replaces-link")
 def find_link_replaced(census: Census, settings: Settings) -> Matches:
-    for template in _list_bridged(census):
-        link = next((path for path in GROUP_LINKS if dig(template.spec, *path)), settings.release.link)
-        own = as_text(template.spec, *link)
-        if own and template.link is not None and (template.link.by or own != template.link.group):
-            yield tell(template, link, own, group=template.link.group + ("-…" if template.link.by else ""))
-
-
-def _list_bridged(census: Census) -> Iterator[Template]:
-    return (template for template in census.templates if template.link is not None and template.link.bridged)
+    for template, link in _list_links(census, bridged=True):
+        place = next((path for path in GROUP_LINKS if dig(template.spec, *path)), settings.release.link)
+        own = as_text(template.spec, *place)
+        if own and (link.by or own != link.group):
+            yield tell(template, place, own, group=link.group + ("-…" if link.by else ""))
 
 
 def _named(census: Census, kind: str) -> Iterator[Value]:

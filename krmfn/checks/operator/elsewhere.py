@@ -24,30 +24,27 @@ _MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 def find_gang_elsewhere(census: Census) -> Matches:
     for gang in census.gangs:
         for owner in gang.owners:
-            manager, path = _find_manager(owner) or _find_dispatcher(owner, census) or ("", ())
+            manager, path = _find_manager(owner, census)
             if manager:
                 yield tell(owner, path, manager, case="multikueue" if manager == _MULTIKUEUE else "", gang=gang)
 
 
-def _find_manager(owner: Item) -> tuple[str, Path] | None:
-    """The controller that an object is handed to, and the field that says so."""
-    kind = find_kind(owner.ref)
-    path = tuple(kind.managed_by.split("/")) if kind and kind.managed_by else ()
-    manager = as_text(owner.value, *path) if path else ""
-    return (manager, path) if kind and manager not in ("", kind.manager) else None
-
-
-def _find_dispatcher(owner: Item, census: Census) -> tuple[str, Path] | None:
-    """MultiKueue, where the queue of an object has a check of it: Kueue then writes managedBy into the object."""
+def _find_manager(owner: Item, census: Census) -> tuple[str, Path]:
+    """The controller that an object is handed to, and the field that says so. MultiKueue, where the queue of an object
+    has a check of it: Kueue then writes managedBy into the object."""
     kind, queue = find_kind(owner.ref), find_queue(owner, census.facts)
-    if queue is None or kind is None or not kind.managed_by:
-        return None
+    if kind is None or not kind.managed_by:
+        return "", ()
+    path = tuple(kind.managed_by.split("/"))
+    manager = as_text(owner.value, *path)
+    if manager not in ("", kind.manager):
+        return manager, path
     strategy = as_list(queue, "spec", "admissionChecksStrategy", "admissionChecks")
     names = [*as_list(queue, "spec", "admissionChecks"), *(dig(entry, "name") for entry in strategy)]
     checks = census.facts.by_name(_KUEUE, "AdmissionCheck")
     if any(dig(checks.get(as_text(each)), "spec", "controllerName") == _MULTIKUEUE for each in names):
         return _MULTIKUEUE, ("metadata", "labels", KUEUE_QUEUE)
-    return None
+    return "", ()
 
 
 @rule("ray-cluster-unused")

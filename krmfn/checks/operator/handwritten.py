@@ -9,10 +9,10 @@ from krmfn.checks.rule import Matches, rule, suggest, tell, tell_mark
 from krmfn.model.gotext import parse_int
 from krmfn.model.kinds import list_names
 from krmfn.model.marks import KUEUE_POD_GROUP
-from krmfn.model.schedulers import SCHEDULERS
-from krmfn.model.values import Fields, as_int, as_mapping, as_text, dig
+from krmfn.model.schedulers import DEFAULT_SCHEDULER, SCHEDULERS, Scheduler
+from krmfn.model.values import Fields, Key, as_int, as_mapping, as_text, dig
 from krmfn.model.wording import join
-from krmfn.survey.census import Census, count_pods, group_marked, list_schedulers
+from krmfn.survey.census import Census, Template, count_pods, group_marked, list_linked, list_schedulers
 
 _KUEUE_TOTAL = "kueue.x-k8s.io/pod-group-total-count"
 #: Where pods named their group for earlier releases of scheduler-plugins.
@@ -22,7 +22,7 @@ _OLD_LABELS = (
 #: The label of a queue in the first releases of KAI.
 _OLD_QUEUE = "runai/queue"
 #: The names under which schedulers are installed by default.
-_SCHEDULERS = ("default-scheduler", "yunikorn", *(row.name for row in SCHEDULERS.values()))
+_SCHEDULERS = (DEFAULT_SCHEDULER, "yunikorn", *(row.name for row in SCHEDULERS.values()))
 
 
 @rule("scheduler-mistyped")
@@ -37,10 +37,7 @@ def find_scheduler_mistyped(census: Census) -> Matches:
 @rule("scheduler-members-above-pods")
 def find_members_above_pods(census: Census) -> Matches:
     for row in SCHEDULERS.values():
-        items = census.kind(row.group, "PodGroup")
-        groups = group_marked(census, *row.link) if items else {}
-        for item in items:
-            templates = groups.get(item.key, [])
+        for item, templates in list_linked(census, row):
             wanted, exist = as_int(item.value, "spec", "minMember"), count_pods(templates)
             if templates and wanted is not None and exist is not None and wanted > exist:
                 yield tell(item, ("spec", "minMember"), wanted, exist, exist=exist, templates=templates)
@@ -50,29 +47,27 @@ def find_members_above_pods(census: Census) -> Matches:
 def find_group_missing(census: Census) -> Matches:
     """No PodGroup of that name in the namespace of the pods; an error where groups are in the input."""
     for choice, row in SCHEDULERS.items():
-        groups = census.kind(row.group, "PodGroup")
-        names = {item.key for item in groups}
-        for (space, name), templates in group_marked(census, *row.link).items():
-            template = next((each for each in templates if each.scheduler == row.name), None)
-            if template is None or (space, name) in names:
-                continue  # the key may be anybody's where another scheduler has the pods
+        groups, there = census.kind(row.group, "PodGroup"), _name_groups(census, row)
+        for (space, name), template in _find_naming(census, row, row.name).items():
+            if (space, name) in there:
+                continue
             elsewhere = sorted(item.namespace or "no namespace" for item in groups if item.name == name)
             if elsewhere:
                 why = f'the PodGroup "{name}" is in another namespace ({join(elsewhere)})'
             else:
                 near = suggest(name, [item.name for item in groups if item.space == space])
                 why = f'no {choice} PodGroup "{name}" in the files checked{near}'
-            yield tell_mark(template, *row.link, name, severity="error" if groups else None, why=why, row=row)
+            yield tell_mark(template, *row.link, name, error=bool(groups), why=why, row=row)
 
 
 @rule("scheduler-link-unread")
 def find_link_unread(census: Census) -> Matches:
     """The key of the link on the object that makes the pods, or an annotation for a label: the group has no pods."""
     for choice, row in SCHEDULERS.items():
-        names = {item.key for item in census.kind(row.group, "PodGroup")}
-        names -= group_marked(census, *row.link).keys() if names else set()
+        alone = _name_groups(census, row)
+        alone -= group_marked(census, *row.link).keys() if alone else set()
         part, key = row.link
-        for template in census.templates if names else ():
+        for template in census.templates if alone else ():
             where = [
                 (path, each)
                 for path, metadata in template.metadata_places
@@ -81,7 +76,7 @@ def find_link_unread(census: Census) -> Matches:
             ]
             path, each = where[0] if where else ((), part)
             name = as_text(template.item.value, *path, "metadata", each, key)
-            if (template.item.space, name) in names and (path, each) != (template.path, part):
+            if (template.item.space, name) in alone and (path, each) != (template.path, part):
                 yield tell(template.item, (*path, "metadata", each, key), name, choice=choice, key=key, part=part)
                 break
 
@@ -90,11 +85,26 @@ def find_link_unread(census: Census) -> Matches:
 def find_scheduler_left_out(census: Census) -> Matches:
     """No schedulerName beside a link to a group of the input. scheduler-plugins may be in any scheduler."""
     for choice, row in SCHEDULERS.items():
-        names = {item.key for item in census.kind(row.group, "PodGroup")}
-        for (space, name), templates in group_marked(census, *row.link).items() if choice != "SchedulerPlugins" else ():
-            template = next((each for each in templates if each.scheduler == "default-scheduler"), None)
-            if template is not None and (space, name) in names:
-                yield tell_mark(template, *row.link, name, choice=choice, row=row)
+        there = _name_groups(census, row) if choice != "SchedulerPlugins" else set()
+        for key, template in _find_naming(census, row, DEFAULT_SCHEDULER).items() if there else ():
+            if key in there:
+                yield tell_mark(template, *row.link, key[1], choice=choice, row=row)
+
+
+def _name_groups(census: Census, row: Scheduler) -> set[Key]:
+    """The PodGroups of another scheduler."""
+    return {item.key for item in census.kind(row.group, "PodGroup")}
+
+
+def _find_naming(census: Census, row: Scheduler, scheduler: str) -> dict[Key, Template]:
+    """The groups that pods of a scheduler name, each with the first such pods: the key of the link may be anybody's
+    where another scheduler has the pods."""
+    named: dict[Key, Template] = {}
+    for key, templates in group_marked(census, *row.link).items():
+        for template in templates:
+            if template.scheduler == scheduler:
+                named.setdefault(key, template)
+    return named
 
 
 @rule("kai-queue-unread")
@@ -117,7 +127,7 @@ def find_queue_unread(census: Census) -> Matches:
 def find_label_old(census: Census) -> Matches:
     """A label of releases before 0.25, and not the one of today."""
     row = SCHEDULERS["SchedulerPlugins"]
-    groups = {item.key for item in census.kind(row.group, "PodGroup")}
+    groups = _name_groups(census, row)
     marked = {id(each): each for key in _OLD_LABELS for each in census.marked("labels", key)}
     for template in marked.values():
         labels = template.metadata["labels"]

@@ -80,8 +80,7 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Matches:
         if item is None or not templates or any(template.link for template in templates):
             continue
         named = item.kind == "JobSet" or settings.release.has("named-delegation")
-        delegated = named and TEMPLATE_ANNOTATION in str(item.value)
-        if delegated:
+        if named and TEMPLATE_ANNOTATION in str(item.value):
             continue
         effect = "the reference has no effect, and the pods are scheduled one by one"
         if item.group_kind == ("batch", "Job") and settings.has("job-groups"):
@@ -116,7 +115,7 @@ def find_template_unknown(census: Census, settings: Settings) -> Matches:
         for case, more in _list_reasons(settings, delegation, template, name):
             yield tell(item, path, name, case=case, **about, **more)
         if is_suspended(item) or KUEUE_QUEUE in item.labels:
-            yield tell(item, path, name, severity="warning")
+            yield tell(item, path, name, warning=True)
 
 
 def _list_reasons(
@@ -142,7 +141,7 @@ def _list_reasons(
 @rule("own-scheduling-and-link")
 def find_own_scheduling_and_link(census: Census, settings: Settings) -> Matches:
     for owner in (owner for key in KINDS for owner in census.kind(*key)):
-        if path := find_own_scheduling(owner.ref, settings.release):
-            links = [template.link for template in census.templates_of(owner) if template.link]
-            if links and dig(owner.value, *path) is not None:
-                yield tell(owner, path, links=links)
+        path = find_own_scheduling(owner.ref, settings.release)
+        links = [template.link for template in census.templates_of(owner) if template.link]
+        if path and links and dig(owner.value, *path) is not None:
+            yield tell(owner, path, links=links)

@@ -18,7 +18,7 @@ from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
 from krmfn.model.values import Names, Value, as_int, as_list, as_mapping, as_text, dig, group_by
 from krmfn.model.wording import count
-from krmfn.survey.census import Census, Template, count_pods, group_marked
+from krmfn.survey.census import Census, Template, count_pods, list_linked
 from krmfn.survey.facts import Resources
 
 _ROW = SCHEDULERS["KAI"]
@@ -52,9 +52,7 @@ def find_subgroups_refused(census: Census, settings: Settings) -> Matches:
 @rule("kai-minimum-above-groups")
 def find_minimum_above_groups(census: Census, settings: Settings) -> Matches:
     """More sub-groups than there are, of which KAI only warns; or than have their pods."""
-    items = census.kind(_ROW.group, "PodGroup")
-    linked = group_marked(census, *_ROW.link) if items else {}
-    for item in items:
+    for item, templates in list_linked(census, _ROW):
         spec = as_mapping(item.value, "spec")
         parts, children = _list_parts(spec), _list_children(spec)
         for path, part in [((), spec), *parts]:
@@ -64,7 +62,7 @@ def find_minimum_above_groups(census: Census, settings: Settings) -> Matches:
                 there = f"{'is' if exist == 1 else 'are'} {count(exist, 'sub-group')}"
                 yield tell(item, ("spec", *path, _GROUPS), wanted, case=case, exist=exist, there=there)
         if parts and not any(_list_faults(spec, counts_sub_groups(settings.operators))):
-            yield from _find_sub_groups_without_pods(item, linked.get(item.key, []))
+            yield from _find_sub_groups_without_pods(item, templates)
 
 
 def _find_sub_groups_without_pods(group: Item, templates: Sequence[Template]) -> Matches:
@@ -96,11 +94,9 @@ def _read_needs(
     sub-groups as many of these as it waits for (all, where it says nothing), each time those with the smallest amounts.
     A sub-group without enough pods counts, too: KAI starts its pods when enough others start."""
     needs: dict[str, _Needs] = {}
-    order, rest = list[tuple[str, Value]](), [("", spec)]
-    while rest:
-        name, part = rest.pop()
-        order.append((name, part))
-        rest.extend((as_text(each, "name"), each) for each in children.get(name, ()))
+    order = [("", spec)]
+    for name, _ in order:  # which grows, until the last ones have nothing below them
+        order += [(as_text(each, "name"), each) for each in children.get(name, ())]
     for name, part in reversed(order):
         if below := [needs[as_text(each, "name")] for each in children.get(name, ())]:
             wanted = as_int(part.get(_GROUPS))
@@ -116,8 +112,7 @@ def _read_needs(
 
 
 def _name_sub_group(template: Template) -> str:
-    part, key = _SUB_GROUP
-    return as_text(template.metadata, part, key)
+    return as_text(template.metadata, *_SUB_GROUP)
 
 
 def _list_children(spec: Value) -> dict[str, list[Value]]:
@@ -132,16 +127,14 @@ def find_subgroup_missing(census: Census) -> Matches:
     items = census.kind(_ROW.group, "PodGroup")
     groups = {item.key: [*_find_leaves(as_mapping(item.value, "spec"))] for item in items}
     for template in census.templates if groups else ():
-        part, key = _ROW.link
-        name = as_text(template.metadata, part, key)
+        name = as_text(template.metadata, *_ROW.link)
         leaves = groups.get((template.item.space, name), [])
         given = _name_sub_group(template)
         if not leaves or given in leaves:
             continue
-        why = f'the PodGroup {name} has no sub-group "{given}" for pods{suggest(given, leaves)}'
+        mark, why = _SUB_GROUP, f'the PodGroup {name} has no sub-group "{given}" for pods{suggest(given, leaves)}'
         if not given:
-            why = f"the PodGroup {name} has sub-groups, but the pods do not name one of them"
-        mark = _SUB_GROUP if given else _ROW.link
+            mark, why = _ROW.link, f"the PodGroup {name} has sub-groups, but the pods do not name one of them"
         yield tell_mark(template, *mark, given or name, why=why, leaves=" or ".join(leaves[:5]))
 
 
@@ -161,20 +154,19 @@ def find_queue_unusable(census: Census) -> Matches:
         if name in {"", *_CHART_QUEUES} - above.keys():
             continue
         child = next((each for each, parent in above.items() if parent == name), "")
+        parent = above.get(name, "")
         if name not in above:
             why = f'there is no queue "{name}" in the files checked{suggest(name, above)}'
         elif child:
             why = f"the queue {name} has the child {child}"
-        elif (parent := above[name]) and parent not in above.keys() | _CHART_QUEUES:
+        elif parent and parent not in above.keys() | _CHART_QUEUES:
             why = f'the queue {name} is below "{parent}", which is not in the files checked{suggest(parent, above)}'
         else:
             needs = count_requests(template.spec)
             why = _differ_in_pool(template, name, queues[name]) or _exceed(needs, "a pod requests", name, queues)
             if not why:
                 continue
-        yield tell(
-            template.item, (*path, "metadata", "labels", _ROW.queue), name, severity="error" if child else None, why=why
-        )
+        yield tell(template.item, (*path, "metadata", "labels", _ROW.queue), name, error=bool(child), why=why)
     yield from _find_gangs_above_limit(census, queues)
 
 
@@ -191,11 +183,9 @@ def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
 def _find_gangs_above_limit(census: Census, queues: Mapping[str, Value]) -> Matches:
     """PodGroups whose pods that start together request more than their queue, or one above it, may use; of those that
     cannot be preempted, more than it is sure of. And those in a queue that no cluster has."""
-    groups = group_marked(census, *_ROW.link) if queues else {}
-    for item in census.kind(_ROW.group, "PodGroup") if queues else ():
-        name = as_text(item.value, "spec", "queue")
+    for item, templates in list_linked(census, _ROW) if queues else ():
         spec = as_mapping(item.value, "spec")
-        members = group_by(_name_sub_group, groups.get(item.key, ()))
+        name, members = as_text(spec, "queue"), group_by(_name_sub_group, templates)
         refused = any(_list_faults(spec, counts=True))
         least = {} if refused else _read_needs(spec, _list_children(spec), members)[""].least
         told = "the pods that start together request at least"
@@ -204,9 +194,9 @@ def _find_gangs_above_limit(census: Census, queues: Mapping[str, Value]) -> Matc
             why = f"{why}, which pods that cannot be preempted may not exceed"
         if name and name not in queues.keys() | _CHART_QUEUES and census.facts.lists_all("Queue"):
             why = f'there is no queue "{name}"{suggest(name, queues)}'
-            yield tell(item, ("spec", "queue"), name, severity="error", why=why)
+            yield tell(item, ("spec", "queue"), name, error=True, why=why)
         elif why:
-            yield tell(item, ("spec", "queue"), name, case="gang", severity="error", why=why)
+            yield tell(item, ("spec", "queue"), name, case="gang", error=True, why=why)
 
 
 def _lasts(group: Item, census: Census) -> bool:
@@ -214,8 +204,7 @@ def _lasts(group: Item, census: Census) -> bool:
     said = as_text(group.value, "spec", "preemptibility")
     name = as_text(group.value, "spec", "priorityClassName")
     priority = census.facts.priority(name) if name else None
-    if priority is None:
-        priority = _CHART_CLASSES.get(name, 0)
+    priority = _CHART_CLASSES.get(name, 0) if priority is None else priority
     return said == "non-preemptible" or (not said and priority >= _LASTING)
 
 
@@ -272,12 +261,11 @@ def _list_constraints(census: Census) -> Iterator[tuple[Item, Path, Value, Names
 def find_group_overwritten(census: Census) -> Matches:
     """Pods of a controller that name a group, and nothing that tells the grouper to leave them alone."""
     part, key = _ROW.link
-    for template in census.marked(part, key):
-        annotations = template.metadata[part]
-        name = as_text(annotations[key])
-        if not name or template.scheduler != _ROW.name or not template.path:
-            continue  # a pod that has no owner keeps its group
-        if "true" not in (annotations.get(_SKIP), template.item.annotations.get(_SKIP)):
+    for template in census.scheduled_by(_ROW.name):
+        annotations = as_mapping(template.metadata, part)
+        name = as_text(annotations.get(key))
+        skips = (annotations.get(_SKIP), template.item.annotations.get(_SKIP))
+        if name and template.path and "true" not in skips:  # a pod that has no owner keeps its group
             yield tell_mark(template, part, key, name)
 
 

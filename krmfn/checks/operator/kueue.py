@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.capacity.pods import list_needs
-from krmfn.checks.rule import Matches, rule, suggest, tell, tell_mark
+from krmfn.checks.rule import Match, Matches, rule, suggest, tell, tell_mark
 from krmfn.krm.item import Item
-from krmfn.krm.results import Severity
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.selectors import match_namespace, match_node, tolerates
-from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Key, Names, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template, once
 from krmfn.survey.facts import Amounts, Facts, Resources
@@ -37,18 +36,12 @@ _SUBMITS = {"cpu": 5 * 10**8, "memory": 200 * 2**20 * 10**9}
 _NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
-#: An object, the LocalQueue that it names, and the ClusterQueue behind that with its name.
-_Waiting = tuple[Item, str, str, Value]
-
-
 @rule("kueue-partial-admission")
 def find_partial_admission(census: Census) -> Matches:
     for gang in census.gangs if census.has_text(KUEUE_MINIMUM) else ():
         for owner in gang.owners:
-            if KUEUE_MINIMUM in owner.annotations and gang.group.quorum is not None:
-                least = owner.annotations[KUEUE_MINIMUM]
-                if (parse_int(least) or 0) >= gang.group.quorum:
-                    continue
+            least, quorum = owner.annotations.get(KUEUE_MINIMUM), gang.group.quorum
+            if least is not None and quorum is not None and (parse_int(least) or 0) < quorum:
                 yield tell(owner, ("metadata", "annotations", KUEUE_MINIMUM), least, gang=gang)
 
 
@@ -95,11 +88,11 @@ def find_queue_unread(census: Census) -> Matches:
 def find_minimum_refused(census: Census) -> Matches:
     for job in census.kind("batch", "Job") if census.has_text(KUEUE_MINIMUM) else ():
         templates, least = census.templates_of(job), job.annotations.get(KUEUE_MINIMUM)
-        jobs = find_jobs(templates[0]) if templates else None
-        if least is None or jobs is None or 0 < (parse_int(least) or 0) < jobs.parallel:
+        jobs, number = find_jobs(templates[0]) if templates else None, parse_int(least) or 0
+        if least is None or jobs is None or 0 < number < jobs.parallel:
             continue
         hint = f"Write a number from 1 to {jobs.parallel - 1}, or remove" if jobs.parallel > 1 else "Remove"
-        case = "negative" if (parse_int(least) or 0) < 1 else ""
+        case = "negative" if number < 1 else ""
         yield tell(job, ("metadata", "annotations", KUEUE_MINIMUM), least, case=case, jobs=jobs, hint=hint)
 
 
@@ -108,23 +101,17 @@ def find_kueue_queue_missing(census: Census) -> Matches:
     """The namespace has other LocalQueues, or the facts list all of them: then it is an error."""
     facts = census.facts
     known, whole = facts.by_place(_KUEUE, "LocalQueue"), facts.by_name(_KUEUE, "ClusterQueue")
-    for item in _list_queued(census) if known or facts.lists_all("LocalQueue") else ():
+    all_local, all_whole = map(facts.lists_all, ("LocalQueue", "ClusterQueue"))
+    for item in _list_queued(census) if known or all_local else ():
         name = item.labels[KUEUE_QUEUE]
         here = [queue for space, queue in known if space == item.space]
-        complete = facts.lists_all("LocalQueue")
-        target, case = "", ""
-        if name in here:
-            target, case = _behind(known[item.space, name]), "cluster"
-            complete = facts.lists_all("ClusterQueue")
-            if not target or target in whole or not (whole or complete):
-                continue
-            near = suggest(target, whole)
-        elif here or complete:
+        target = _behind(known.get((item.space, name)))
+        if target and target not in whole and (whole or all_whole):
+            yield _tell(item, error=all_whole, case="cluster", target=target, near=suggest(target, whole))
+        elif name not in here and (here or all_local):
             elsewhere = sorted(space for space, queue in known if queue == name)
             near = f": that of {join(elsewhere)} is for its own namespace" if elsewhere else suggest(name, here)
-        else:
-            continue
-        yield tell(item, _LABEL, name, severity="error" if complete else None, case=case, target=target, near=near)
+            yield _tell(item, error=all_local, near=near)
 
 
 @rule("kueue-queue-stopped")
@@ -139,7 +126,7 @@ def find_kueue_queue_stopped(census: Census) -> Matches:
         for kind, label, queue in (("LocalQueue", name, mine), ("ClusterQueue", behind, whole.get(behind))):
             policy = as_text(queue, "spec", "stopPolicy")
             if policy in ("Hold", "HoldAndDrain"):
-                yield tell(item, _LABEL, name, kind=kind, label=label, policy=policy)
+                yield _tell(item, kind=kind, label=label, policy=policy)
                 break
 
 
@@ -148,27 +135,27 @@ def find_kueue_namespace_not_selected(census: Census) -> Matches:
     """No selector selects nothing. Labels that no file and no fact shows are not known."""
     spaces = census.facts.by_name("", "Namespace")
     complete = census.facts.lists_all("Namespace")
-    for item, local, name, queue in _list_waiting(census):
+    for item, name, queue in _list_waiting(census):
         selector = dig(queue, "spec", "namespaceSelector")
         if match_namespace(selector, item.space, spaces.get(item.space), complete) is not False:
             continue
         why = "has no namespaceSelector" if selector is None else f"does not select the namespace {item.space}"
-        yield tell(item, _LABEL, local, name=name, why=why)
+        yield _tell(item, name=name, why=why)
 
 
 @rule("kueue-reference-missing")
 def find_kueue_reference_missing(census: Census) -> Matches:
     """Flavors, checks and topologies, without which a ClusterQueue is not active, and priority classes. An error if the
     facts list the kind."""
-    for item, local, name, queue in _list_waiting(census):
+    for item, name, queue in _list_waiting(census):
         for owner, kind, wanted in _list_references(item, f"the ClusterQueue {name}", queue, census):
             known, complete = census.facts.by_name(_KUEUE, kind), census.facts.lists_all(kind)
             if not wanted or wanted in known or not (known or complete):
                 continue
             inactive = "" if kind == _PRIORITY else "the ClusterQueue is not active, and "
-            path, current = (_CLASS, wanted) if kind == _PRIORITY else (_LABEL, local)
+            place = _CLASS if kind == _PRIORITY else _LABEL
             about: Fields = {"kind": kind, "wanted": wanted, "near": suggest(wanted, known), "inactive": inactive}
-            yield tell(item, path, current, severity="error" if complete else None, owner=owner, **about)
+            yield _tell(item, place, error=complete, owner=owner, **about)
             break
 
 
@@ -189,7 +176,7 @@ def _list_references(item: Item, owner: str, queue: Value, census: Census) -> It
 def find_kueue_flavor_unsuitable(census: Census) -> Matches:
     """Kueue compares the pods' selectors and tolerations with the labels and taints of each flavor."""
     flavors = census.facts.by_name(_KUEUE, "ResourceFlavor")
-    for item, local, name, queue in _list_waiting(census) if flavors else ():
+    for item, name, queue in _list_waiting(census) if flavors else ():
         for template, (pods, requests) in zip(census.templates_of(item), list_needs(census, item), strict=True):
             if pods == 0:
                 continue
@@ -205,8 +192,8 @@ def find_kueue_flavor_unsuitable(census: Census) -> Matches:
             if reason:
                 # Whether Kueue looks at topologies is a matter of its gates, and an autoscaler may add nodes.
                 case = "domain" if _NO_DOMAIN in reason else "node" if _NO_NODE in reason else ""
-                severity: Severity | None = "warning" if case or "Topology" in reason else None
-                yield tell(item, _LABEL, local, severity=severity, case=case, name=name, reason=reason)
+                unsure = bool(case) or "Topology" in reason
+                yield _tell(item, warning=unsure, case=case, name=name, reason=reason)
                 break
 
 
@@ -226,18 +213,21 @@ class _PodSet(NamedTuple):
 def _reject_all(group: object, flavors: Mapping[str, Value], asked: _PodSet, facts: Facts) -> str:
     """Why none of the flavors can be used; empty when one can, or is not known."""
     reasons = []
-    nodes = facts.nodes
     for name in _list_flavors(group):
-        reason = _reject(flavors[name], asked.template.spec) if name in flavors else ""
-        labels = as_mapping(flavors.get(name), "spec", "nodeLabels").items()
-        if name in flavors and nodes and not any(labels <= node.labels.items() for node in nodes):
-            reason = reason or _NO_NODE
-        if name in flavors and not reason:
-            reason = _reject_topology(flavors[name], asked, facts)
+        reason = _reject(flavors[name], asked, facts) if name in flavors else ""
         if not reason:
             return ""
         reasons.append(f"{name}: {reason}")
     return ", ".join(reasons)
+
+
+def _reject(flavor: Value, asked: _PodSet, facts: Facts) -> str:
+    labels = as_mapping(flavor, "spec", "nodeLabels").items()
+    if reason := _reject_pods(flavor, asked.template.spec):
+        return reason
+    if facts.nodes and not any(labels <= node.labels.items() for node in facts.nodes):
+        return _NO_NODE
+    return _reject_topology(flavor, asked, facts)
 
 
 def _reject_topology(flavor: Value, asked: _PodSet, facts: Facts) -> str:
@@ -264,7 +254,7 @@ def _reject_topology(flavor: Value, asked: _PodSet, facts: Facts) -> str:
     return ""
 
 
-def _reject(flavor: Value, spec: Value) -> str:
+def _reject_pods(flavor: Value, spec: Value) -> str:
     tolerations = [*as_list(spec, "tolerations"), *as_list(flavor, "spec", "tolerations")]
     for taint in map(as_mapping, as_list(flavor, "spec", "nodeTaints")):
         if taint.get("effect") in ("NoSchedule", "NoExecute") and not tolerates(tolerations, taint):
@@ -290,7 +280,7 @@ def find_kueue_resource_not_covered(census: Census) -> Matches:
     where the queue covers something that no pod can mean: requests are turned into it, or other pods use it."""
     devices = census.facts.objects("resource.k8s.io", "DeviceClass")
     mapped = {as_text(value, "spec", "extendedResourceName") for value in devices}
-    for item, local, name, queue in _list_waiting(census):
+    for item, name, queue in _list_waiting(census):
         groups = as_list(queue, "spec", "resourceGroups")
         covered = {as_text(each) for group in groups for each in as_list(group, "coveredResources")}
         asked = {each for pods, requests in _list_all_needs(census, item) if pods != 0 for each in requests}
@@ -299,9 +289,7 @@ def find_kueue_resource_not_covered(census: Census) -> Matches:
             others = covered - asked - _NATIVE
             near = suggest(missing[0], others)
             doubtful = bool(others) and not near and _NATIVE.isdisjoint(missing)
-            yield tell(
-                item, _LABEL, local, severity="info" if doubtful else None, missing=missing, near=near, name=name
-            )
+            yield _tell(item, info=doubtful, missing=missing, near=near, name=name)
 
 
 @rule("kueue-queue-too-small")
@@ -309,20 +297,19 @@ def find_kueue_queue_too_small(census: Census) -> Matches:
     """What Kueue never admits: more than nominal quota and borrowing give. A Cohort that no fact shows may have quota
     of its own to lend: then a warning."""
     complete = census.facts.lists_all("ClusterQueue")
-    for item, local, name, queue in _list_waiting(census):
+    for item, name, queue in _list_waiting(census):
         sets = [(pods, requests) for pods, requests in _list_all_needs(census, item) if pods is not None]
         certain = _list_quota(queue, None)
         lent = _list_lent(queue, census) if complete else None
         for resource, (widest, total) in _list_quota(queue, lent).items():
             needs = [pods * requests.get(resource, 10**9 if resource == "pods" else 0) for pods, requests in sets]
             if sum(needs) > total or max(needs, default=0) > widest:
-                at_most = total if sum(needs) > total else widest
-                where = "" if at_most == total else " in one flavor"
+                most = total if sum(needs) > total else widest
+                where = "" if most == total else " in one flavor"
                 borrowed = certain.get(resource) != (widest, total) and not census.facts.lists_all("Cohort")
-                severity: Severity | None = "warning" if borrowed else None
                 case = "borrowed" if borrowed else ""
-                about = {"name": name, "resource": resource, "need": sum(needs), "most": at_most, "where": where}
-                yield tell(item, _LABEL, local, severity=severity, case=case, cohort=_cohort(queue), **about)
+                about: Fields = {"name": name, "resource": resource, "need": sum(needs), "most": most, "where": where}
+                yield _tell(item, warning=borrowed, case=case, cohort=_cohort(queue), **about)
                 break
 
 
@@ -339,13 +326,18 @@ def _list_queued(census: Census) -> Iterator[Item]:
     return (item for item in census.objects if item.labels.get(KUEUE_QUEUE) and census.templates_of(item))
 
 
+def _tell(item: Item, place: Names = _LABEL, **about: Any) -> Match:
+    """What a rule found at a label of an object that waits in a queue, mostly the one that names the queue."""
+    return tell(item, place, item.labels[place[-1]], **about)
+
+
 @once
-def _list_waiting(census: Census) -> Sequence[_Waiting]:
-    """What names a LocalQueue whose ClusterQueue is known."""
+def _list_waiting(census: Census) -> Sequence[tuple[Item, str, Value]]:
+    """What names a LocalQueue whose ClusterQueue is known, with that and its name."""
     local, whole = census.facts.by_place(_KUEUE, "LocalQueue"), census.facts.by_name(_KUEUE, "ClusterQueue")
-    named = ((item, item.labels[KUEUE_QUEUE]) for item in (_list_queued(census) if local and whole else ()))
-    behind = ((item, label, _behind(local.get((item.space, label)))) for item, label in named)
-    return [(item, label, name, whole[name]) for item, label, name in behind if name in whole]
+    queued = _list_queued(census) if local and whole else ()
+    behind = ((item, _behind(local.get((item.space, item.labels[KUEUE_QUEUE])))) for item in queued)
+    return [(item, name, whole[name]) for item, name in behind if name in whole]
 
 
 def _behind(queue: object) -> str:
@@ -360,11 +352,12 @@ def _cohort(queue: Value) -> str:
     return as_text(queue, "spec", "cohortName") or as_text(queue, "spec", "cohort")
 
 
-def _list_entries(queue: Value) -> Iterator[tuple[str, Any]]:
-    """Each flavor with what it has of a resource."""
+def _list_entries(queue: Value) -> Iterator[tuple[Key, Any]]:
+    """What each flavor has of each resource, by the names of the two."""
     for group in as_list(queue, "spec", "resourceGroups"):
         for flavor in as_list(group, "flavors"):
-            yield from ((as_text(flavor, "name"), entry) for entry in as_list(flavor, "resources"))
+            for entry in as_list(flavor, "resources"):
+                yield (as_text(flavor, "name"), as_text(entry, "name")), entry
 
 
 @once
@@ -384,9 +377,9 @@ def _find_roots(census: Census) -> Mapping[str, str]:
 
 def _list_loans(queue: Value) -> Iterator[tuple[Key, int]]:
     """What a queue or a cohort lends at most, by flavor and resource."""
-    for flavor, entry in _list_entries(queue):
+    for key, entry in _list_entries(queue):
         limits = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "lendingLimit"))
-        yield (flavor, as_text(entry, "name")), min((each for each in limits if each is not None), default=0)
+        yield key, min((each for each in limits if each is not None), default=0)
 
 
 @once
@@ -413,14 +406,13 @@ def _list_quota(queue: Value, lent: Mapping[Key, int] | None) -> dict[str, tuple
     """The most that a queue gives of each resource: in one flavor, and in all; with what its cohort has `lent`. What
     it may borrow without a limit is left out where that is not known."""
     found = defaultdict(list)
-    for flavor, entry in _list_entries(queue):
-        name = as_text(entry, "name")
+    for key, entry in _list_entries(queue):
         amount, extra = (parse_quantity(dig(entry, field)) for field in ("nominalQuota", "borrowingLimit"))
         if not _cohort(queue):
             extra = 0
         elif lent is not None:
-            there = lent.get((flavor, name), 0)
+            there = lent.get(key, 0)
             extra = there if extra is None else min(extra, there)
-        found[name].append(None if amount is None or extra is None else amount + extra)
+        found[key[1]].append(None if amount is None or extra is None else amount + extra)
     limits = {name: [amount for amount in amounts if amount is not None] for name, amounts in found.items()}
     return {name: (max(limits[name]), sum(limits[name])) for name, amounts in found.items() if None not in amounts}

@@ -33,22 +33,17 @@ def find_jobset_ordered(census: Census) -> Matches:
             continue
         if (gang.group.quorum or 0) <= (templates[0].pods or 0):
             continue
-        path = (
-            ("spec", "startupPolicy", "startupPolicyOrder")
-            if ordered
-            else ("spec", "replicatedJobs", waiting[0], "dependsOn")
-        )
-        yield tell(item, path, gang=gang)
+        path = ("startupPolicy", "startupPolicyOrder") if ordered else ("replicatedJobs", waiting[0], "dependsOn")
+        yield tell(item, ("spec", *path), gang=gang)
 
 
 @rule("leader-ready-gang")
 def find_leader_ready(census: Census) -> Matches:
     for gang, item, templates in _owners(census, "leaderworkerset.x-k8s.io", "LeaderWorkerSet"):
         separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
-        if dig(item.value, "spec", "startupPolicy") != "LeaderReady":
-            continue
         leader_in = not separate or any(template.path[-1] == "leaderTemplate" for template in templates)
-        if leader_in and (gang.group.quorum or 0) > 1:
+        late = dig(item.value, "spec", "startupPolicy") == "LeaderReady"
+        if late and leader_in and (gang.group.quorum or 0) > 1:
             yield tell(item, ("spec", "startupPolicy"), "LeaderReady", gang=gang)
 
 
@@ -128,9 +123,9 @@ def find_initializers_in_gang(census: Census) -> Matches:
                 links[template.link.group].append(as_text(jobs[place], "name"))
         shared = any(len(names) > 1 and awaited & set(names) for names in links.values())
         if awaited - {""} and (shared or _POLICIES & as_mapping(item.value, "spec", "podGroupPolicy").keys()):
-            where = "podGroupPolicy" if not shared else "the shared group"
-            path = ("spec", "podGroupPolicy") if not shared else ("spec", "template", "spec", "replicatedJobs")
-            yield tell(item, path, names=sorted(awaited - {""}), where=where)
+            where = "the shared group" if shared else "podGroupPolicy"
+            path = ("template", "spec", "replicatedJobs") if shared else ("podGroupPolicy",)
+            yield tell(item, ("spec", *path), names=sorted(awaited - {""}), where=where)
 
 
 @rule("pod-group-policies")

@@ -69,7 +69,7 @@ def find_cleanup_joins(census: Census) -> Matches:
 @rule("ray-autoscaler-below-gang")
 def find_autoscaler_below(census: Census) -> Matches:
     for gang in census.gangs if census.has_text("enableInTreeAutoscaling") else ():
-        lowest = _lowest(census, gang)
+        lowest = _lowest(gang)
         if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
             item = next(owner for owner in gang.owners if autoscales(owner))
             yield tell_quorum(gang.group, gang=gang, owner=item, lowest=lowest)
@@ -111,7 +111,7 @@ def autoscales(item: Item) -> bool:
     return bool(base) and dig(item.value, *base, "enableInTreeAutoscaling") is True
 
 
-def _lowest(census: Census, gang: LinkedGang) -> int | None:
+def _lowest(gang: LinkedGang) -> int | None:
     """The fewest pods of a gang that autoscales: the head and minReplicas times hosts; None when nothing autoscales."""
     if not any(autoscales(owner) for owner in gang.owners):
         return None
@@ -154,10 +154,9 @@ def find_operator_release(census: Census, settings: Settings) -> Matches:
         return
     version = settings.kuberay.version
     served = "v1alpha2" in settings.release.kinds.get("PodGroup", ())
-    if version > (1, 7) or (version == (1, 7) and served):
-        return
-    for item, *_ in islice(list_clusters(census), 1):
-        yield tell(item, ("apiVersion",), case="" if version == (1, 7) else "old", version=version)
+    if version < (1, 7) or (version == (1, 7) and not served):
+        for item, *_ in islice(list_clusters(census), 1):
+            yield tell(item, ("apiVersion",), case="" if version == (1, 7) else "old", version=version)
 
 
 @rule("operator-skips-autoscaling")

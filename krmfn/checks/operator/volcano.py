@@ -14,34 +14,34 @@ from typing import Any, NamedTuple
 from krmfn.capacity.admission import counts, list_usage
 from krmfn.capacity.pods import count_requests, list_needs, read_kinds, sum_least
 from krmfn.checks.rule import Matches, rule, suggest, tell
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
 from krmfn.model.quantity import add, format_quantity
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import Names, Value, as_int, as_list, as_mapping, as_text, dig
-from krmfn.survey.census import Census, Template, group_marked
+from krmfn.model.values import Fields, Names, Value, as_count, as_int, as_list, as_mapping, as_text, dig, group_by
+from krmfn.survey.census import Census, Template, count_pods, list_linked
 from krmfn.survey.facts import Amounts, Resources, read_resources
 
 _GROUP = "scheduling.volcano.sh"
 _JOBS = "batch.volcano.sh"
 #: The annotation that says of which task a pod is.
 _TASK = "volcano.sh/task-spec"
-#: KubeRay writes this label as the queue of the PodGroup that it makes.
-_QUEUE = SCHEDULERS["Volcano"].queue
+_ROW = SCHEDULERS["Volcano"]
 
 
 @rule("volcano-queue-missing")
 def find_queue_missing(census: Census) -> Matches:
-    queues = census.facts.queues
+    queues, complete = census.facts.queues, census.facts.complete_queues
+    if queues is None:
+        return
+    known = {"", "default", *queues}
     for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *_list_ray(census)):
-        name = as_text(item.value, *path) or "default"
-        if queues is None or name in queues or name == "default":
-            continue
-        end = "refuses the Job" if item.kind == "Job" else "refuses the PodGroup, or leaves it Pending"
-        complete = census.facts.complete_queues
-        yield tell(item, path, name, severity="error" if complete else None, near=suggest(name, queues), end=end)
+        name = as_text(item.value, *path)
+        if name not in known:
+            end = "refuses the Job" if item.kind == "Job" else "refuses the PodGroup, or leaves it Pending"
+            yield tell(item, path, name, error=complete, near=suggest(name, queues), end=end)
 
 
 @rule("volcano-queue-closed")
@@ -86,14 +86,12 @@ def find_resources_above_cluster(census: Census) -> Matches:
     """With Volcano's overcommit factor, by which it judges a PodGroup; the pods of a Job have to have their nodes."""
     total = _sum_nodes(census)
     for need in _list_needs(census) if census.facts.nodes is not None else ():
-        item, path, _, amounts, _, effect, _, current = need
-        percent, effect = (120, effect) if "minResources" in path else (100, "no pod ever starts")
-        name = min(
-            (name for name, amount in amounts.items() if amount > total.get(name, 0) * percent // 100), default=""
-        )
-        if name and item.group != "ray.io":
-            most = total.get(name, 0)
-            yield tell(item, path, current, need=need, amount=amounts[name], name=name, most=most, effect=effect)
+        percent, effect = (120, need.effect) if "minResources" in need.path else (100, "no pod ever starts")
+        above = [name for name, amount in need.amounts.items() if amount > total.get(name, 0) * percent // 100]
+        if above and need.item.group != "ray.io":
+            name = min(above)
+            about: Fields = {"need": need, "name": name, "amount": need.amounts[name], "most": total.get(name, 0)}
+            yield tell(need.item, need.path, need.current, effect=effect, **about)
 
 
 def _sum_nodes(census: Census) -> Amounts:
@@ -120,7 +118,7 @@ def _list_needs(census: Census) -> Iterator[_Need]:
         yield _count_quorum(item, "minAvailable", requests, "the Job stays Pending")
     # KubeRay's plugin makes the PodGroup of a cluster with what all its pods request.
     for item, label in _list_ray(census):
-        queue, total = item.labels.get(_QUEUE, ""), dict[str, int]()
+        queue, total = item.labels.get(_ROW.queue, ""), dict[str, int]()
         for number, amounts in list_needs(census, item) if queue else ():
             add(total, amounts, number or 0)
         effect = "the PodGroup that KubeRay creates stays Pending"
@@ -135,9 +133,9 @@ def _count_quorum(item: Item, field: str, pods: Iterable[tuple[int | None, Resou
 
 
 def _list_ray(census: Census) -> Iterator[tuple[Item, Path]]:
-    """What KubeRay makes PodGroups for, and the label of their queue."""
+    """What KubeRay makes PodGroups for, and the label that it writes as the queue of these."""
     for kind in ("RayCluster", "RayJob"):
-        yield from ((item, ("metadata", "labels", _QUEUE)) for item in census.kind("ray.io", kind))
+        yield from ((item, ("metadata", "labels", _ROW.queue)) for item in census.kind("ray.io", kind))
 
 
 @rule("volcano-queue-refused")
@@ -147,23 +145,20 @@ def find_queue_refused(census: Census) -> Matches:
         paths = ("spec", "guarantee", "resource"), ("spec", "deserved"), ("spec", "capability")
         amounts = [(path, read_resources(dig(item.value, *path))) for path in paths]
         for (path, less), (other, more) in combinations(amounts, 2):
-            wrong = next((name for name, amount in less.items() if name in more and amount > more[name]), "")
-            if wrong:
-                yield tell(
-                    item, (*path, wrong), less=path, amount=less[wrong], wrong=wrong, other=other, most=more[wrong]
-                )
+            if wrong := next((name for name, amount in less.items() if amount > more.get(name, amount)), ""):
+                about: Fields = {"less": path, "amount": less[wrong], "other": other, "most": more[wrong]}
+                yield tell(item, (*path, wrong), wrong=wrong, **about)
                 break
 
 
 @rule("volcano-queue-has-children")
 def find_queue_has_children(census: Census) -> Matches:
-    children: dict[str, str] = {}
-    for name, queue in (census.facts.queues or {}).items():
-        children.setdefault(as_text(queue, "spec", "parent"), name)
+    queues = census.facts.queues or {}
+    children = group_by(lambda name: as_text(queues[name], "spec", "parent"), queues)
     for item in _list_queued(census):
         name = as_text(item.value, "spec", "queue")
         if name and name in children:
-            yield tell(item, ("spec", "queue"), name, child=children[name])
+            yield tell(item, ("spec", "queue"), name, child=children[name][0])
 
 
 @rule("volcano-job-linked")
@@ -189,13 +184,13 @@ def find_volcano_job_never_whole(census: Census) -> Matches:
         total = sum(number or 0 for number in pods)
         late = [task for task in tasks if as_list(task, "dependsOn", "name")]
         first = sum(number or 0 for task, number in zip(tasks, pods, strict=True) if task not in late)
+        usual = sum(
+            as_count(task, "minAvailable", default=number or 0) for task, number in zip(tasks, pods, strict=True)
+        )
         given = as_int(item.value, "spec", "minAvailable")
-        least = [as_int(task, "minAvailable") for task in tasks]
-        usual = sum(number if number is not None else (own or 0) for number, own in zip(least, pods, strict=True))
-        need = given if given is not None else usual
-        path = ("spec", "minAvailable") if given is not None else ("spec", "tasks")
+        need = usual if given is None else given
         if need > total:
-            yield tell(item, path, given, need=need, total=total)
+            yield tell(item, ("spec", "tasks" if given is None else "minAvailable"), given, need=need, total=total)
         elif late and need > first:
             waits, name = ("spec", "tasks", tasks.index(late[0]), "dependsOn"), as_text(late[0], "name")
             yield tell(item, waits, case="late", need=need, first=first, name=name)
@@ -227,13 +222,9 @@ def find_task_never_whole(census: Census) -> Matches:
         members = {task: wanted for task, wanted in tasks.items() if isinstance(wanted, int)}
         if (as_int(item.value, "spec", "minMember") or 0) < sum(members.values()):
             continue
-        pods: dict[str, int | None] = {}
-        for template in templates:
-            task = as_text(template.metadata, "annotations", _TASK)
-            before, known = pods.get(task, 0), template.pods
-            pods[task] = None if known is None or before is None else before + known
+        pods = group_by(lambda template: as_text(template.metadata, "annotations", _TASK), templates)
         for task, wanted in members.items():
-            exist = pods.get(task, 0)
+            exist = count_pods(pods.get(task, ()))
             if exist is not None and wanted > exist:
                 yield tell(item, ("spec", "minTaskMember", task), wanted, task=task, exist=exist)
 
@@ -242,8 +233,8 @@ def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Matches
     """Policies that wait for more sub-groups than there are pods for. A pod is in one of the first policy whose
     selector it matches, with the others that have the same values of matchLabelKeys; in none where it lacks one of
     these, which a controller may add to the pods of a template."""
-    found: dict[int, Counter[Names]] = {}
     policies = [as_mapping(each) for each in as_list(item.value, "spec", "subGroupPolicy")]
+    found: list[Counter[Names]] = [Counter() for _ in policies]
     keys = [tuple(map(str, as_list(policy, "matchLabelKeys"))) for policy in policies]
     for template in templates:
         labels = as_mapping(template.metadata, "labels")
@@ -253,30 +244,24 @@ def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Matches
             values = tuple(as_text(labels.get(key)) for key in keys[index])
             selected = "labelSelector" not in policy or match_labels(policy["labelSelector"], labels)
             if values and all(values) and selected:
-                found.setdefault(index, Counter())[values] += template.pods
+                found[index][values] += template.pods
                 break
     for index, policy in enumerate(policies):
         least, size = as_int(policy, "minSubGroups") or 0, as_int(policy, "subGroupSize") or 1
-        whole = sum(pods >= size for pods in found.get(index, Counter()).values())
+        whole = sum(pods >= size for pods in found[index].values())
         if least > whole:
-            yield tell(
-                item, ("spec", "subGroupPolicy", index, "minSubGroups"), least, case="parts", whole=whole, size=size
-            )
+            path = ("spec", "subGroupPolicy", index, "minSubGroups")
+            yield tell(item, path, least, case="parts", whole=whole, size=size)
 
 
-def _list_queued(census: Census) -> Iterator[Item]:
+def _list_queued(census: Census) -> Items:
     """What names a queue in `spec.queue`."""
-    yield from census.kind(_GROUP, "PodGroup")
-    yield from census.kind(_JOBS, "Job")
+    return (*census.kind(_GROUP, "PodGroup"), *census.kind(_JOBS, "Job"))
 
 
 def _list_members(census: Census) -> Iterator[tuple[Item, list[Template]]]:
     """The PodGroups that pods of the input name, and these pods."""
-    items = census.kind(_GROUP, "PodGroup")
-    groups = group_marked(census, *SCHEDULERS["Volcano"].link) if items else {}
-    for item in items:
-        if templates := groups.get(item.key):
-            yield item, templates
+    return ((item, templates) for item, templates in list_linked(census, _ROW) if templates)
 
 
 def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:

@@ -48,7 +48,7 @@ def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
     jobs = {as_text(job, "name"): as_mapping(job) for job in as_list(spec, "replicatedJobs")}
     before: list[str] = []
     for index, (name, job) in enumerate(jobs.items()):
-        place: Path = ("spec", "replicatedJobs", index)
+        place: Path = ("spec", "replicatedJobs", index, "dependsOn")
         longest = f"{item.name}-{name}-{as_count(job, 'replicas') - 1}"
         completions = as_int(job, "template", "spec", "completions")
         if completions is not None and dig(job, "template", "spec", "completionMode") in (None, "Indexed"):
@@ -57,36 +57,30 @@ def _find_job_set_refused(item: Item, spec: Value) -> _Faults:
             yield ("metadata", "name"), "long", {"what": "Jobs or pods", "longest": longest}
         before.append(name)
         if index == 0 and job.get("dependsOn") is not None:
-            yield (*place, "dependsOn"), "first", {"job": name}
+            yield place, "first", {"job": name}
         for number, other in enumerate(as_list(job, "dependsOn") if index else ()):
             wanted = as_text(other, "name")
             if wanted not in before:
-                yield (*place, "dependsOn", number, "name"), "order", {"job": name, "wanted": wanted}
-    targets: list[Path] = [("spec", "successPolicy")]
-    targets += [
-        ("spec", "failurePolicy", "rules", index) for index, _ in enumerate(as_list(spec, "failurePolicy", "rules"))
-    ]
-    for path in targets:
-        for index, wanted in enumerate(as_list(item.value, *path, "targetReplicatedJobs")):
+                yield (*place, number, "name"), "order", {"job": name, "wanted": wanted}
+    rules = range(len(as_list(spec, "failurePolicy", "rules")))
+    places: list[Path] = [("successPolicy",), *(("failurePolicy", "rules", index) for index in rules)]
+    for place in places:
+        path = ("spec", *place, "targetReplicatedJobs")
+        for index, wanted in enumerate(as_list(item.value, *path)):
             if as_text(wanted) not in jobs:
-                about = {"wanted": wanted, "near": suggest(as_text(wanted), jobs)}
-                yield (*path, "targetReplicatedJobs", index), "target", about
+                yield (*path, index), "target", {"wanted": wanted, "near": suggest(as_text(wanted), jobs)}
 
 
 def _find_worker_set_refused(item: Item, spec: Value) -> _Faults:
     if item.name and check_dns_1035(item.name):
         yield ("metadata", "name"), "service", {}
-    template, at = as_mapping(spec, "leaderWorkerTemplate"), ("spec", "leaderWorkerTemplate", "subGroupPolicy")
-    size, part = as_int(template, "size"), as_int(template, "subGroupPolicy", "subGroupSize")
-    alone = dig(template, "subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded"
-    if (
-        size is not None
-        and part is not None
-        and part > 0
-        and (part > size or ((size - 1) % part and (alone or size % part)))
-    ):
+    size = as_int(spec, "leaderWorkerTemplate", "size")
+    part = as_count(spec, "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize", default=0)
+    alone = dig(spec, "leaderWorkerTemplate", "subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded"
+    if size is not None and part > 0 and (part > size or ((size - 1) % part and (alone or size % part))):
         divided = "size - 1" if alone else "size, or size - 1,"
-        yield (*at, "subGroupSize"), "parts", {"size": size, "part": part, "divided": divided}
+        place = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
+        yield place, "parts", {"size": size, "part": part, "divided": divided}
     path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
     rollout, replicas = as_mapping(item.value, *path), as_int(spec.get("replicas", 1))
     words = [rollout.get("maxUnavailable", 1), rollout.get("maxSurge", 0)]
@@ -99,15 +93,15 @@ def _find_volcano_job_refused(item: Item, spec: Value) -> _Faults:
     names = []
     if len(item.name) > _LONGEST:
         yield ("metadata", "name"), "name", {}
-    for index, task in enumerate(map(as_mapping, as_list(spec, "tasks"))):
-        name, place = as_text(task, "name"), ("spec", "tasks", index)
+    for index, task in enumerate(as_list(spec, "tasks")):
+        name, place = as_text(task, "name"), ("spec", "tasks", index, "name")
         pod = f"{item.name}-{name}-{index}"
         if name in names:
-            yield (*place, "name"), "twice", {"task": name}
+            yield place, "twice", {"task": name}
         elif name and check_short_name(name):
-            yield (*place, "name"), "label", {"task": name}
+            yield place, "label", {"task": name}
         elif len(pod) > _LONGEST >= len(item.name):
-            yield (*place, "name"), "long", {"what": "pods", "longest": pod}
+            yield place, "long", {"what": "pods", "longest": pod}
         names.append(name)
 
 

@@ -33,18 +33,21 @@ def find_task_groups(census: Census) -> Matches:
     for templates in _group_by_application(census):
         yield from _find_misspelt(templates)
         first = next((each for each in templates if _annotation(each, _GROUPS)), None)
-        groups, why = _read_groups(_annotation(first, _GROUPS)) if first else ({}, "")
-        if first and why:
+        if first is None:
+            continue
+        groups, why = _read_groups(_annotation(first, _GROUPS))
+        if why:
             yield tell_mark(first, "annotations", _GROUPS, why=why)
-        for template in templates if first and not why else ():
+            continue
+        for template in templates:
             name = _annotation(template, _NAME)
             if name and name not in groups:
                 near = suggest(name, groups)
                 yield tell_mark(template, "annotations", _NAME, name, case="stranger", near=near, groups=groups)
-        for name, (wanted, _room) in groups.items() if first else ():
+        for name, (wanted, _room) in groups.items():
             mine = [each for each in templates if _annotation(each, _NAME) == name]
             exist, sources = count_pods(mine), f" ({sum_up(mine)})" if mine else ""
-            if first and exist is not None and wanted > exist:
+            if exist is not None and wanted > exist:
                 about = {"name": name, "wanted": wanted, "exist": exist, "sources": sources}
                 yield tell_mark(first, "annotations", _GROUPS, case="members", **about)
 
@@ -53,8 +56,8 @@ def find_task_groups(census: Census) -> Matches:
 def find_placeholder_too_small(census: Census) -> Matches:
     """YuniKorn gives up the placeholders of such a group, and with them the room."""
     for templates in _group_by_application(census):
-        first = next((each for each in templates if _annotation(each, _GROUPS)), None)
-        groups = _read_groups(_annotation(first, _GROUPS))[0] if first else {}
+        written = next(filter(None, (_annotation(each, _GROUPS) for each in templates)), "")
+        groups = _read_groups(written)[0] if written else {}
         for template in templates if groups else ():
             name, wanted = _annotation(template, _NAME), count_requests(template.spec)
             room = groups[name][1] if name in groups else wanted

@@ -8,7 +8,6 @@ from krmfn.checks.rule import Matches, is_obeyed, rule, suggest, tell
 from krmfn.checks.scheduler.trees import list_groups
 from krmfn.config import Settings
 from krmfn.config.selection import is_selected
-from krmfn.krm.results import Severity
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.values import Fields, as_int, as_text, dig
 from krmfn.model.wording import join
@@ -39,8 +38,8 @@ def find_scheduler_foreign(census: Census) -> Matches:
         if name == DEFAULT_SCHEDULER or (known is not None and name in known):
             continue
         case = "" if known is not None else "ignores" if name in OTHER_SCHEDULERS else "unknown"
-        severity: Severity | None = "error" if known is not None and id(template) in needed else None
-        yield tell(template, ("schedulerName",), name, severity=severity, case=case, known=sorted(known or ()))
+        stuck = known is not None and id(template) in needed
+        yield tell(template, ("schedulerName",), name, error=stuck, case=case, known=sorted(known or ()))
 
 
 @rule("priority-differs")
@@ -51,8 +50,8 @@ def find_priority_differs(census: Census, settings: Settings) -> Matches:
             first, other = whole[0], template.priority_class
             one = first.priority_class
             if not _same_priority(census.facts, one, other):
-                severity: Severity | None = "warning" if _is_unsure(census.facts, one, other) else None
-                yield tell(template, ("priorityClassName",), other, severity=severity, gang=gang, first=first)
+                unsure = _is_unsure(census.facts, one, other)
+                yield tell(template, ("priorityClassName",), other, warning=unsure, gang=gang, first=first)
                 break
 
 
@@ -74,38 +73,34 @@ def find_priority_not_groups(census: Census, settings: Settings) -> Matches:
             continue  # priority-differs says that the pods differ: no class of the group suits them all
         pods = join(sorted({template.priority_class or "none" for template in wrong}))
         effect = "they are never scheduled" if refused else "the scheduler uses that of the group"
-        about: Fields = {"pods": pods, "effect": effect, "first": wrong[0]}
-        about["case"] = "" if wrong[0].priority_class else "pods"
-        severity: Severity | None = None if refused else "warning"
-        yield tell(root, ("priorityClassName",), root.priority_class, severity=severity, **about)
+        case = "" if wrong[0].priority_class else "pods"
+        about: Fields = {"pods": pods, "effect": effect, "first": wrong[0], "case": case}
+        yield tell(root, ("priorityClassName",), root.priority_class, warning=not refused, **about)
 
 
 @rule("preemption-policy-differs")
 def find_preemption_policy_differs(census: Census, settings: Settings) -> Matches:
     compare = settings.has("group-preemption-policy")
     for gang in _list_gangs(census, settings, "preemptionPolicy", "priorityClassName"):
-        policies = [(template, _policy(census, template)) for template in gang.templates]
-        if not policies:
-            continue
-        wanted, who = policies[0][1], "other pods of the group"
-        root = census.root(gang.group)
+        policies = [_policy(census, template) for template in gang.templates]
+        wanted, who = policies[0] if policies else "", "other pods of the group"
         if compare:
+            root = census.root(gang.group)
             wanted, who = as_text(root.spec, "preemptionPolicy") or DEFAULT_POLICY, f"the group {root.name}"
-        for template, policy in policies:
+        for template, policy in zip(gang.templates, policies, strict=True):
             if policy and wanted and policy != wanted:
                 yield tell(template, ("preemptionPolicy",), policy, who=who, wanted=wanted)
                 break
 
 
 @rule("priority-by-hand")
-def find_priority_by_hand(census: Census, settings: Settings) -> Matches:
+def find_priority_by_hand(census: Census) -> Matches:
     groups = [gang.group for gang in census.gangs_with("priority")] + list(census.composites.values())
-    places = [(group.item, group.path, group.spec, group.priority_class) for group in groups]
+    places = [(group.item, group.path, group.spec) for group in groups]
     for workload in census.workloads.values():
-        for path, template in ((path, spec) for path, spec in workload.templates.values() if "priority" in spec):
-            places.append((workload.item, path, template, as_text(template, "priorityClassName")))
-    for item, path, spec, class_name in places:
-        value = as_int(spec, "priority")
+        places += [(workload.item, *template) for template in workload.templates.values()]
+    for item, path, spec in places:
+        value, class_name = as_int(spec, "priority"), as_text(spec, "priorityClassName")
         if value is None or value == census.facts.priority(class_name):
             continue
         # The server fills the field in, with 0 where there is no class.
@@ -148,8 +143,8 @@ def find_class_missing(census: Census) -> Matches:
     for gang, template in census.linked() if census.facts.complete_classes else ():
         name = template.priority_class
         if name and name not in known:
-            near, names = suggest(name, known), sorted(known)
-            yield tell(template, ("priorityClassName",), name, near=near, gang=gang, known=names)
+            near = suggest(name, known)
+            yield tell(template, ("priorityClassName",), name, near=near, gang=gang, known=sorted(known))
 
 
 @rule("preemption-policy-without-class")
@@ -171,8 +166,8 @@ def find_tree_priorities_differ(census: Census, settings: Settings) -> Matches:
         if own == above or (refused and _same_priority(census.facts, own, above)):
             continue  # the scheduler compares the numbers
         effect = "no pod of the tree is ever scheduled" if refused else "the scheduler uses only that of the root"
-        severity: Severity | None = "error" if refused and not _is_unsure(census.facts, own, above) else None
-        yield tell(group, ("priorityClassName",), own, severity=severity, root=root, effect=effect)
+        certain = refused and not _is_unsure(census.facts, own, above)
+        yield tell(group, ("priorityClassName",), own, error=certain, root=root, effect=effect)
 
 
 def _list_below(census: Census) -> Iterator[tuple[Group, Group]]:

@@ -77,9 +77,10 @@ def find_obstacles(census: Census, settings: Settings) -> Mapping[str, list[Find
     known = defaultdict(list)
     obstacles = [*prove(census, obeyed)]
     told = {id(obstacle.group.item) for obstacle in obstacles}
-    findings: Iterable[Finding] = [_spell(obstacle, census, settings) for obstacle in obstacles]
+    spelled = [(obstacle, _spell(obstacle, census, settings)) for obstacle in obstacles]
+    findings: Iterable[Finding] = (finding for _, finding in spelled)
     if obstacles and (census.facts.node_pools or census.facts.objects("karpenter.sh", "NodePool")):
-        findings = weigh(list(zip(obstacles, findings, strict=True)), census, obeyed)
+        findings = weigh(spelled, census, obeyed)
     for finding in findings:
         known[finding.rule].append(finding)
     left = census
@@ -261,14 +262,14 @@ def _list_made(item: Item) -> Resources:
                 return {}
             groups = as_list(value, *find_ray_cluster(item.kind), "workerGroupSpecs")
             several = any((as_int(group, "numOfHosts") or 1) > 1 for group in groups)
-            own = {} if item.kind == "RayCluster" else {"rayclusters.ray.io": 1}
-            return {"services": 2 if several else 1, **own, **({"jobs.batch": 1} if _has_submitter(value) else {})}
+            clusters, jobs = int(item.kind != "RayCluster"), int(_has_submitter(value))
+            return {"services": 1 + several, "rayclusters.ray.io": clusters, "jobs.batch": jobs}
         case "jobset.x-k8s.io", "JobSet":
-            jobs = (dig(job, "replicas") for job in as_list(value, "spec", "replicatedJobs"))
-            named = dig(value, "spec", "network", "enableDNSHostnames") is not False
+            replicas = (dig(job, "replicas") for job in as_list(value, "spec", "replicatedJobs"))
+            jobs = sum(1 if number is None else as_int(number) or 0 for number in replicas)
             return {
-                "jobs.batch": sum(1 if number is None else as_int(number) or 0 for number in jobs),
-                **({"services": 1} if named else {}),
+                "jobs.batch": jobs,
+                "services": int(dig(value, "spec", "network", "enableDNSHostnames") is not False),
             }
         case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
             size = as_int(value, "spec", "leaderWorkerTemplate", "size") or 1
@@ -308,22 +309,25 @@ def weigh(told: Sequence[tuple[Obstacle, Finding]], census: Census, obeyed: Obey
             message = f"{_spell_today(obstacle)}; {_spell_growth(growth)}"
             yield Finding(group.item, group.quorum_path, message, group.quorum, rule="node-pool-grows")
         elif untold:
-            pools = f"the node pool{'s' if len(untold) > 1 else ''} {join(untold)}"
+            pools = _spell_pools(untold)
             message = f"{finding.message}, unless {pools} can add nodes: of which kind is not known"
             hint = f"{finding.hint} Tell what {pools} can add: instanceTypes or allocatable in the data of the cluster."
             yield finding._replace(message=message, hint=hint, severity="warning")
         elif growth is not None and growth.added:
             pool, node, number = growth.added[0]
             nodes = f"{number} more nodes of the node pool {pool.name}{_spell_sort(pool, node)}"
-            message = f"{_spell_today(obstacle)}; the gang needs {nodes}, whose limit is {pool.limit}"
-            message += ": the gang is never scheduled"
+            needs = f"the gang needs {nodes}, whose limit is {pool.limit}: the gang is never scheduled"
+            message = f"{_spell_today(obstacle)}; {needs}"
             more = count(number - node.number, "node")
             hint = f"Raise the limit of the node pool {pool.name} by {more}, or make the gang smaller."
             yield finding._replace(message=message, hint=hint)
         else:
-            names = [pool.name for pool in list_pools(census.facts)]
-            pools = f"the node pool{'s' if len(names) > 1 else ''} {join(names)}"
+            pools = _spell_pools([pool.name for pool in list_pools(census.facts)])
             yield finding._replace(message=f"{finding.message}; no node that {pools} can add changes that")
+
+
+def _spell_pools(names: Sequence[str]) -> str:
+    return f"the node pool{'s' if len(names) > 1 else ''} {join(names)}"
 
 
 def _spell_today(obstacle: Obstacle) -> str:

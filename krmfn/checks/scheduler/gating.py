@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from krmfn.checks.rule import Match, Matches, rule, spell, tell
 from krmfn.config import Settings
-from krmfn.krm.results import Severity
 from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
 from krmfn.model.rules import RULES
@@ -87,10 +86,11 @@ def find_gate_gone(census: Census, settings: Settings) -> Matches:
         known = settings.release.gates.values()
         fixed = [gate.name for gate in known if gate.locked and gates.get(gate.name, gate.default) != gate.default]
         if fixed:
-            yield tell(groups[0].item, ("apiVersion",), severity="error", place=place, fixed=fixed)
+            yield tell(groups[0].item, ("apiVersion",), error=True, place=place, fixed=fixed)
         if gone:
-            severity: Severity | None = None if place == "the configuration" else "error"
-            yield tell(groups[0].item, ("apiVersion",), case="gone", severity=severity, place=place, gone=gone)
+            yield tell(
+                groups[0].item, ("apiVersion",), case="gone", error=place != "the configuration", place=place, gone=gone
+            )
 
 
 @rule("facts-missing")
@@ -115,7 +115,7 @@ def find_facts_missing(census: Census) -> Matches:
 
 
 @rule("constraint-without-preemption")
-def find_constraint_without_preemption(census: Census, settings: Settings) -> Matches:
+def find_constraint_without_preemption(census: Census) -> Matches:
     for gang in census.gangs_with("schedulingConstraints"):
         if gang.group.topology_key:
             yield tell(gang.group, ("schedulingConstraints",), gang=gang)

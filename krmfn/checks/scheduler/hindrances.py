@@ -9,7 +9,6 @@ from krmfn.checks.rule import Matches, is_obeyed, rule, tell, tell_mark
 from krmfn.checks.scheduler.trees import list_whole
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.results import Severity
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import SCHEDULERS
@@ -33,9 +32,8 @@ def _find_gates(census: Census) -> Matches:
         all_gated = len(gated) == len(gang.templates)
         for template in gated:
             names = join([as_text(gate, "name") for gate in as_list(template.spec["schedulingGates"])])
-            severity: Severity | None = "info" if all_gated else None
             case = "gates" if all_gated else "some-gates"
-            yield tell(template, ("schedulingGates",), severity=severity, case=case, names=names, gang=gang)
+            yield tell(template, ("schedulingGates",), info=all_gated, case=case, names=names, gang=gang)
 
 
 def _find_suspended(census: Census) -> Matches:
@@ -66,7 +64,7 @@ def find_node_name(census: Census) -> Matches:
 
 
 @rule("second-gang-system")
-def find_second_gang_system(census: Census, settings: Settings) -> Matches:
+def find_second_gang_system(census: Census) -> Matches:
     rivals = [each for each in _RIVALS if census.marked(*each[:2])]
     for gang in census.gangs:
         for template in gang.templates if rivals else ():
@@ -82,7 +80,7 @@ def find_second_gang_system(census: Census, settings: Settings) -> Matches:
 
 
 @rule("claim-not-in-pods")
-def find_claim_not_groups(census: Census, settings: Settings) -> Matches:
+def find_claim_not_groups(census: Census) -> Matches:
     for gang in census.gangs_with("resourceClaims"):
         for index, claim in enumerate(as_list(gang.group.spec, "resourceClaims")):
             wanted = _claim(claim)
@@ -132,7 +130,7 @@ def find_volume_shared(census: Census, settings: Settings) -> Matches:
                 remembered = single and not is_obeyed(census, settings, "stale-gang-snapshot")
                 stuck = remembered and (gang.pods or 0) - used[name] + 1 < (gang.group.quorum or 1)
                 about: Fields = {"pods": used[name], "gang": gang, "name": name, "limit": limit}
-                yield tell(template, ("volumes", index), modes[0], severity="error" if stuck else None, **about)
+                yield tell(template, ("volumes", index), modes[0], error=stuck, **about)
 
 
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.

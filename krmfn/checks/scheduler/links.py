@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from krmfn.checks.rule import Matches, group_names, rule, suggest, tell, tell_quorum
 from krmfn.config import Settings
 from krmfn.krm.item import Item
-from krmfn.krm.results import Severity
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import PREFIX
-from krmfn.model.values import Names
 from krmfn.model.wording import count, join
-from krmfn.survey.census import Census, Template
+from krmfn.survey.census import Census, Template, TemplateLink
 from krmfn.survey.groups import Group, Workload, find_reference, read_policy, topology_key
 
 #: What the last part of a link names; the annotations that the link bridge reads name a PodGroup, too.
@@ -24,18 +22,15 @@ _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 def find_group_missing(census: Census) -> Matches:
     names = group_names(census.groups if census.lost else ())
     listed = any(map(census.facts.lists_all, ("PodGroup", "Workload")))
-    for template, elsewhere in _lost(census):
-        link = template.link
-        if elsewhere or link is None:
+    for template, link, elsewhere in _lost(census):
+        if elsewhere:
             continue
         near = suggest(link.group, names.get(template.item.space, []))
         kind = _KINDS.get(str(link.path[-1]), "PodGroup")
-        severity: Severity | None = None if census.groups or listed else "warning"
+        unsure = not (census.groups or listed)
         case = "" if listed else "unlisted"
         offer = _offer(template.item)
-        yield tell(
-            template.item, link.path, link.group, severity=severity, case=case, kind=kind, near=near, offer=offer
-        )
+        yield tell(template.item, link.path, link.group, warning=unsure, case=case, kind=kind, near=near, offer=offer)
 
 
 def _offer(item: Item) -> str:
@@ -48,14 +43,13 @@ def _offer(item: Item) -> str:
 
 @rule("group-other-namespace")
 def find_group_other_namespace(census: Census) -> Matches:
-    for template, elsewhere in _lost(census):
-        link = template.link
-        if not elsewhere or link is None:
+    for template, link, elsewhere in _lost(census):
+        if not elsewhere:
             continue
         here = template.item.namespace or "the namespace of the apply"
-        there = join([f"{space or 'no namespace given'}" for space in elsewhere])
+        there = join([space or "no namespace given" for space in elsewhere])
         unsure = not template.item.namespace or "" in elsewhere
-        yield tell(template.item, link.path, link.group, severity="warning" if unsure else None, there=there, here=here)
+        yield tell(template.item, link.path, link.group, warning=unsure, there=there, here=here)
 
 
 @rule("template-missing")
@@ -69,9 +63,8 @@ def find_template_missing(census: Census, settings: Settings) -> Matches:
         effect, path = "the API server refuses the group" if old else lacks, find_reference(group.spec)
         if workload is None:
             near = suggest(group.workload, names.get(group.namespace, []))
-            severity: Severity | None = None if old else "warning"
             path = (*path[:-1], "workloadName")
-            yield tell(group, path, group.workload, severity=severity, case="workload", near=near, effect=effect)
+            yield tell(group, path, group.workload, warning=not old, case="workload", near=near, effect=effect)
         else:
             near, known = suggest(group.template, workload.templates), sorted(workload.templates)
             yield tell(group, path, group.template, workload=workload, near=near, effect=effect, known=known)
@@ -86,7 +79,7 @@ def _list_described(census: Census) -> Iterator[tuple[Group, Workload | None]]:
 
 
 @rule("template-differs")
-def find_template_differs(census: Census, settings: Settings) -> Matches:
+def find_template_differs(census: Census) -> Matches:
     for group, workload in _list_described(census):
         if workload is None or group.template not in workload.templates:
             continue
@@ -106,7 +99,7 @@ def find_template_differs(census: Census, settings: Settings) -> Matches:
                 break
 
 
-def _lost(census: Census) -> Iterator[tuple[Template, Names]]:
+def _lost(census: Census) -> Iterator[tuple[Template, TemplateLink, list[str]]]:
     """Dangling templates that no other rule explains, each with the namespaces that do hold such a group."""
     spaces = defaultdict(list)
     lost = census.lost
@@ -114,25 +107,18 @@ def _lost(census: Census) -> Iterator[tuple[Template, Names]]:
         spaces[name].append(group.item.namespace)
     for template in lost:
         if template.link:
-            yield template, tuple(sorted(spaces.get(template.link.group, ())))
+            yield template, template.link, sorted(spaces.get(template.link.group, ()))
 
 
 @rule("partly-linked")
 def find_partly_linked(census: Census) -> Matches:
     for every in census.by_item.values():
-        templates = [template for template in every if template.pods != 0]
-        linked = [template for template in templates if template.link]
-        if (
-            not linked
-            or len(linked) == len(templates)
-            or (kind := find_kind(templates[0].item.ref)) is None
-            or kind.staged
-        ):
-            continue
-        for template in templates:
-            if template.link is None:
+        number = sum(template.pods != 0 and template.link is not None for template in every)
+        kind = find_kind(every[0].item.ref) if number else None
+        for template in every if kind and not kind.staged else ():
+            if template.link is None and template.pods != 0:
                 pods = f"{count(template.pods, 'pod')} of this template" if template.pods else "pods of this template"
-                yield tell(template, (), pods=pods, number=len(linked))
+                yield tell(template, (), pods=pods, number=number)
 
 
 @rule("group-shared")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from krmfn.checks.rule import Matches, name_min_count, rule, tell, tell_quorum
 from krmfn.config import Settings, options_for
 from krmfn.krm.item import Item
-from krmfn.krm.results import ABSENT, Severity
+from krmfn.krm.results import ABSENT
 from krmfn.model.values import as_count, as_int, as_text, dig
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.jobs import list_own_gangs
@@ -21,8 +21,7 @@ def find_min_count_above_pods(census: Census, settings: Settings) -> Matches:
     for gang in (*census.gangs, *list_own_gangs(census, settings)):
         group, pods = gang.group, gang.pods
         if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
-            severity: Severity | None = None if pods else "warning"
-            yield tell_quorum(group, pods or ABSENT, severity=severity, case="" if pods else "none", gang=gang)
+            yield tell_quorum(group, pods or ABSENT, warning=not pods, case="" if pods else "none", gang=gang)
 
 
 @rule("min-count-below-pods")
@@ -75,7 +74,7 @@ def find_min_count_above_scaler(census: Census) -> Matches:
 
 
 @rule("group-unused")
-def find_group_unused(census: Census, settings: Settings) -> Matches:
+def find_group_unused(census: Census) -> Matches:
     named = {template.link.group for template in census.dangling if template.link}
     for gang in census.gangs:
         group = gang.group

@@ -68,7 +68,7 @@ def find_tail_starves(census: Census, settings: Settings) -> Matches:
         if quorum is None or pods is None or not jobs.number or not tail:
             continue
         last, there = jobs.number * tail, pods - jobs.number * (jobs.parallel - tail)
-        if there >= quorum or pods < quorum:  # without the quorum not even the first ones start
+        if not there < quorum <= pods:  # without the quorum not even the first ones start
             continue
         left = f"only {last} to create" if last > 1 else "only one to create"
         about: Fields = {"left": left, "gang": gang, "quorum": quorum, "there": there, "jobs": jobs}
@@ -202,7 +202,7 @@ def describe(step: Move) -> Note:
 
 @rule("replaced-pod-starves")
 def find_replaced_pod_starves(census: Census, settings: Settings) -> Matches:
-    yield from _tell(census, settings, "replaced-pod-starves")
+    return _tell(census, settings, "replaced-pod-starves")
 
 
 @rule("rollout-starves")

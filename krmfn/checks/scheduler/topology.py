@@ -45,8 +45,8 @@ def find_anti_affinity(census: Census, settings: Settings) -> Matches:
             key = next((key for key in keys if _is_same_or_coarser(term.key, key)), "")
             if key and _selects_itself(term, kind, census.facts):
                 case = "" if term.key == key else "unsure"
-                path, about = (*_ANTI, term.place), {"gang": gang, "key": key, "needed": needed}
-                yield tell(kind.template, path, term.key, severity="warning" if case else None, case=case, **about)
+                path, unsure = (*_ANTI, term.place), bool(case)
+                yield tell(kind.template, path, term.key, warning=unsure, case=case, gang=gang, key=key, needed=needed)
 
 
 @rule("one-pod-per-node")

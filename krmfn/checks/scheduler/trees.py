@@ -92,7 +92,7 @@ def find_min_group_count_above_ready(census: Census) -> Matches:
         which = "the whole tree is" if whole else "the groups below are"
         names = f"{join([child.name for child in lacking])} {'has' if len(lacking) == 1 else 'have'}"
         about: Fields = {"group": composite, "children": children, "lacking": names, "which": which, "ready": ready}
-        yield tell_quorum(composite, ready or ABSENT, severity=None if whole else "warning", **about)
+        yield tell_quorum(composite, ready or ABSENT, warning=not whole, **about)
 
 
 def list_composites(census: Census) -> list[Group]:
@@ -147,8 +147,6 @@ def find_groups_without_root(census: Census, settings: Settings) -> Matches:
         for owner in gang.owners:
             by_item.setdefault(id(owner), (owner, {}))[1][id(gang.group.item)] = gang.group
     for owner, groups in by_item.values():
-        if len(groups) < 2:
-            continue
         roots = {id(census.root(group).item): census.root(group) for group in groups.values()}
         broken = any(census.chain(group)[1] for group in groups.values())
         if len(roots) < 2 or broken or _is_staged(owner) or _are_replicas(owner, [*roots.values()], settings):
@@ -174,13 +172,10 @@ def find_tree_workloads_differ(census: Census) -> Matches:
 
 @rule("disruption-mode-overruled")
 def find_disruption_mode_overruled(census: Census) -> Matches:
-    for group in list_groups(census):
-        if disruption_mode(group.spec) != "single":
-            continue
-        above, _end = census.chain(group)
-        boss = next((entry for entry in above if disruption_mode(entry.spec) == "all"), None)
-        if boss is not None:
-            yield tell(group, ("disruptionMode",), boss=boss)
+    for group in (each for each in list_groups(census) if disruption_mode(each.spec) == "single"):
+        bosses = [entry for entry in census.chain(group)[0] if disruption_mode(entry.spec) == "all"]
+        if bosses:
+            yield tell(group, ("disruptionMode",), boss=bosses[0])
 
 
 @rule("basic-disruption-all")
@@ -193,7 +188,7 @@ def find_basic_disruption_all(census: Census) -> Matches:
 @rule("basic-child")
 def find_basic_child(census: Census) -> Matches:
     """A basic child with several pods under a gang: the tree waits for one of them."""
-    for gang in census.gangs_with("parentCompositePodGroupName"):
+    for gang in census.gangs_with(_PARENT):
         above, end = census.chain(gang.group)
         if not end and above and gang.group.policy == "basic" and above[0].policy == "gang" and (gang.pods or 0) > 1:
             yield tell(gang.group, ("schedulingPolicy", "basic"), above=above, gang=gang)
