@@ -162,7 +162,7 @@ class Fitting:
                 inside = sum(min(1, _sum(caps, domain)) for domain in room.split(term.key))
                 bounds.append(Bound(_sum(free, room) + inside, "apart", term.key, term.place))
         for term in self.pod.together:
-            if selects_itself(term, self.pod, self.world.facts) and not self.world.others_match(term, self.pod):
+            if selects_itself(term, self.pod, self.world.facts) and not self.world.may_find(term, self.pod, own=False):
                 largest = max((_sum(caps, domain) for domain in room.split(term.key)), default=0)
                 bounds.append(Bound(largest, "together", term.key, term.place))
         for spread in self.pod.spreads:

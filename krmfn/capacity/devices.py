@@ -73,12 +73,13 @@ class Devices:
     def find_missing(self, pod: PodKind) -> str:
         """What a pod refers to and the facts know not to exist, in the words of the scheduler or of the controller
         that makes claims; empty where there is nothing."""
-        for name in pod.devices:
-            if (pod.namespace, name) not in self._claims and self._facts.lists_all("ResourceClaim"):
-                return f'resourceclaim.resource.k8s.io "{name}" not found'
-        for name in (*pod.device_templates, *pod.group_templates):
-            if (pod.namespace, name) not in self._templates and self._facts.lists_all("ResourceClaimTemplate"):
-                return f'resourceclaimtemplate.resource.k8s.io "{name}" not found'
+        for kind, named, known in (
+            ("ResourceClaim", pod.devices, self._claims),
+            ("ResourceClaimTemplate", (*pod.device_templates, *pod.group_templates), self._templates),
+        ):
+            for name in named:
+                if (pod.namespace, name) not in known and self._facts.lists_all(kind):
+                    return f'{kind.lower()}.{_GROUP} "{name}" not found'
         made = (dig(self._templates.get((pod.namespace, name)), "spec", "spec") for name in pod.device_templates)
         for spec in (*self._list_shared(pod), *made):
             for request in as_list(spec, "devices", "requests"):

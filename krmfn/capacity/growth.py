@@ -8,18 +8,16 @@ from typing import NamedTuple
 
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.proof import Obstacle, prove_all
-from krmfn.model.tree import Path
 from krmfn.model.values import dig
 from krmfn.survey.census import Census
 from krmfn.survey.facts import HOSTNAME, ClusterNode
-from krmfn.survey.groups import Group
+from krmfn.survey.groups import Group, GroupKey
 from krmfn.survey.pools import NodePool, list_pools
 
 #: Causes of obstacles that more nodes may take away.
 OF_NODES = ("pod", "bound", "resource", "packing", "key")
 #: So many sorts of nodes are tried.
 _SORTS = 40
-TreeKey = tuple[int, Path]
 _Sort = tuple[NodePool, ClusterNode]
 _Added = tuple[NodePool, ClusterNode, int]
 #: Nodes that are alike, with their number.
@@ -34,15 +32,14 @@ class Growth(NamedTuple):
     within: bool
 
 
-def find_key(group: Group, census: Census, obeyed: Obeyed) -> TreeKey:
+def find_key(group: Group, census: Census, obeyed: Obeyed) -> GroupKey:
     """What tells the tree of a group apart."""
-    root = census.root(group) if obeyed.trees else group
-    return id(root.item), root.path
+    return (census.root(group) if obeyed.trees else group).key
 
 
 def find_growth(
     census: Census, obeyed: Obeyed, obstacles: Sequence[Obstacle]
-) -> tuple[Mapping[TreeKey, Growth], list[str]]:
+) -> tuple[Mapping[GroupKey, Growth], list[str]]:
     """By the tree of each obstacle that nodes may take away; and the pools of which not all is known."""
     wanted = {find_key(each.group, census, obeyed): each for each in obstacles if each.cause in OF_NODES}
     pools = list_pools(census.facts) if wanted else []
@@ -55,12 +52,12 @@ def find_growth(
 
 
 class _GrowthSearch:
-    def __init__(self, census: Census, obeyed: Obeyed, wanted: Mapping[TreeKey, Obstacle]) -> None:
+    def __init__(self, census: Census, obeyed: Obeyed, wanted: Mapping[GroupKey, Obstacle]) -> None:
         self._obeyed, self._wanted = obeyed, wanted
         gangs = (gang for gang in census.gangs if find_key(gang.group, census, obeyed) in wanted)
         self._census = census._replace(gangs=tuple(gangs))
         self.templates = [each for gang in self._census.gangs for each in gang.templates]
-        self._known: dict[tuple[tuple[str, int], ...], Collection[TreeKey]] = {}
+        self._known: dict[tuple[tuple[str, int], ...], Collection[GroupKey]] = {}
 
     def tell_apart(self, sorts: Iterable[_Sort]) -> Iterator[_Sort]:
         """The first of the sorts that differ in nothing that the gangs ask for."""
@@ -78,7 +75,7 @@ class _GrowthSearch:
                 seen.add(alike)
                 yield pool, node
 
-    def run(self, sorts: Sequence[_Sort]) -> dict[TreeKey, Growth]:
+    def run(self, sorts: Sequence[_Sort]) -> dict[GroupKey, Growth]:
         found = {}
         every = [(pool, node, node.number) for pool, node in sorts if node.number]
         for key in self._wanted:
@@ -90,7 +87,7 @@ class _GrowthSearch:
             found[key] = Growth((one,) if one else tuple(self._shrink(every, key)), True)
         return found
 
-    def _beyond(self, sorts: Sequence[_Sort], key: TreeKey) -> Growth:
+    def _beyond(self, sorts: Sequence[_Sort], key: GroupKey) -> Growth:
         """What the first pool that helps would have to add if nothing limited it."""
         mine = (gang for gang in self._census.gangs if find_key(gang.group, self._census, self._obeyed) == key)
         most = max(1, sum(gang.pods or 0 for gang in mine))
@@ -99,7 +96,7 @@ class _GrowthSearch:
                 return Growth(((pool, node, number),), False)
         return Growth((), False)
 
-    def _shrink(self, every: Sequence[_Added], key: TreeKey) -> Iterator[_Added]:
+    def _shrink(self, every: Sequence[_Added], key: GroupKey) -> Iterator[_Added]:
         """As few of each sort as the later ones allow."""
         left = [(node, most) for _, node, most in every]
         for place, (pool, node, most) in enumerate(every):
@@ -109,7 +106,7 @@ class _GrowthSearch:
                 yield pool, node, number
 
     def _least(
-        self, node: ClusterNode, most: int, key: TreeKey, before: Sequence[_Nodes] = (), after: Sequence[_Nodes] = ()
+        self, node: ClusterNode, most: int, key: GroupKey, before: Sequence[_Nodes] = (), after: Sequence[_Nodes] = ()
     ) -> int:
         """The fewest nodes of a sort, between others, with which nothing excludes a tree; 0 where not even the most
         do."""
@@ -119,7 +116,7 @@ class _GrowthSearch:
 
         return bisect_left(range(most), True, key=passes) if most and passes(most) else 0
 
-    def _fail(self, added: Sequence[_Nodes]) -> Collection[TreeKey]:
+    def _fail(self, added: Sequence[_Nodes]) -> Collection[GroupKey]:
         """The trees that are excluded with these nodes beside those of today."""
         name = tuple((node.name, count) for node, count in added)
         if name not in self._known:

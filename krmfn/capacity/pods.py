@@ -339,14 +339,13 @@ def count_requests(spec: Value, overhead: Resources | None = None, defaults: Seq
     beside: Amounts = {}
     highest: Amounts = {}
     for container in as_list(spec, "initContainers"):
-        amounts = container_requests(container, defaults)
-        if as_text(container, "restartPolicy") == "Always":
+        amounts = dict(container_requests(container, defaults))
+        stays = as_text(container, "restartPolicy") == "Always"
+        if stays:
             add(total, amounts)
-            add(beside, amounts)
-            amounts = dict(beside)
-        else:
-            amounts = dict(amounts)
-            add(amounts, beside)
+        add(amounts, beside)
+        if stays:
+            beside = amounts
         lift(highest, amounts)
     lift(total, highest)
     whole = as_mapping(spec, "resources")

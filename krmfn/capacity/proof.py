@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from krmfn.capacity.admission import counts, find_refusal
@@ -50,7 +50,7 @@ class Obstacle(NamedTuple):
     cause: str
     kind: PodKind | None = None
     said: str = ""
-    reasons: tuple[tuple[str, int], ...] = ()
+    reasons: Mapping[str, int] = {}
     bound: Bound | None = None
     resource: str = ""
     need: int = 0
@@ -68,7 +68,7 @@ def prove_all(census: Census, obeyed: Obeyed) -> Iterator[Obstacle]:
     linked = {id(template) for _, template in census.linked()}
     strangers = read_kinds((t for t in census.templates if id(t) not in linked), census.facts)
     every = [*(kind for found in kinds.values() for kind in found), *strangers]
-    roots = list(_grow(census, kinds, obeyed.trees, obeyed.keys))
+    roots = list(_grow(census, kinds, obeyed))
     keys = sorted({key for root in roots for key in _list_keys(root)})
     world = ClusterModel(census, every, keys, obeyed)
     for root in roots:
@@ -92,13 +92,13 @@ def _read_kinds(
         )
 
 
-def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, keys: bool) -> Iterator[GroupNeed]:
+def _grow(census: Census, kinds: Mapping[int, tuple[PodKind, ...]], obeyed: Obeyed) -> Iterator[GroupNeed]:
     """The roots with what is below them, gangs before composites. A gang without pods, or in a chain that does not end,
     is left out."""
     below: dict[int, dict[int, GroupNeed | Group]] = defaultdict(dict)  # in the order of the input; 0: the roots
     for gang in census.gangs:
-        above, end = census.chain(gang.group) if trees else ([], "")
-        leaf = _leaf(gang, kinds[id(gang)], keys, census.facts)
+        above, end = census.chain(gang.group) if obeyed.trees else ([], "")
+        leaf = _leaf(gang.group, kinds[id(gang)], obeyed, census.facts)
         if end or leaf is None:
             continue
         node: GroupNeed | Group = leaf
@@ -110,7 +110,7 @@ def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, ke
     def build(node: GroupNeed | Group) -> GroupNeed:
         if isinstance(node, GroupNeed):
             return node
-        return GroupNeed(node, node.quorum or 1, node.topology_key if keys else "", (), tuple(build_below(id(node))))
+        return GroupNeed(node, node.quorum or 1, _find_key(node, obeyed), (), tuple(build_below(id(node))))
 
     def build_below(key: int) -> Iterator[GroupNeed]:
         return map(build, sorted(below[key].values(), key=lambda node: isinstance(node, Group)))
@@ -118,16 +118,20 @@ def _grow(census: Census, kinds: dict[int, tuple[PodKind, ...]], trees: bool, ke
     yield from build_below(0)
 
 
-def _leaf(gang: LinkedGang, kinds: tuple[PodKind, ...], keys: bool, facts: Facts) -> GroupNeed | None:
+def _find_key(group: Group, obeyed: Obeyed) -> str:
+    return group.topology_key if obeyed.keys else ""
+
+
+def _leaf(group: Group, kinds: tuple[PodKind, ...], obeyed: Obeyed, facts: Facts) -> GroupNeed | None:
     """The gang as a leaf; None without pods, or with fewer than its quorum (another rule speaks of that)."""
-    need = gang.group.quorum or 1
+    need = group.quorum or 1
     placed = [kind for kind in kinds if kind.node and not find_refusal(kind, facts)]
     bound = sum(kind.pods or 0 for kind in placed)
     free = tuple(kind for kind in kinds if kind not in placed)
     total = sum(kind.pods or 0 for kind in kinds)
     if not kinds or any(kind.pods is None for kind in kinds) or total < need or bound >= need:
         return None
-    return GroupNeed(gang.group, need - bound, gang.group.topology_key if keys else "", free, ())
+    return GroupNeed(group, need - bound, _find_key(group, obeyed), free, ())
 
 
 def _list_keys(branch: GroupNeed) -> Iterator[str]:
@@ -209,11 +213,11 @@ def _try_kind(
         words = f"{room.size} {words}" if words.startswith(("node(s)", "cannot ")) else words
         return found._replace(cause="claim", said=words), 0
     for term in kind.together:
-        if world.finds_nobody(term, kind):
+        if not world.may_find(term, kind, own=True):
             return found._replace(cause="nobody", bound=Bound(0, "nobody", term.key, term.place)), 0
     if fitting.nodes.isdisjoint(room.kinds):
         said, reasons = fitting.explain(room)
-        return found._replace(cause="pod", said=said, reasons=tuple(reasons.items())), 0
+        return found._replace(cause="pod", said=said, reasons=reasons), 0
     bound = fitting.most(room)
     if bound.pods < count:
         return found._replace(cause="bound", bound=bound, need=max(least, 1), have=bound.pods), bound.pods

@@ -195,16 +195,11 @@ class ClusterModel:
             nodes = limit_attachments(nodes, read_limits(facts))
         self.room: Room = sort_nodes(delegate(nodes, asked, facts), kinds, keys, terms)
 
-    def others_match(self, term: Term, owner: PodKind) -> bool:
-        """Whether a pod of another kind may be what the term looks for; also when the facts do not list all pods."""
-        return not self.facts.lists_all("Pod") or self._finds(term, owner, own=False)
-
-    def finds_nobody(self, term: Term, owner: PodKind) -> bool:
-        """Whether no pod that there is or will be can be what the term looks for, its own kind included."""
-        return self.facts.lists_all("Pod") and not self._finds(term, owner, own=True)
-
-    def _finds(self, term: Term, owner: PodKind, own: bool) -> bool:
-        """Whether a pod may be what the term looks for, one of its `own` kind or another."""
+    def may_find(self, term: Term, owner: PodKind, own: bool) -> bool:
+        """Whether a pod that there is or will be may be what the term looks for, also one of its `own` kind; and when
+        the facts do not list all pods."""
+        if not self.facts.lists_all("Pod"):
+            return True
         others = ((each.namespace, each.labels, each) for each in self.kinds if own or each is not owner)
         there = ((*_place(pod), None) for pod in self.pods)
         every = (selects(term, owner, *each, self.facts) for each in (*others, *there))

@@ -214,7 +214,7 @@ def _find_standing(top: Item, census: Census, outlook: Outlook) -> Standing | No
     for standing in outlook.standings:
         groups = [*standing.groups, *([standing.root] if standing.root else [])]
         above = [each for group in standing.groups for each in census.chain(group)[0]]
-        named = {standing.name, *(f"{group.namespace}/{group.name}" for group in groups)}
+        named = {standing.name, *(group.full_name for group in groups)}
         if any(group.item is top for group in (*groups, *above)) or not named.isdisjoint(names):
             return standing
         if described in ((group.namespace, group.workload) for group in groups):

@@ -23,10 +23,7 @@ from krmfn.model.values import Fields, Value, as_mapping, group_by
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
 from krmfn.survey.facts import Facts
-from krmfn.survey.groups import Group
-
-#: What tells a group apart: in 1.35 several are in one Workload.
-TreeKey = tuple[int, Path]
+from krmfn.survey.groups import Group, GroupKey
 
 #: What was found about each object, by its identity.
 _About = Mapping[int, Sequence[Finding]]
@@ -41,11 +38,6 @@ class _RootedTree(NamedTuple):
 
     root: Group
     gangs: tuple[LinkedGang, ...]
-
-    @property
-    def key(self) -> TreeKey:
-        """What tells the root apart."""
-        return _key(self.root)
 
     @property
     def templates(self) -> list[Template]:
@@ -79,8 +71,8 @@ def forecast(
     decided = {}
     for tree in found:
         jobs = dict.fromkeys(id(template.item) for template in tree.templates)
-        decided[tree.key] = tuple(admissions[job] for job in jobs if job in admissions)
-        if tree.key in absent:
+        decided[tree.root.key] = tuple(admissions[job] for job in jobs if job in admissions)
+        if tree.root.key in absent:
             refused |= dict.fromkeys((pod.name for pod in roster.pods_of(tree.templates)), _UNMADE)
     trials = _Trials(census, roster, refused, trees)
     if simulator is not None and census.facts.nodes is not None:
@@ -89,9 +81,9 @@ def forecast(
     lonely = trials.list_lonely(found)
     standings = []
     for tree in found:
-        doubt = doubted.get(tree.key)
-        standing = trials.judge(tree, blamed.get(tree.key), tree.key in lonely)
-        standings.append(_doubt(_heed(standing, decided[tree.key], doubt), tree, doubt, census))
+        doubt = doubted.get(tree.root.key)
+        standing = trials.judge(tree, blamed.get(tree.root.key), tree.root.key in lonely)
+        standings.append(_doubt(_heed(standing, decided[tree.root.key], doubt), tree, doubt, census))
     standings += _list_lost(census, roster, _index(errors)) if gangs else ()
     facts = census.facts
     ordered = sorted(standings, key=lambda standing: -_priority(standing, facts))
@@ -116,13 +108,9 @@ def _grow(census: Census, trees: bool) -> Iterator[_RootedTree]:
         if gang.templates:
             root = census.root(gang.group) if trees else gang.group
             replica = 0 if root.composite else id(gang)  # 1.35: every replica key is a gang
-            roots.setdefault((*_key(root), replica), (root, []))[1].append(gang)
+            roots.setdefault((*root.key, replica), (root, []))[1].append(gang)
     for root, gangs in roots.values():
         yield _RootedTree(root, tuple(gangs))
-
-
-def _key(group: Group) -> TreeKey:
-    return id(group.item), group.path
 
 
 def _doubt(standing: Standing, tree: _RootedTree, doubt: Finding | None, census: Census) -> Standing:
@@ -169,12 +157,12 @@ def _index(errors: Iterable[Finding]) -> _About:
     return group_by(lambda error: id(error.item), errors)
 
 
-def _blame(found: Sequence[_RootedTree], errors: Iterable[Finding], census: Census) -> dict[TreeKey, Finding]:
+def _blame(found: Sequence[_RootedTree], errors: Iterable[Finding], census: Census) -> dict[GroupKey, Finding]:
     """For each root the first error about it, about a group below it, or about a template that links to one; of those
     that a template of several sets has alike, the one that names the root's own group."""
     about, blamed = _index(errors), {}
     for tree in found:
-        groups = {_key(group): group for gang in tree.gangs for group in (gang.group, *census.chain(gang.group)[0])}
+        groups = {group.key: group for gang in tree.gangs for group in (gang.group, *census.chain(gang.group)[0])}
         mine = [
             error for group in groups.values() for error in about.get(id(group.item), ()) if _is_about(error, group)
         ]
@@ -184,7 +172,7 @@ def _blame(found: Sequence[_RootedTree], errors: Iterable[Finding], census: Cens
             names = {group.name for group in groups.values()}
             alike = (each for each in mine if (each.rule, each.path) == (mine[0].rule, mine[0].path))
             named = (each for each in alike if not names.isdisjoint(re.findall(r"[^\s:;,]+", each.message)))
-            blamed[tree.key] = next(named, mine[0])
+            blamed[tree.root.key] = next(named, mine[0])
     return blamed
 
 
@@ -288,7 +276,7 @@ class _Trials:
         self.gone = dict.fromkeys(roster.evicted)
 
     def run(
-        self, found: Sequence[_RootedTree], blamed: Collection[TreeKey], settings: Settings, simulator: Ask
+        self, found: Sequence[_RootedTree], blamed: Collection[GroupKey], settings: Settings, simulator: Ask
     ) -> None:
         """All together in several orders; then what did not start each time, alone."""
 
@@ -296,15 +284,15 @@ class _Trials:
             return {each["name"]: each for each in simulator(ask(self._census, self._roster, settings, trials))}
 
         # What is proved never to start is tried once, because single pods of it may take room.
-        open_trees = [tree for tree in found if tree.key not in blamed]
-        lost = {pod.name for tree in found if tree.key in blamed for pod in self._roster.pods_of(tree.templates)}
+        open_trees = [tree for tree in found if tree.root.key not in blamed]
+        lost = {pod.name for tree in found if tree.root.key in blamed for pod in self._roster.pods_of(tree.templates)}
         admitted = [pod.name for pod in self._roster.waiting if pod.name not in self._refused]
         others = [name for name in admitted if name not in lost]
         together = [{"name": "together 0", "seed": 0, "pods": admitted}]
         together += [{"name": f"together {seed}", "seed": seed, "pods": others} for seed in TOGETHER[1:] if open_trees]
         self.results = ask_for(together)
         self._started = {
-            trial: {id(tree): _name(tree) for tree in found if self._starts(tree, result)}
+            trial: {id(tree): tree.root.full_name for tree in found if self._starts(tree, result)}
             for trial, result in self.results.items()
         }
         first = self.results["together 0"]
@@ -352,11 +340,11 @@ class _Trials:
     def judge(self, tree: _RootedTree, error: Finding | None, lonely: bool) -> Standing:
         """How a tree stands, by the `error` that was found about it, or by the trials. `lonely`: it is one of those
         that list_lonely lists."""
-        groups = tuple({_key(gang.group): gang.group for gang in tree.gangs if gang.group.path}.values())
+        groups = tuple({gang.group.key: gang.group for gang in tree.gangs if gang.group.path}.values())
         waiting, bound = self._roster.pods_of(tree.templates), self._roster.pods_of(tree.templates, bound=True)
         staying = (Place(pod, "", PREEMPTED) if pod.name in self.gone else Place(pod, pod.node) for pod in bound)
         places = (*staying, *(self.place(pod, self.first) for pod in waiting))
-        standing = Standing(_name(tree), tree.root, groups, "open", places)
+        standing = Standing(tree.root.full_name, tree.root, groups, "open", places)
         if error is not None:
             standing = standing._replace(why=error.message, way_out=error.hint, rule=error.rule)
             return standing if error.rule == ELSEWHERE else standing._replace(verdict="never")
@@ -399,16 +387,16 @@ class _Trials:
             return f"in another order {named} would start instead" if named else "in another order it would not start"
         return f"{why.rstrip('.')}; in another order it would start{f' instead of {named}' if named else ''}"
 
-    def list_lonely(self, found: Iterable[_RootedTree]) -> set[TreeKey]:
+    def list_lonely(self, found: Iterable[_RootedTree]) -> set[GroupKey]:
         """The roots that did not start alone for want of pods that others may be: those that are bound, or were placed
         in any trial, and those of gangs that may start beside them. Gangs that only wait for each other are not among
         them."""
-        failed = {tree.key: tree for tree in found if any(map(_lacks_pods, self._list_alone(tree)))}
+        failed = {tree.root.key: tree for tree in found if any(map(_lacks_pods, self._list_alone(tree)))}
         wanted = {key: self._list_wanted(tree) for key, tree in failed.items()}
         every = [*self.results.values()] if failed else []
         alive = {name for result in every for name, place in result["pods"].items() if place.get("node")}
         alive |= {pod.name for pod in self._roster.bound}
-        lonely: set[TreeKey] = set()
+        lonely: set[GroupKey] = set()
         while more := {key for key, names in wanted.items() if key not in lonely and names & alive}:
             lonely |= more
             alive |= {pod.name for key in more for pod in self._roster.pods_of(failed[key].templates)}
@@ -428,10 +416,6 @@ def _may_differ(tree: _RootedTree, names: Sequence[str]) -> bool:
     near others or away from them."""
     templates = tree.templates
     return len(templates) > 1 or len(names) < sum(each.pods or 0 for each in templates) or has_wishes(templates[0])
-
-
-def _name(tree: _RootedTree) -> str:
-    return f"{tree.root.namespace}/{tree.root.name}"
 
 
 def _summarize(places: Iterable[Place]) -> str:

@@ -7,7 +7,7 @@ commands to a CI runner, change the direction of the text, or become markup. Wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from krmfn.krm.terminal import COMMAND, START, STEERING, line, spell
@@ -52,10 +52,7 @@ def yaml(text: str) -> str:
 
 def xml(text: str) -> str:
     """The content of an element or of an attribute in double quotes. Line feeds stay."""
-    text = re.sub(_TEXT, spell, text.replace("\r\n", "\n"))
-    for char, entity in _ENTITIES.items():
-        text = text.replace(char, entity)
-    return text
+    return re.sub(_TEXT, spell, text.replace("\r\n", "\n")).translate(_ENTITIES)
 
 
 def markup(text: str) -> str:
@@ -144,11 +141,8 @@ def dot(text: str) -> str:
 
 
 def _spell_json(found: re.Match[str]) -> str:
-    number = ord(found[0])
-    if number < 0x10000:
-        return f"\\u{number:04x}"
-    number -= 0x10000
-    return f"\\u{0xD800 + (number >> 10):04x}\\u{0xDC00 + (number & 0x3FF):04x}"
+    """A character as JSON escapes it: by its units of UTF-16."""
+    return re.sub("....", r"\\u\g<0>", found[0].encode("utf-16-be", "surrogatepass").hex())
 
 
-_ENTITIES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})

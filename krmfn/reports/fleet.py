@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 from krmfn.krm.results import SEVERITIES, Result
+from krmfn.model.values import group_by
 from krmfn.reports import channels
 from krmfn.reports.channels import Lines, markup, open_page, read_asset
 from krmfn.reports.report import count, describe, rule_id, summarize
@@ -114,13 +114,13 @@ def sum_up(checked: Sequence[FleetRow]) -> str:
 
 def list_rules(results: Iterable[Result]) -> list[tuple[str, str, int, str]]:
     """The rules of results, each with a severity, how many there are, and the first of them; the worst come first."""
-    results = [result for result in results if "sort" not in result.tags]
-    numbers = Counter((SEVERITIES.index(result.severity), rule_id(result)) for result in results)
-    first: dict[tuple[int, str], str] = {}
-    for result in results:
-        place = f"{result.file.spell()}: " if result.file else ""
-        first.setdefault((SEVERITIES.index(result.severity), rule_id(result)), place + describe(result))
-    return [(rule, SEVERITIES[at], number, first[at, rule]) for (at, rule), number in sorted(numbers.items())]
+    told = (result for result in results if "sort" not in result.tags)
+    found = group_by(lambda result: (SEVERITIES.index(result.severity), rule_id(result)), told)
+    return [(rule, SEVERITIES[at], len(found[at, rule]), _tell(found[at, rule][0])) for at, rule in sorted(found)]
+
+
+def _tell(result: Result) -> str:
+    return (f"{result.file.spell()}: " if result.file else "") + describe(result)
 
 
 def _rank(checked: FleetRow) -> tuple[object, ...]:

@@ -269,7 +269,7 @@ def _spell_standing(standing: Standing) -> Fields:
         "placed": standing.placed,
         **{key: text for key, text in told.items() if text},
         **({"kueue": [each.told for each in standing.admissions]} if standing.admissions else {}),
-        "groups": [{"name": f"{group.namespace}/{group.name}"} for group in standing.groups],
+        "groups": [{"name": group.full_name} for group in standing.groups],
         "places": [_spell_place(place) for place in standing.places],
     }
 

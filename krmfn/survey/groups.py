@@ -21,6 +21,10 @@ _POLICY = "schedulingPolicy"
 _MODES: Mapping[str, Mode] = {"Single": "single", "All": "all"}
 
 
+#: What tells groups apart: in 1.35 several are in one object.
+GroupKey = tuple[int, Path]
+
+
 class Group(NamedTuple):
     """A PodGroup or, when `composite`, a CompositePodGroup.
 
@@ -41,6 +45,16 @@ class Group(NamedTuple):
     template: str
     spec: Value
     composite: bool = False
+
+    @property
+    def key(self) -> GroupKey:
+        """The identity of its object, and its path there."""
+        return id(self.item), self.path
+
+    @property
+    def full_name(self) -> str:
+        """The namespace/name."""
+        return f"{self.namespace}/{self.name}"
 
     @property
     def counted(self) -> str:

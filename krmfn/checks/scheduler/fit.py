@@ -139,7 +139,7 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
     kind = obstacle.kind
     assert kind is not None
     template = kind.template
-    reasons = dict(obstacle.reasons)
+    reasons = obstacle.reasons
     large = all(reason.startswith("Insufficient ") or reason == "Too many pods" for reason in reasons)
     within = f" in any domain of {obstacle.key}" if obstacle.key else ""
     message = f"{obstacle.said}{within}; {_consequence(obstacle)}"

@@ -146,8 +146,7 @@ def find_gang_group_split(census: Census) -> Matches:
         for template in templates:
             group: Group | None = census.groups.get((namespace, template.link.group)) if template.link else None
             if group is not None:
-                root = census.root(group)
-                roots.setdefault((id(root.item), root.path), template)
+                roots.setdefault(census.root(group).key, template)
         for template in list(roots.values())[1:]:
             first = next(iter(roots.values()))
             path = template.link.path if template.link else template.path

@@ -103,7 +103,7 @@ def list_composites(census: Census) -> list[Group]:
 @once
 def list_groups(census: Census) -> list[Group]:
     """Every PodGroup and CompositePodGroup, once."""
-    groups = {(id(gang.group.item), gang.group.path): gang.group for gang in census.gangs}
+    groups = {gang.group.key: gang.group for gang in census.gangs}
     return [*groups.values(), *list_composites(census)]
 
 
