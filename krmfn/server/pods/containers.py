@@ -101,17 +101,6 @@ def check_bind_options(pod: Setting, mount: Value, at: Path) -> Causes:
         yield invalid_text((*at, "bindMountOptions"), write_json(mount["bindMountOptions"]), detail)
 
 
-def check_handler(pod: Setting, handler: Value, at: Path) -> Causes:
-    """A probe's or a hook's one way to act."""
-    given = [name for name in ("exec", "httpGet", "tcpSocket", "grpc", "sleep") if name in handler]
-    if not given:
-        yield required(at, "must specify a handler type")
-        return
-    for name in given[1:]:
-        yield forbidden((*at, name), "may not specify more than 1 handler type")
-    yield from check_part(pod, given[0], handler[given[0]], (*at, given[0]))
-
-
 def check_sleep(pod: Setting, action: Value, at: Path) -> Causes:
     seconds = action.get("seconds", 0)
     if pod.grace is not None and not 0 <= seconds <= pod.grace:
@@ -123,16 +112,8 @@ _NAMES = schemastore.load("kubernetes/named.json")
 _HUGE_FIELDS = ("limits.hugepages-", "requests.hugepages-")
 
 
-def check_variable_field(pod: Setting, selector: Value, path: Path) -> Causes:
-    yield from _check_field(selector, _NAMES["fieldsOfVariables"], path)
-
-
-def check_volume_field(pod: Setting, selector: Value, path: Path) -> Causes:
-    yield from _check_field(selector, _NAMES["fieldsOfVolumes"], path)
-
-
-def _check_field(selector: Value, known: list[str], path: Path) -> Causes:
-    """A reference to a field of the pod; `known` are those without a subscript."""
+def check_field(pod: Setting, selector: Value, path: Path) -> Causes:
+    """A reference to a field of the pod, as the server reads it."""
     version, text, at = selector.get("apiVersion", ""), selector.get("fieldPath", ""), (*path, "fieldPath")
     if not text:
         yield required(at)
@@ -151,14 +132,11 @@ def _check_field(selector: Value, known: list[str], path: Path) -> Causes:
         wrong = f"field label not supported: {text}"
     if wrong:
         yield invalid(at, text, f"error converting fieldPath: {wrong}")
-        return
-    text = "spec.nodeName" if text == "spec.host" else text
-    if text not in known:
-        yield not_supported(at, quote(text), known)
 
 
 def check_file_keys(pod: Setting, spec: Value, path: Path) -> Causes:
     """Variables from files: the volume is an empty directory of this pod."""
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
     for container, at in visit_containers(spec, path):
         for index, variable in enumerate(container.get("env", ())):
             selector = variable.get("valueFrom", {}).get("fileKeyRef")
@@ -166,29 +144,15 @@ def check_file_keys(pod: Setting, spec: Value, path: Path) -> Causes:
                 continue
             name = selector.get("volumeName", "")
             where = (*at, "env", index, "valueFrom", "fileKeyRef", "volumeName")
-            # Of several volumes with one name the last counts.
-            found = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
-            if not found:
+            if name not in volumes:
                 yield not_found(where, quote(name))
-            elif "emptyDir" not in found[-1]:
+            elif "emptyDir" not in volumes[name]:
                 yield invalid(where, name, "referenced volume must be of type emptyDir")
-
-
-def check_resource(pod: Setting, selector: Value, path: Path) -> Causes:
-    """A reference to a request or a limit of a container."""
-    name = selector.get("resource", "")
-    if not name:
-        yield required((*path, "resource"))
-    elif name not in _NAMES["resourcesOfContainers"] and not name.startswith(_HUGE_FIELDS):
-        yield not_supported((*path, "resource"), quote(name), _NAMES["resourcesOfContainers"])
-    yield from check_divisor(pod, selector, path)
 
 
 def check_divisor(pod: Setting, selector: Value, path: Path) -> Causes:
     name, divisor = selector.get("resource", ""), selector.get("divisor")
-    kinds = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "local ephemeral storage"}
-    word = kinds.get(name.partition(".")[2]) if name in _NAMES["resourcesOfContainers"] else None
-    word = "hugepages" if name.startswith(_HUGE_FIELDS) else word
+    word = "hugepages" if name.startswith(_HUGE_FIELDS) else _NAMES["dividedResources"].get(name)
     sizes = ("1m", "1") if word == "cpu" else _NAMES["divisors"]
     if divisor and word and str(divisor) not in sizes:
         listed = " and ".join(sizes) if word == "cpu" else ", ".join(sizes)

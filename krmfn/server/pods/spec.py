@@ -17,12 +17,21 @@ from krmfn.model.gotext import parse_int, quote
 from krmfn.model.values import Value
 from krmfn.releases.spelling import GROUP_LINKS
 from krmfn.server.cases import check_each, check_part
-from krmfn.server.formats import Faults, check_label_key, check_label_value, check_long_name, count_bytes, find_format
+from krmfn.server.formats import Faults, check_label_key, check_long_name, count_bytes, find_format
 from krmfn.server.metadata import check_template_metadata
-from krmfn.server.plain.values import check_labels
 from krmfn.server.schema import Gates, Kind, Stored
 from krmfn.server.spell import Key, write_json
-from krmfn.server.verdict import Causes, duplicate, forbidden, invalid, invalid_text, of_rule, refuse_text, required
+from krmfn.server.verdict import (
+    Causes,
+    Out,
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_text,
+    of_rule,
+    refuse_text,
+    required,
+)
 
 
 def check_template(template: Value, path: Path, gates: Gates, allowed: frozenset[str] = frozenset()) -> Causes:
@@ -208,26 +217,14 @@ def _compare(annotation: str, profile: Value, at: Path, word: str) -> Causes:
         yield forbidden((*at, field, "localhostProfile"), f"{word} profile in annotation and field must match")
 
 
-_SYSCTL_PATTERN = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-_SYSCTL = f"({_SYSCTL_PATTERN}[\\./])*{_SYSCTL_PATTERN}"
-_LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
-
-
-def _is_sysctl(name: str) -> bool:
-    parts = name.replace("/", ".").split(".")
-    return count_bytes(name) <= 253 and all(
-        part and not part.strip(_LOWER + "-_") and part[0] in _LOWER and part[-1] in _LOWER for part in parts
-    )
-
-
 def check_sysctls(pod: Setting, spec: Value, path: Path) -> Causes:
     seen = set()
     for index, one in enumerate(spec["securityContext"]["sysctls"]):
         name, where = one.get("name", ""), (*path, "securityContext", "sysctls", index, "name")
         if not name:
             yield required(where)
-        elif not _is_sysctl(name):
-            yield invalid(where, name, f"must have at most 253 characters and match regex ^{_SYSCTL}$")
+        elif wrong := find_format("sysctl")(name):
+            yield from refuse_text(where, name, wrong)
         elif name in seen:
             yield duplicate(where, quote(name))
         seen.add(name)
@@ -354,67 +351,31 @@ def visit_containers(spec: Value, path: Path) -> Iterator[tuple[Value, Path]]:
             yield container, (*path, name, index)
 
 
-_NO_SELECTOR = "must not be specified when labelSelector is not set"
 _TWICE = "exists in both matchLabelKeys and labelSelector"
 
 
-def check_label_selector(kind: Any, selector: Value | None, path: Path, any_value: bool = False) -> Causes:
+def check_label_selector(kind: Any, selector: Value | None, path: Path, any_value: bool = False) -> Out:
     """A label selector. `any_value`: the stored object has values that are no labels."""
-    if not selector:
-        return
-    yield from check_labels(kind, selector.get("matchLabels", {}), (*path, "matchLabels"))
-    for index, need in enumerate(selector.get("matchExpressions", ())):
-        yield from _check_need(kind, need, (*path, "matchExpressions", index), any_value)
+    return check_part(kind, "labelSelectorOfAnyValues" if any_value else "labelSelector", selector or {}, path)
 
 
-def _check_need(kind: Any, need: Value, at: Path, any_value: bool, name: str = "need") -> Causes:
-    """A key, an operator, and values that go with it."""
-    yield from check_part(kind, name, need, at)
-    for index, value in enumerate(() if any_value else need.get("values", ())):
-        yield from refuse_text((*at, "values", index), value, check_label_value(value))
-
-
-def check_nodes(pod: Setting, selector: Value, path: Path) -> Causes:
-    """Terms of which a node has to meet one."""
-    any_value = pod.is_on("node-affinity-values")  # the stored object has values that are no labels
-    where = (*path, "nodeSelectorTerms")
-    terms = selector.get("nodeSelectorTerms", ())
-    if not terms:
-        yield required(where, "must have at least one node selector term")
-    for index, term in enumerate(terms):
-        yield from check_preference(pod, term, (*where, index), any_value)
-
-
-def check_preference(pod: Setting, term: Value, at: Path, any_value: bool = True) -> Causes:
-    for index, need in enumerate(term.get("matchExpressions", ())):
-        yield from _check_need(pod, need, (*at, "matchExpressions", index), any_value, "nodeNeed")
-    yield from check_each(pod, "fieldNeed", term.get("matchFields", ()), (*at, "matchFields"))
-
-
-def check_pod_selector(pod: Setting, selector: Value, path: Path) -> Causes:
-    yield from check_label_selector(pod, selector, path, pod.is_on("affinity-values"))
+def is_wrong_selector(selector: Value | None) -> bool:
+    """Whether the server cannot use a selector: a key, an operator or a value is none."""
+    return bool(check_label_selector(None, selector, ()))
 
 
 def check_label_keys(pod: Setting, term: Value, at: Path) -> Causes:
-    """Keys whose values come from the pod, and are added to the selector when it is stored."""
-    matched, unmatched = term.get("matchLabelKeys", ()), term.get("mismatchLabelKeys", ())
-    selector = term.get("labelSelector")
-    for name, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", unmatched)):
-        if keys and selector is None:
-            yield forbidden((*at, name), _NO_SELECTOR)
-        else:
-            for index, key in enumerate(keys):
-                yield from refuse_text((*at, name, index), key, check_label_key(key))
-    if selector is not None:
-        places = {key: index for index, key in enumerate(matched)}
-        seen = set(selector.get("matchLabels", ()))
-        for need in selector.get("matchExpressions", ()):
-            key = need.get("key", "")
-            if key in places and key in seen:
-                yield invalid((*at, places[key]), key, _TWICE)
-            seen.add(key)
-    for index, key in enumerate(matched):
-        if key in unmatched:
+    """Keys whose values come from the pod, and are added to the selector when it is stored: it has none of them."""
+    places = {key: index for index, key in enumerate(term["matchLabelKeys"])}
+    selector = term.get("labelSelector", {})
+    seen = set(selector.get("matchLabels", ()))
+    for need in selector.get("matchExpressions", ()):
+        key = need.get("key", "")
+        if key in places and key in seen:
+            yield invalid((*at, places[key]), key, _TWICE)
+        seen.add(key)
+    for index, key in enumerate(term["matchLabelKeys"]):
+        if key in term.get("mismatchLabelKeys", ()):
             detail = "exists in both matchLabelKeys and mismatchLabelKeys"
             yield invalid((*at, "matchLabelKeys", index), key, detail)
 
@@ -430,28 +391,27 @@ def check_number(kind: Any, value: str, path: Path) -> Causes:
 
 def check_spread(pod: Setting, constraints: list[Any], path: Path) -> Causes:
     """How evenly pods are spread over domains."""
+    pairs = [(one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")) for one in constraints]
     for index, one in enumerate(constraints):
         at = (*path, index)
         yield from check_part(pod, "spread", one, at)
-        key, action = one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")
-        for other in constraints[index + 1 :]:
-            if (other.get("topologyKey", ""), other.get("whenUnsatisfiable", "")) == (key, action):
-                where = (*at, "{topologyKey, whenUnsatisfiable}")
-                yield duplicate(where, quote(f"{{{key}, {action}}}"))
-                break
+        if pairs[index] in pairs[index + 1 :]:
+            key, action = pairs[index]
+            yield duplicate((*at, "{topologyKey, whenUnsatisfiable}"), quote(f"{{{key}, {action}}}"))
 
 
 def check_spread_keys(pod: Setting, one: Value, at: Path) -> Causes:
     keys, selector = one["matchLabelKeys"], one.get("labelSelector")
     merged = pod.is_on("MatchLabelKeysInPodTopologySpread")
     if merged and pod.is_on("MatchLabelKeysInPodTopologySpreadSelectorMerge") != ("spread-keys" in pod.allowed):
-        yield from check_label_keys(pod, one, at)
+        yield from check_part(pod, "labelKeys", one, at)
         return
     path = (*at, "matchLabelKeys")
     if selector is None:
-        yield forbidden(path, _NO_SELECTOR)
-    known = set((selector or {}).get("matchLabels", ()))
-    known.update(need.get("key", "") for need in (selector or {}).get("matchExpressions", ()))
+        yield forbidden(path, "must not be specified when labelSelector is not set")
+        selector = {}
+    known = set(selector.get("matchLabels", ()))
+    known.update(need.get("key", "") for need in selector.get("matchExpressions", ()))
     for index, key in enumerate(keys):
         yield from refuse_text((*path, index), key, check_label_key(key))
         if key in known:
