@@ -6,6 +6,8 @@ rules J1-J25 of the reference.
 
 from __future__ import annotations
 
+import re
+
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
 from krmfn.model.schedules import BadSchedule, check_schedule, check_zone
@@ -14,9 +16,9 @@ from krmfn.model.values import Fields, Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_short_name, count_bytes
 from krmfn.server.plain.values import check_kept, check_least
-from krmfn.server.pods.changes import check_kept_template
-from krmfn.server.pods.spec import check_label_selector
-from krmfn.server.replicated import is_wrong_selector, spell_labels
+from krmfn.server.pods.changes import check_kept_template, with_containers, with_node_affinity
+from krmfn.server.pods.spec import is_wrong_selector
+from krmfn.server.replicated import check_selected
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import STORED_UID, with_fields
@@ -59,54 +61,33 @@ def select_own_pods(kind: Kind, new: Fields) -> None:
     selector.setdefault(_UID_LABELS[1], STORED_UID)
 
 
-def check_new_job(kind: Kind, new: Value, old: Stored) -> Causes:
-    """A create: also the generated selector and labels."""
-    spec = new.get("spec", {})
-    if not spec.get("manualSelector") and "selector" in spec:
-        yield from _check_generated(new)
-    yield from check_job(kind, new, old)
-
-
 def check_job(kind: Kind, new: Value, old: Stored) -> Causes:
     """What holds on every write of a Job."""
-    spec = new.get("spec", {})
-    path: Path = ("spec",)
-    yield from check_job_spec(kind, new, spec, (old or {}).get("spec"), path)
+    spec = new["spec"]
+    yield from check_job_spec(kind, new, spec, (old or {}).get("spec"), ("spec",))
     if kind.is_on("newest-texts"):
         yield from check_delegation(new, old, ())
-    selector = spec.get("selector")
-    is_wrong = is_wrong_selector(selector)
-    if selector is None:
-        yield required((*path, "selector"), rule="job-selector")
-    elif is_wrong:
-        yield from of_rule("job-selector", check_label_selector(kind, selector, (*path, "selector")))
-    labels = spec.get("template", {}).get("metadata", {}).get("labels", {})
-    if not is_wrong and not match_labels(selector, labels):
-        where = (*path, "template", "metadata", "labels")
-        detail = "`selector` does not match template `labels`"
-        yield invalid_text(where, spell_labels(labels, new, where), detail, "job-selector")
+    if "selector" not in spec:
+        yield required(("spec", "selector"), rule="job-selector")
+    yield from check_selected(kind, new, "job-selector")
     yield from _check_hostname(new, spec)
 
 
 def check_job_spec(kind: Kind, new: Value, spec: Value, before: Stored, path: Path) -> Causes:
     """The spec of a Job at `path` of a new object, also the one in a CronJob."""
     yield from check_part(kind, "job", spec, path)
-    yield from of_rule("job-failure-policy", check_failure_policy(kind, new, spec, path))
+    yield from of_rule("job-failure-policy", _check_failure_policy(kind, new, spec, path))
     yield from check_part(kind, "jobPolicies", spec, path)
-    if kind.is_on("newest-texts"):
-        yield from _check_one_way(spec, before, (*path, "scheduling"))
-    template = spec.get("template", {})
-    yield from check_kept_template(kind, template, (before or {}).get("template"), (*path, "template"))
+    # 1.38: a Job has its group by `scheduling` or by the link of its pods, unless it had both before.
+    if kind.is_on("newest-texts") and _has_two_groups(spec) and not _has_two_groups(before or {}):
+        detail = "must not be set together with template.spec.schedulingGroup"
+        yield invalid_text((*path, "scheduling"), detail, "", "job-scheduling-linked")
+    yield from check_kept_template(kind, spec, before, path)
     yield from check_part(kind, "jobRestart", spec, path, "job-restart-policy")
 
 
-def _check_one_way(spec: Value, before: Stored, path: Path) -> Causes:
-    """1.38: a Job has its group by `scheduling` or by the link of its pods, unless it had both before."""
-    held = [each for each in (spec, before or {}) if "scheduling" in each and _is_linked(each)]
-    if held and held[0] is spec and len(held) == 1:
-        yield invalid_text(
-            path, "must not be set together with template.spec.schedulingGroup", "", "job-scheduling-linked"
-        )
+def _has_two_groups(spec: Value) -> bool:
+    return "scheduling" in spec and "schedulingGroup" in spec.get("template", {}).get("spec", {})
 
 
 def check_delegation(new: Value, old: Stored, path: Path) -> Causes:
@@ -118,16 +99,12 @@ def check_delegation(new: Value, old: Stored, path: Path) -> Causes:
     if found and "scheduling" in new.get("spec", {}):
         detail = f"must not be set together with the {found[0]} annotation"
         yield invalid_text((*path, "spec", "scheduling"), detail, "", "job-scheduling-linked")
-    changed = old is None or any(notes.get(key) != noted.get(key) for key in _DELEGATION)
+    changed = any(notes.get(key) != noted.get(key) for key in _DELEGATION)
     if changed and any(key in notes for key in _DELEGATION):
         detail = f"must be set to a non-empty value when {_DELEGATION[0]} or {_DELEGATION[1]} is set"
         for key in _DELEGATION:
             if not notes.get(key):
                 yield required((*path, "metadata", "annotations", Key(key)), detail, "job-scheduling-linked")
-
-
-def _is_linked(spec: Value) -> bool:
-    return "schedulingGroup" in spec.get("template", {}).get("spec", {})
 
 
 def _check_hostname(new: Value, spec: Value) -> Causes:
@@ -141,11 +118,13 @@ def _check_hostname(new: Value, spec: Value) -> Causes:
         yield invalid(("metadata", "name"), name, detail, "job-hostname")
 
 
-def _check_generated(new: Value) -> Causes:
+def check_generated(kind: Kind, new: Value, old: Stored) -> Causes:
     """Labels that the user wrote in place of the generated ones."""
-    name = new.get("metadata", {}).get("name", "")
-    labels = new["spec"].get("template", {}).get("metadata", {}).get("labels", {})
-    uid = new.get("metadata", {}).get("uid", STORED_UID)
+    spec, meta = new["spec"], new["metadata"]
+    if spec.get("manualSelector") or "selector" not in spec:
+        return
+    labels = spec["template"].get("metadata", {}).get("labels", {})
+    name, uid = meta.get("name", ""), meta.get("uid", STORED_UID)
     expected = {_UID_LABELS[0]: uid, _NAME_LABELS[0]: name, _UID_LABELS[1]: uid, _NAME_LABELS[1]: name}
     for label, value in expected.items():
         if labels.get(label) == value:
@@ -155,42 +134,42 @@ def _check_generated(new: Value) -> Causes:
             yield required(path, f"must be '{value}'", "job-selector")
         else:
             yield invalid_text(path, write_json(dict(sorted(labels.items()))), f"must be '{value}'", "job-selector")
-    selector = new["spec"].get("selector", {})
+    selector = spec["selector"]
     if not is_wrong_selector(selector) and not match_labels(selector, expected):
         yield invalid_text(("spec", "selector"), write_json(selector), "`selector` not auto-generated", "job-selector")
 
 
 def check_job_change(kind: Kind, new: Value, old: Stored) -> Causes:
     """What cannot change. A suspended Job may change a little more of its template."""
-    spec, before = new.get("spec", {}), (old or {}).get("spec", {})
+    assert old is not None
+    spec, before = new["spec"], old["spec"]
     yield from check_part(kind, "changedCompletions", spec, ("spec",), old=before)
     kept = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
     yield from check_kept(kind.root.fields["spec"].type, spec, before, ("spec",), *kept, rule="job-immutable")
-    yield from _check_template_change(kind, spec, old or {})
+    yield from _check_template_change(kind, spec, old)
     yield from check_part(kind, "changedJob", spec, ("spec",), old=before)
 
 
 def _check_template_change(kind: Kind, spec: Value, old: Value) -> Causes:
     """The template stays, but for what a suspended Job may change. Its value is long and holds a uid, so it is not
     spelled here: `{…}`."""
-    before = old.get("spec", {})
-    template, was = spec.get("template", {}), before.get("template", {})
+    template, was = spec["template"], old["spec"]["template"]
     if template == was:
         return
-    status = old.get("status", {})
-    idle = before.get("suspend", False) and "startTime" not in status
-    is_suspended = any(
+    suspended, status = old["spec"].get("suspend", False), old.get("status", {})
+    idle = suspended and "startTime" not in status
+    is_told = any(
         condition.get("type") == "Suspended" and condition.get("status") == "True"
         for condition in status.get("conditions", ())
     )
-    held = before.get("suspend", False) and (idle or is_suspended) and not status.get("active")
+    held = suspended and (idle or is_told) and not status.get("active")
     meta, pods = template.get("metadata", {}), template.get("spec", {})
     meta_was, pods_were = was.get("metadata", {}), was.get("spec", {})
     if held if kind.is_on("MutableSchedulingDirectivesForSuspendedJobs") else idle:
         meta_was = with_fields(meta_was, meta, "labels", "annotations")
         pods_were = _with_directives(pods, pods_were)
-    if before.get("suspend", False) and held and kind.is_on("MutablePodResourcesForSuspendedJobs"):
-        if pods != _with_resources(pods, pods_were):
+    if held and kind.is_on("MutablePodResourcesForSuspendedJobs"):
+        if pods != with_containers(pods_were, pods, "resources"):
             yield invalid_text(("spec", "template.spec"), "{…}", "field is immutable", "job-immutable")
     elif meta != meta_was or pods != pods_were:
         yield invalid_text(("spec", "template"), "{…}", "field is immutable", "job-immutable")
@@ -199,22 +178,10 @@ def _check_template_change(kind: Kind, spec: Value, old: Value) -> Causes:
 def _with_directives(new: Value, old: Value) -> Fields:
     """The old spec with the scheduling directives of the new one, which a suspended Job may change."""
     out = with_fields(old, new, "nodeSelector", "tolerations", "schedulingGates")
-    affinity = with_fields(old.get("affinity", {}), new.get("affinity", {}), "nodeAffinity")
-    return with_fields(out, {"affinity": affinity} if affinity or "affinity" in new else {}, "affinity")
+    return with_node_affinity(out, new)
 
 
-def _with_resources(new: Value, old: Value) -> Fields:
-    out = dict(old)
-    for name in ("containers", "initContainers"):
-        pairs = list(zip(old.get(name, ()), new.get(name, ()), strict=False))
-        if pairs and len(pairs) == len(old[name]) == len(new[name]):
-            out[name] = [
-                with_fields(was, now, "resources") if was.get("name") == now.get("name") else was for was, now in pairs
-            ]
-    return out
-
-
-def check_failure_policy(kind: Kind, new: Value, spec: Value, path: Path) -> Causes:
+def _check_failure_policy(kind: Kind, new: Value, spec: Value, path: Path) -> Causes:
     """Of the spec of a Job at a path of a new object."""
     rules = spec.get("podFailurePolicy", {}).get("rules", ())
     pods = spec.get("template", {}).get("spec", {})
@@ -236,8 +203,7 @@ def _check_codes(codes: Value, names: set[str], new: Value, path: Path) -> Cause
         detail = "must be one of the container or initContainer names in the pod template"
         yield invalid((*path, "containerName"), name, detail)
     if not values:
-        text = "[]" if read_written(new, *where) == [] else "null"
-        yield invalid_text(where, text, "at least one value is required")
+        yield invalid_text(where, write_json(read_written(new, *where)), "at least one value is required")
     again = find_repeated(values)
     for index, value in enumerate(values):
         if codes.get("operator") == "In" and value == 0:
@@ -252,17 +218,18 @@ def check_success_policy(kind: Kind, spec: Value, path: Path) -> Causes:
     completions = spec["completions"]
     for index, rule in enumerate(spec["successPolicy"].get("rules", ())):
         at = (*path, "successPolicy", "rules", index)
-        count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
-        total = 0
+        indexes, total = rule.get("succeededIndexes"), None
         if indexes is not None:
             where = (*at, "succeededIndexes")
             if count_bytes(indexes) > 65536:
                 yield too_long(where, 65536)
-            total, wrong = _count_indexes(indexes, completions)
-            if wrong:
-                yield invalid(where, indexes, f"error parsing succeededIndexes: {wrong}")
-        if count is not None:
-            yield from _check_count(count, completions, total if indexes is not None else None, (*at, "succeededCount"))
+            try:
+                total = _count_indexes(indexes, completions)
+            except ValueError as mistake:
+                total = 0
+                yield invalid(where, indexes, f"error parsing succeededIndexes: {mistake}")
+        if "succeededCount" in rule:
+            yield from _check_count(rule["succeededCount"], completions, total, (*at, "succeededCount"))
 
 
 def _check_count(count: int, completions: int, total: int | None, path: Path) -> Causes:
@@ -277,60 +244,51 @@ def _check_count(count: int, completions: int, total: int | None, path: Path) ->
         yield invalid(path, count, detail)
 
 
-def _count_indexes(text: str, completions: int) -> tuple[int, str]:
-    """How many indexes `0,2-4` names, or what is wrong with it."""
-    total, last = 0, None
+def _count_indexes(text: str, completions: int) -> int:
+    """How many indexes `0,2-4` names. Raises ValueError with what the server says of others."""
+    total, last = 0, -1
     for part in text.split(",") if text else ():
-        first, end, wrong = _read_interval(part, completions)
-        if wrong:
-            return 0, wrong
-        if last is not None and last >= first:
-            return 0, f"non-increasing order, previous: {last}, current: {first}"
-        total += end - first + 1
-        last = end
-    return total, ""
+        limits = part.split("-")
+        if len(limits) > 2:
+            what = "violates the requirement that an index interval can have at most two parts separated by '-'"
+            raise ValueError(f"the fragment {quote(part)} {what}")
+        first, *ends = (_read_index(limit, completions) for limit in limits)
+        for previous, current in (*((first, end) for end in ends), (last, first)):
+            if previous >= current:
+                raise ValueError(f"non-increasing order, previous: {previous}, current: {current}")
+        last = ends[0] if ends else first
+        total += last - first + 1
+    return total
 
 
-def _read_interval(text: str, completions: int) -> tuple[int, int, str]:
-    limits = text.split("-")
-    if len(limits) > 2:
-        what = "violates the requirement that an index interval can have at most two parts separated by '-'"
-        return 0, 0, f"the fragment {quote(text)} {what}"
-    found = []
-    for limit in limits:
-        digits = limit.removeprefix("+")
-        number = read_digits(digits)
-        if number is None:
-            return 0, 0, f"cannot convert string to integer for index: {quote(limit)}"
-        if number >= completions:
-            return 0, 0, f"too large index: {quote(limit)}"
-        found.append(number)
-    if len(found) > 1 and found[0] >= found[1]:
-        return 0, 0, f"non-increasing order, previous: {found[0]}, current: {found[1]}"
-    return found[0], found[-1], ""
+def _read_index(text: str, completions: int) -> int:
+    number = read_digits(text.removeprefix("+"))
+    if number is None:
+        raise ValueError(f"cannot convert string to integer for index: {quote(text)}")
+    if number >= completions:
+        raise ValueError(f"too large index: {quote(text)}")
+    return number
 
 
 def check_cron_job(kind: Kind, new: Value, old: Stored) -> Causes:
     """The name, the schedule with its time zone, and the job template."""
-    spec = new.get("spec", {})
-    before = None if old is None else old.get("spec", {})
+    spec, before = new["spec"], (old or {}).get("spec", {})
     if spec.get("schedule"):
         yield from _check_schedule(spec, before)
-    if "timeZone" in spec and (before is None or before.get("timeZone") != spec["timeZone"]):
+    if "timeZone" in spec and before.get("timeZone") != spec["timeZone"]:
         yield from _check_zone(spec["timeZone"])
-    name = new.get("metadata", {}).get("name", "")
+    name = new["metadata"].get("name", "")
     if old is None and count_bytes(name) > 52:
         yield invalid(("metadata", "name"), name, "must be no more than 52 characters", "metadata-name")
     yield from check_part(kind, "cronJob", spec, ("spec",))
-    template = spec.get("jobTemplate", {}).get("spec", {})
-    stored = (before or {}).get("jobTemplate", {}).get("spec")
-    path: Path = ("spec", "jobTemplate", "spec")
-    yield from check_job_spec(kind, new, template, stored, path)
+    template, stored = spec["jobTemplate"], before.get("jobTemplate", {})
+    path: Path = ("spec", "jobTemplate")
+    yield from check_job_spec(kind, new, template["spec"], stored.get("spec"), (*path, "spec"))
     if kind.is_on("newest-texts"):
-        yield from check_delegation(spec.get("jobTemplate", {}), (before or {}).get("jobTemplate"), path[:-1])
+        yield from check_delegation(template, stored, path)
 
 
-def _check_schedule(spec: Value, old: Stored) -> Causes:
+def _check_schedule(spec: Value, old: Value) -> Causes:
     """A schedule may name a time zone only where the stored one already does."""
     path, schedule = ("spec", "schedule"), spec["schedule"]
     try:
@@ -339,7 +297,7 @@ def _check_schedule(spec: Value, old: Stored) -> Causes:
         yield invalid(path, schedule, str(mistake), "cronjob-schedule")
     if "TZ" not in schedule:
         return
-    if old is None or "TZ" not in old.get("schedule", ""):
+    if "TZ" not in old.get("schedule", ""):
         detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         yield invalid(path, schedule, detail, "cronjob-schedule")
     elif "timeZone" in spec:
@@ -352,11 +310,9 @@ def _check_zone(zone: str) -> Causes:
     if not zone:
         yield invalid(path, zone, "timeZone must be nil or non-empty string", "cronjob-schedule")
         return
-    for part in zone.split("/"):
-        known = part.isascii() and all(letter.isalnum() or letter in ".-_+" for letter in part)
-        if part in (".", "..") or part.startswith("-") or not known or not 0 < len(part) < 15:
-            yield invalid(path, zone, f"unknown time zone {zone}", "cronjob-schedule")
-            return
+    if not all(re.fullmatch(r"(?!-|\.\.?\Z)[A-Za-z0-9._+-]{1,14}", part) for part in zone.split("/")):
+        yield invalid(path, zone, f"unknown time zone {zone}", "cronjob-schedule")
+        return
     if zone.lower() == "local":
         detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         yield invalid(path, zone, detail, "cronjob-schedule")

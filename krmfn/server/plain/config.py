@@ -18,8 +18,7 @@ from krmfn.model.values import Fields, Value
 from krmfn.server.admission import SYSTEM_CLASSES
 from krmfn.server.formats import check_label_key, check_short_name, count_bytes, find_format
 from krmfn.server.plain.values import read_network
-from krmfn.server.pods.spec import check_label_selector
-from krmfn.server.replicated import is_wrong_selector
+from krmfn.server.pods.spec import check_label_selector, is_wrong_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key
 from krmfn.server.verdict import (

@@ -25,8 +25,7 @@ from krmfn.server.plain.values import (
     read_network,
     spell_empty,
 )
-from krmfn.server.pods.spec import Setting, check_label_selector
-from krmfn.server.replicated import is_wrong_selector
+from krmfn.server.pods.spec import Setting, check_label_selector, is_wrong_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import Causes, Out, duplicate, forbidden, invalid, invalid_text, refuse_text, required

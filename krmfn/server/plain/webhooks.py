@@ -14,8 +14,7 @@ from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
 from krmfn.server.plain.values import check_choice
-from krmfn.server.pods.spec import check_label_selector
-from krmfn.server.replicated import is_wrong_selector
+from krmfn.server.pods.spec import check_label_selector, is_wrong_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.verdict import Causes, duplicate, find_repeated, invalid, invalid_text, refuse_text, required
 

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from krmfn.krm.paths import Path, dig
-from krmfn.model.values import Value
+from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.pods.spec import ARMOR, MIRROR, Setting, check_pod, check_template, is_cost, visit_containers
@@ -87,11 +87,7 @@ def _check_spec_change(pod: Setting, spec: Value, before: Value) -> Causes:
     yield from _check_gates(spec.get("schedulingGates", ()), before.get("schedulingGates", ()))
     if spec == before:
         return
-    rest = {name: value for name, value in spec.items() if name not in ("containers", "initContainers")}
-    for name in ("containers", "initContainers"):
-        if name in spec:
-            theirs = before.get(name, ())
-            rest[name] = [with_fields(one, theirs[index], "image") for index, one in enumerate(spec[name])]
+    rest = with_containers(spec, before, "image")
     rest = with_fields(rest, before, "activeDeadlineSeconds", "tolerations", "schedulingGates")
     if before.get("terminationGracePeriodSeconds", 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
         rest = with_fields(rest, before, "terminationGracePeriodSeconds")
@@ -99,10 +95,28 @@ def _check_spec_change(pod: Setting, spec: Value, before: Value) -> Causes:
         yield from _check_gated_placement(rest, before)
         rest = with_fields(rest, before, "nodeSelector")
         if dig(rest, "affinity", "nodeAffinity") != dig(before, "affinity", "nodeAffinity"):
-            affinity = with_fields(rest.get("affinity", {}), before.get("affinity", {}), "nodeAffinity")
-            rest = with_fields(rest, {"affinity": affinity} if affinity or "affinity" in before else {}, "affinity")
+            rest = with_node_affinity(rest, before)
     if rest != before:
         yield forbidden(("spec",), _UPDATABLE + (_OF_GATED if pod.is_on("newest-texts") else ""))
+
+
+def with_containers(spec: Value, other: Value, field: str) -> Fields:
+    """A copy of a pod's spec, with a field of each container as in another spec, where that has the same containers."""
+    out = dict(spec)
+    for name in ("containers", "initContainers"):
+        mine, theirs = spec.get(name, ()), other.get(name, ())
+        if mine and len(mine) == len(theirs):
+            out[name] = [
+                with_fields(one, each, field) if one.get("name") == each.get("name") else one
+                for one, each in zip(mine, theirs, strict=True)
+            ]
+    return out
+
+
+def with_node_affinity(spec: Value, other: Value) -> Fields:
+    """A copy of a pod's spec, with the affinity to nodes that another one has."""
+    affinity = with_fields(spec.get("affinity", {}), other.get("affinity", {}), "nodeAffinity")
+    return with_fields(spec, {"affinity": affinity} if affinity or "affinity" in other else {}, "affinity")
 
 
 def _check_deadline(deadline: int | None, was: int | None) -> Causes:
@@ -161,14 +175,11 @@ def _only_adds(new: Value, old: Value) -> bool:
     return all(new.get(name, [])[: len(old[name])] == old[name] for name in names if old.get(name))
 
 
-def check_pod_template(kind: Kind, new: Value, old: Stored) -> Causes:
-    """A PodTemplate, on every write."""
-    yield from check_kept_template(kind, new.get("template", {}), (old or {}).get("template"), ("template",))
-
-
-def check_kept_template(kind: Kind, template: Value, old: Stored, path: Path) -> Causes:
-    """What is wrong in the template of a kind that makes pods. `old` is the stored template on an update."""
+def check_kept_template(kind: Kind, holder: Value, old: Stored, path: Path = ()) -> Causes:
+    """What is wrong in the template of a PodTemplate, or of the spec at a path that makes pods. `old` is the stored one
+    in an update."""
     allowed: frozenset[str] = frozenset()
     if old is not None:
-        allowed = list_allowed(old.get("metadata", {}), old.get("spec", {}), kind.gates)
-    yield from check_template(template, path, kind.gates, allowed)
+        template = old.get("template", {})
+        allowed = list_allowed(template.get("metadata", {}), template.get("spec", {}), kind.gates)
+    yield from check_template(holder.get("template", {}), (*path, "template"), kind.gates, allowed)

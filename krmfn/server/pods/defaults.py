@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from krmfn.krm.paths import dig
 from krmfn.model.values import Fields
 from krmfn.server.pods.containers import add_up
 from krmfn.server.pods.spec import ARMOR, LISTS
@@ -19,11 +20,9 @@ _POD_RESOURCES = ("cpu", "memory")
 
 def fill_pods(kind: Kind, new: Fields) -> None:
     """A kind that makes pods, whose static defaults are there already."""
-    holder = new
-    for name in kind.pod_spec[:-1]:
-        holder = holder.setdefault(name, {})
-    if "spec" in holder:
-        _fill_spec(holder["spec"])
+    spec = dig(new, *kind.pod_spec)
+    if spec is not None:
+        _fill_spec(spec)
 
 
 def fill_pod(kind: Kind, new: Fields) -> None:
