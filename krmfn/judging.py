@@ -20,6 +20,7 @@ from krmfn.krm.results import FileRef, ResourceRef, Result, Severity
 from krmfn.model.findings import STAGES, Finding
 from krmfn.model.patterns import Pattern, is_inside, read_patterns
 from krmfn.model.rules import RULES, tell_retired
+from krmfn.model.values import Names
 from krmfn.model.wording import count, join
 from krmfn.pipeline import to_results
 
@@ -37,12 +38,16 @@ _NONE: Final = Rulings()
 
 #: The object of a finding, the finding on what somebody wrote, and its result.
 Told: TypeAlias = "tuple[Item, Finding, Result]"
+#: Findings that count, each with its result.
+Counted: TypeAlias = "list[tuple[Finding, Result]]"
+#: A result beside the object whose annotations count.
+Named: TypeAlias = "tuple[ResourceRef | None, Result]"
 
 
 class Ignore(NamedTuple):
     """Something that says that findings do not count. `text` is what a message calls it, `place` where it stands."""
 
-    rules: tuple[str, ...]
+    rules: Names
     text: str
     place: FileRef | None = None
 
@@ -63,8 +68,8 @@ class Ignores(NamedTuple):
 
     unused: tuple[Ignore, ...]
     used: tuple[Ignore, ...]
-    selects: tuple[tuple[str, ...], ...]
-    stages: tuple[str, ...]
+    selects: tuple[Names, ...]
+    stages: Names
 
 
 class Judging:
@@ -80,7 +85,7 @@ class Judging:
         self._known = {_spell(entry, option=True): "" for entry in given.ignore}
         self._used: set[Ignore] = set()
         self._checked: set[Rulings] = set()
-        self._patterns: dict[tuple[str, tuple[str, ...]], list[Pattern]] = {}
+        self._patterns: dict[tuple[str, Names], list[Pattern]] = {}
 
     def read(self, files: Iterable[LoadedFile], stages: Collection[str]) -> None:
         """Takes in the comments of all files, for findings of `stages`."""
@@ -91,7 +96,7 @@ class Judging:
 
     def judge(
         self,
-        results: Iterable[tuple[ResourceRef | None, Result]],
+        results: Iterable[Named],
         rulings: Rulings = _NONE,
         items: Iterable[Item] = (),
         locate: Callable[[Item], FileRef] | None = None,
@@ -112,19 +117,29 @@ class Judging:
         annotated = self._read_annotations(items, locate or (lambda item: item.locate(_ANNOTATION)))
         if not (annotated or self._comments or any(self._given[:3]) or any(rulings[:3])):
             return _join_alike([result for _, result in results])
+        #: What the settings say of results of a rule and a file, for as long as they are the same.
         decided: dict[object, tuple[bool, Severity | None]] = {}
-        return _join_alike([self._judge(ref, result, rulings, annotated, folder, decided) for ref, result in results])
+        judged: list[Result | None] = []
+        for ref, result in results:
+            place = result.file or FileRef("")
+            key = (result.tags.get("rule"), result.tags.get("stage"), place.path, result.severity)
+            if key not in decided:
+                decided[key] = self._decide(result, rulings, folder)
+            selected, severity = decided[key]
+            near = [*self._comments.get((place.path, place.line), ()), *([annotated[ref]] if ref in annotated else ())]
+            found = [ignore for ignore in near if selected and _is_named(result, ignore.rules)]
+            self._used.update(found)
+            judged.append(None if found or severity is None else result._replace(severity=severity))
+        return _join_alike(judged)
 
-    def judge_world(
-        self, world: World, settings: Settings, pairs: Iterable[tuple[ResourceRef | None, Result]]
-    ) -> list[Result | None]:
+    def judge_world(self, world: World, settings: Settings, pairs: Iterable[Named]) -> list[Result | None]:
         """As `judge`, for what was found in a world that was read with `settings`."""
         folder, unseen = world.folder if world.name else "", (*world.left_out, *world.beside)
         return self.judge(
             pairs, settings.rules, world.items, lambda item: world.locate(item, _ANNOTATION), folder, unseen
         )
 
-    def judge_findings(self, world: World, settings: Settings, told: Sequence[Told]) -> list[tuple[Finding, Result]]:
+    def judge_findings(self, world: World, settings: Settings, told: Sequence[Told]) -> Counted:
         """The findings that count, on the objects that somebody wrote, as results. Raises ConfigError."""
         judged = self.judge_world(world, settings, [(item.ref, result) for item, _, result in told])
         return [(finding, result) for (_, finding, _), result in zip(told, judged, strict=True) if result is not None]
@@ -135,28 +150,6 @@ class Judging:
         selects = [self._given.select] if self._given.select else [each.select for each in self._checked]
         names = tuple(tuple(name for each in select for name in each.rules) for select in selects)
         return Ignores(tuple(unused), tuple(self._used), names, tuple(self._stages))
-
-    def _judge(
-        self,
-        ref: ResourceRef | None,
-        result: Result,
-        rulings: Rulings,
-        annotated: dict[ResourceRef, Ignore],
-        folder: str,
-        decided: dict[object, tuple[bool, Severity | None]],
-    ) -> Result | None:
-        """`decided` is what the settings say of results of a rule and a file, for as long as they are the same."""
-        place = result.file or FileRef("")
-        key = (result.tags.get("rule"), result.tags.get("stage"), place.path, result.severity)
-        if key not in decided:
-            decided[key] = self._decide(result, rulings, folder)
-        selected, severity = decided[key]
-        if not selected:
-            return None
-        near = [*self._comments.get((place.path, place.line), ()), *([annotated[ref]] if ref in annotated else ())]
-        found = [ignore for ignore in near if _is_named(result, ignore.rules)]
-        self._used.update(found)
-        return None if found or severity is None else result._replace(severity=severity)
 
     def _decide(self, result: Result, rulings: Rulings, folder: str) -> tuple[bool, Severity | None]:
         """Whether the settings select a result, and its severity, None where it is ignored."""
@@ -220,8 +213,8 @@ def tell_findings(world: World, findings: Iterable[Finding], edits: bool = False
 
 
 def leave_out_present(
-    found: Sequence[tuple[World, list[tuple[Finding, Result]]]],
-) -> list[tuple[World, list[tuple[Finding, Result]]]]:
+    found: Sequence[tuple[World, Counted]],
+) -> list[tuple[World, Counted]]:
     """The findings of worlds, without those of an object that misses what one of its alternatives has."""
     if not any(_has(finding.rule, "absence") for _, findings in found for finding, _ in findings):
         return list(found)
@@ -329,5 +322,5 @@ def _find_unknown(name: str) -> str | None:
     return tell_retired(name) or ask_about(name, [*RULES, *STAGES]) or "krmfn rules lists them."
 
 
-def _split(text: str) -> tuple[str, ...]:
+def _split(text: str) -> Names:
     return tuple(text.replace(",", " ").split())

@@ -9,15 +9,15 @@ check    what would be refused, or never run?    (checks)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from krmfn.config import Settings, read_settings
 from krmfn.config.settings import Select
-from krmfn.krm.item import Item, list_holding
+from krmfn.krm.item import Item, Items, list_holding
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
 from krmfn.krm.sharing import share
-from krmfn.model.findings import STAGES, Finding, Rule, to_result
+from krmfn.model.findings import STAGES, Finding, Findings, Rule, to_result
 from krmfn.model.marks import GENERATED_FROM, leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from krmfn.survey.gangs import Survey
 
 
+#: Fields of objects: see Finding.place.
+_Places: TypeAlias = "set[tuple[int, Path]]"
+
+
 class Outcome(NamedTuple):
     """What generating made of the items. Those that stay were edited in place."""
 
@@ -40,7 +44,7 @@ class Outcome(NamedTuple):
     results: tuple[Result, ...]
 
 
-def generate(items: Sequence[Item], settings: Settings) -> Outcome:
+def generate(items: Items, settings: Settings) -> Outcome:
     """Give `items` the groups and links that they ask for. Their text is edited; additions are handed out."""
     from krmfn.survey.gangs import list_present, survey
 
@@ -70,7 +74,7 @@ class Candidate(NamedTuple):
     notes: Names
 
 
-def list_candidates(items: Sequence[Item], settings: Settings) -> list[Candidate]:
+def list_candidates(items: Items, settings: Settings) -> list[Candidate]:
     """What could be gangs, each judged as if all were asked to be. Edits `items`. Raises ConfigError."""
     from krmfn.survey.gangs import list_unasked, survey
 
@@ -79,24 +83,20 @@ def list_candidates(items: Sequence[Item], settings: Settings) -> list[Candidate
         return []
     asked = settings._replace(select=Select("All"))
     pods = {id(gang.items[0]): sum(leaf.pods for leaf in leaves(gang.gang.root)) for gang in survey(items, asked).asked}
-    outcome = generate(items, asked)
-    added = [Item.hold(addition.value) for addition in outcome.added]
-    gone = {id(item) for item in outcome.removed}
-    kept = [item for item in items if id(item) not in gone]
-    judged = validate([*kept, *added], asked, stages=("operator", "scheduler"))
+    made, results = _make(items, asked)
+    judged = validate(made, asked, stages=("operator", "scheduler"))
 
-    def list_notes(item: Item) -> Names:
-        found = judged if id(item) in pods else outcome.results
-        told = [each for each in found if each.ref == item.ref and (found is not judged or each.severity != "info")]
-        hinted = ((each, "" if found is judged else each.tags.get("hint", "")) for each in told)
-        return tuple(
-            dict.fromkeys(f"{each.message} [{each.tags['rule']}]{hint and f'. {hint}'}" for each, hint in hinted)
-        )
+    def list_notes(item: Item) -> Iterator[str]:
+        is_made = id(item) in pods
+        for each in judged if is_made else results:
+            if each.ref == item.ref and not (is_made and each.severity == "info"):
+                hint = "" if is_made else each.tags.get("hint", "")
+                yield f"{each.message} [{each.tags['rule']}]{hint and f'. {hint}'}"
 
-    return [Candidate(item, pods.get(id(item)), list_notes(item)) for item in unasked]
+    return [Candidate(item, pods.get(id(item)), tuple(dict.fromkeys(list_notes(item)))) for item in unasked]
 
 
-def run_functions(items: Sequence[Item], configurations: Iterable[Value], file: FileRef) -> Sequence[Item]:
+def run_functions(items: Items, configurations: Iterable[Value], file: FileRef) -> Items:
     """The objects as our function returns them, with each of its configurations in turn. What it makes is in `file`.
 
     Raises ConfigError.
@@ -107,12 +107,13 @@ def run_functions(items: Sequence[Item], configurations: Iterable[Value], file: 
     return items
 
 
-def complete(
-    items: Sequence[Item], settings: Settings, file: FileRef | None = None
-) -> tuple[list[Item], tuple[Result, ...]]:
+def complete(items: Items, settings: Settings, file: FileRef | None = None) -> tuple[list[Item], tuple[Result, ...]]:
     """The objects as they would be applied: with the groups that they hold, or else with those that they ask for."""
-    if is_complete(items):
-        return list(items), ()
+    return (list(items), ()) if is_complete(items) else _make(items, settings, file)
+
+
+def _make(items: Items, settings: Settings, file: FileRef | None = None) -> tuple[list[Item], tuple[Result, ...]]:
+    """The objects with the groups that they ask for, and what there is to say of them."""
     outcome = generate(items, settings)
     gone = {id(item) for item in outcome.removed}
     kept = [item for item in items if id(item) not in gone]
@@ -128,9 +129,9 @@ def is_complete(items: Iterable[Item]) -> bool:
 
 
 def validate(
-    items: Sequence[Item],
+    items: Items,
     settings: Settings,
-    old: Sequence[Item] | None = None,
+    old: Items | None = None,
     stages: Collection[str] = STAGES,
     update: str = "apply",
 ) -> tuple[Result, ...]:
@@ -140,17 +141,17 @@ def validate(
 
 
 def find_all(
-    items: Sequence[Item],
+    items: Items,
     settings: Settings,
-    old: Sequence[Item] | None,
+    old: Items | None,
     stages: Collection[str],
     update: str,
-) -> Iterator[Finding]:
+) -> Findings:
     """The findings of validate(), stage by stage."""
     items = leave_out_local(items)
     yield from _tell_preview(items, settings)
-    told: set[tuple[int, Path]] = set()
-    above: set[tuple[int, Path]] = set()
+    told: _Places = set()
+    above: _Places = set()
     others: list[tuple[Sequence[Finding], ...]] = []
 
     def find_others() -> None:
@@ -159,8 +160,7 @@ def find_all(
 
     def is_told(finding: Finding) -> bool:
         """One mistake is one finding; where nothing is, what is missing in it is the same mistake."""
-        place = (id(finding.item), finding.path)
-        return place in told or (finding.current is ABSENT and place in above)
+        return finding.place in told or (finding.current is ABSENT and finding.place in above)
 
     links: list[Finding] = []  # unknown fields that another release has, and classes: a rule may say more of them
     if "server" in stages:
@@ -171,7 +171,7 @@ def find_all(
             if (finding.rule, finding.path) == _OF_SELECTOR and (id(finding.item), ("spec", "selector")) in told:
                 continue  # where there is none, no labels fit it
             if _rate(finding) == "error":
-                told.add((id(finding.item), finding.path))
+                told.add(finding.place)
                 above.update((id(finding.item), finding.path[:end]) for end in range(1, len(finding.path)))
             if finding.rule in _OF_PODS or (finding.rule == "unknown-field" and finding.path[-1] in LINK_FIELDS):
                 links.append(finding)
@@ -179,21 +179,21 @@ def find_all(
                 yield finding
     else:
         find_others()
-    noted: set[tuple[int, Path]] = set()
+    noted: _Places = set()
     for of_members, of_gangs, of_stages in others:
         for finding in of_members:
             if not is_told(finding):
-                told.add((id(finding.item), finding.path))
+                told.add(finding.place)
                 yield finding
         for finding in of_gangs:
-            if _rate(finding._replace(severity=None)) != "error":
+            if _find_row(finding).severity != "error":
                 yield finding
             elif not is_told(finding):
                 if _rate(finding) == "error":
-                    noted.add((id(finding.item), finding.path))
+                    noted.add(finding.place)
                 yield finding
         for finding in of_stages:
-            again = "deadlock" in _find_row(finding).traits and (id(finding.item), finding.path) in noted
+            again = "deadlock" in _find_row(finding).traits and finding.place in noted
             links = [each for each in links if not _explains(finding, each)]
             if finding.rule in _OF_PLACEHOLDERS or not (again or is_placeholder(finding.current)):
                 yield finding
@@ -201,7 +201,7 @@ def find_all(
 
 
 def _find_others(
-    items: Sequence[Item], settings: Settings, old: Sequence[Item] | None, stages: Collection[str]
+    items: Items, settings: Settings, old: Items | None, stages: Collection[str]
 ) -> tuple[Sequence[Finding], ...]:
     """What there is to say besides what the server says: of counting the pods of resources, of generating groups, and
     of the other stages."""
@@ -227,11 +227,11 @@ def _explains(finding: Finding, other: Finding) -> bool:
     return finding.rule == _OF_PODS.get(other.rule) and other.item.space == finding.item.space and same
 
 
-def _join_renamed(findings: Sequence[Finding]) -> Iterator[Finding]:
+def _join_renamed(findings: Sequence[Finding]) -> Findings:
     """The findings, where one that names a prefix or suffix, or a link of another release, stands for what follows from
     it: references to nothing, and groups that nothing links to. The first is as severe as they are."""
-    renamed = {(id(each.item), each.path): each for each in findings if each.rule == "renamed-reference"}
-    renamed |= {(id(each.item), each.path): each for each in findings if each.rule == _OTHER_LINK}
+    causes = ("renamed-reference", _OTHER_LINK)
+    renamed = {each.place: each for rule in causes for each in findings if each.rule == rule}
     unused = {(each.item.space, each.proposed) for each in renamed.values()}
     severe: set[int] = set()
     kept = []
@@ -247,36 +247,37 @@ def _join_renamed(findings: Sequence[Finding]) -> Iterator[Finding]:
     return (each._replace(severity="error") if id(each) in severe else each for each in kept)
 
 
-def foresee(
-    items: Sequence[Item], settings: Settings, simulator: Ask | None = None, kueue: Ask | None = None
-) -> Outlook:
+def foresee(items: Items, settings: Settings, simulator: Ask | None = None, kueue: Ask | None = None) -> Outlook:
     """What would become of the gangs of `items` in the cluster of the settings' facts. `simulator` asks the scheduler
     of the release, `kueue` the manager of Kueue; without them only what is proved is said."""
     from krmfn.checks import server
-    from krmfn.checks.rule import run
-    from krmfn.checks.scheduler.gating import list_gates_off
     from krmfn.survey.counting import count_all
 
     census = count_all(items, settings)
-    operators = [*run("operator", census, settings)]
-    found = [*server.check(items, None, settings, "apply"), *run("scheduler", census, settings)]
-    found += list_gates_off(census, settings)
+    scheduling, operators = _check_gangs(census, settings)
+    found = [*server.check(items, None, settings, "apply"), *scheduling]
     return _forecast(census, settings, found, operators, simulator, kueue)
 
 
-def explain(items: Sequence[Item], settings: Settings, item: Item, simulator: Ask | None = None) -> Diagnosis:
+def explain(items: Items, settings: Settings, item: Item, simulator: Ask | None = None) -> Diagnosis:
     """Why an object does not run. `items` are all objects that a cluster has, `item` is one of them. What the server
     took is not judged again."""
-    from krmfn.checks.rule import run
-    from krmfn.checks.scheduler.gating import list_gates_off
     from krmfn.forecast.diagnosis import diagnose
     from krmfn.survey.counting import count_all
 
     census = count_all(items, settings)
-    scheduling, operators = ([*run(stage, census, settings)] for stage in ("scheduler", "operator"))
-    scheduling += list_gates_off(census, settings)
+    scheduling, operators = _check_gangs(census, settings)
     rated = [finding._replace(severity=_rate(finding)) for finding in (*scheduling, *operators)]
     return diagnose(item, items, census, _forecast(census, settings, scheduling, operators, simulator), rated)
+
+
+def _check_gangs(census: Census, settings: Settings) -> tuple[list[Finding], list[Finding]]:
+    """What the scheduler, with the gates that are off, and the operators would say."""
+    from krmfn.checks.rule import run
+    from krmfn.checks.scheduler.gating import list_gates_off
+
+    scheduling, operators = ([*run(stage, census, settings)] for stage in ("scheduler", "operator"))
+    return [*scheduling, *list_gates_off(census, settings)], operators
 
 
 def _forecast(
@@ -315,7 +316,7 @@ def _is_doubt(finding: Finding, simulator: Ask | None) -> bool:
     return proves or not {"unmade", "hindering"}.isdisjoint(rule.traits)
 
 
-def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding]:
+def _tell_preview(items: Items, settings: Settings) -> Findings:
     """Once, that what is said of the release was read from a version before it."""
     release = settings.release
     if release.preview and items:
@@ -323,7 +324,7 @@ def _tell_preview(items: Sequence[Item], settings: Settings) -> Iterator[Finding
         yield Finding(items[0], (), message, rule="release-preview")
 
 
-def describe_scope(worlds: Iterable[tuple[Sequence[Item], Settings]]) -> str:
+def describe_scope(worlds: Iterable[tuple[Items, Settings]]) -> str:
     """How many objects of all worlds the stage `server` validates fully; empty where it is all of them."""
     from krmfn.checks.server.scope import describe_scope
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from krmfn.convert import steps
 from krmfn.convert.board import Board
 from krmfn.convert.fitting import fit, respell
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.model.findings import Finding
 from krmfn.reconcile import Addition
 from krmfn.releases.release import GROUP as NATIVE
@@ -39,7 +39,7 @@ class Conversion(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def convert(items: Sequence[Item], to: str, pinned: Mapping[str, str] | None = None) -> Conversion:
+def convert(items: Items, to: str, pinned: Mapping[str, str] | None = None) -> Conversion:
     """Make the scheduling objects and links of `items` those of release `to`, such as "1.37".
 
     `pinned` gives kinds the version that they are written in, where the release serves it and it has their fields.

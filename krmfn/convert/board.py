@@ -5,11 +5,11 @@ Knows identities and links, and no release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.paths import Path
 from krmfn.model.findings import Finding
 from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, MANAGER, SYNC_WAVE
@@ -26,7 +26,7 @@ _GROUPS = frozenset({NATIVE, *(row.group for row in SCHEDULERS.values())})
 class Board:
     """Items by kind, and the record of what happened to them. Steps edit items in place."""
 
-    def __init__(self, items: Sequence[Item], goal: Release) -> None:
+    def __init__(self, items: Items, goal: Release) -> None:
         """Takes the items as they are, for a conversion to `goal`; the sequence itself is not changed."""
         self.items = list(items)
         self.goal = goal

@@ -112,6 +112,11 @@ class Finding(NamedTuple):
     mend: tuple[EditStep, ...] = ()
 
     @property
+    def place(self) -> tuple[int, Path]:
+        """The field of which object it is about: the item by its identity, and the path."""
+        return id(self.item), self.path
+
+    @property
     def is_mendable(self) -> bool:
         """Whether it says how its object has to be changed."""
         return bool(self.mend) or self.proposed is not ABSENT

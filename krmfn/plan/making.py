@@ -9,7 +9,7 @@ from typing import Any
 from krmfn.checks.server.serving import tell_no_match
 from krmfn.checks.server.stage import Judge, gather_facts, leave_out
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Member
 from krmfn.model.kinds import find_kind
@@ -27,8 +27,8 @@ from krmfn.survey.counting import count_members
 
 
 def make_plan(
-    old: Sequence[Item],
-    new: Sequence[Item],
+    old: Items,
+    new: Items,
     settings: Settings,
     update: Mode = "apply",
     before: Settings | None = None,
@@ -55,7 +55,7 @@ def make_plan(
     return Plan(tuple(entries))
 
 
-def _count_replicas(items: Sequence[Item], settings: Settings) -> Sequence[Member]:
+def _count_replicas(items: Items, settings: Settings) -> Sequence[Member]:
     """The pods of the items whose replicas are groups of their own: only there their number decides a link."""
     word = POD_GROUP_BY.encode()
     apart = [
@@ -195,7 +195,7 @@ def _read(verdict: Verdict) -> tuple[Reason, ...]:
     return reasons or (Reason((), "version-not-served", "NotFound", verdict.message),)
 
 
-def _index(items: Sequence[Item], settings: Settings) -> dict[Identity, Item]:
+def _index(items: Items, settings: Settings) -> dict[Identity, Item]:
     """The objects that are applied, by identity; of two with one identity the first."""
     found: dict[Identity, Item] = {}
     for item in items:

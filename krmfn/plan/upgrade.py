@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from krmfn.config import Settings
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.model.values import Names
 from krmfn.model.wording import join
 from krmfn.releases.release import GROUP, Release, find_release, find_writer, list_releases, list_steps, tell_damage
@@ -46,9 +46,7 @@ class Upgrade(NamedTuple):
         return "\n".join([*lines, ""])
 
 
-def plan_upgrade(
-    items: Sequence[Item], release: Release, files: Sequence[str] = (), told: Sequence[str] = ()
-) -> Upgrade:
+def plan_upgrade(items: Items, release: Release, files: Sequence[str] = (), told: Sequence[str] = ()) -> Upgrade:
     """The upgrade to `release` of the cluster in which `items` are stored, as manifests or as its dump say; `files` are
     those that the manifests can be converted in, `told` what else is said of the time after it."""
     more = tuple(map(_say, told))
@@ -78,7 +76,7 @@ def plan_upgrade(
     return Upgrade(release, blockers, tuple(before), after, tuple(repair))
 
 
-def compare_jobs(items: Sequence[Item], settings: Settings, release: Release) -> Iterator[str]:
+def compare_jobs(items: Items, settings: Settings, release: Release) -> Iterator[str]:
     """Which gangs the Job controller of `release` makes, and that of the settings does not, or the other way round."""
     both = settings, settings._replace(release=release)
     old, new = ({str(gang.group.item.ref) for gang in list_own_gangs(count_all(items, at), at)} for at in both)
@@ -89,9 +87,7 @@ def compare_jobs(items: Sequence[Item], settings: Settings, release: Release) ->
         yield f"Kubernetes {settings.release} creates gangs for {join(lost)}; Kubernetes {release} does not."
 
 
-def _list_before(
-    blockers: Sequence[Item], writer: Release, release: Release, later: Sequence[Release]
-) -> Iterator[str]:
+def _list_before(blockers: Items, writer: Release, release: Release, later: Sequence[Release]) -> Iterator[str]:
     kinds = sorted({item.kind for item in blockers})
     yield _say(f"Before the upgrade from Kubernetes {writer} to {release}, which cannot read what {writer} stored.")
     if later:
@@ -119,9 +115,7 @@ def _list_before(
     yield f"kubectl get {everything} --all-namespaces"
 
 
-def _list_after(
-    items: Sequence[Item], writers: Sequence[Release], release: Release, files: Sequence[str]
-) -> Iterator[str]:
+def _list_after(items: Items, writers: Sequence[Release], release: Release, files: Sequence[str]) -> Iterator[str]:
     yield _say(
         f"After the upgrade, once every API server is {release}. {join([str(each) for each in writers])} cannot read "
         f"what {release} stores, so after the first of these commands you cannot go back."
@@ -148,7 +142,7 @@ def _list_after(
         )
 
 
-def _list_repair(blockers: Sequence[Item], writer: Release, release: Release) -> Iterator[str]:
+def _list_repair(blockers: Items, writer: Release, release: Release) -> Iterator[str]:
     yield _say(
         f"Only if the cluster was upgraded while it still had groups. As long as {release} has not stored a group, you "
         f"can start kube-apiserver {writer} again and delete them as above. Or:"

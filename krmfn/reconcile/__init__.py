@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.krm.errors import EditRefused
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Finding, Note
@@ -50,7 +50,7 @@ class Reconciliation(NamedTuple):
 
 
 def reconcile(
-    items: Sequence[Item],
+    items: Items,
     wanted: Sequence[Wanted],
     released: Iterable[Item] = (),
     manages: str = "None",
@@ -67,7 +67,7 @@ def reconcile(
 class _Run:
     """One reconciliation: what is known, what was decided, what was found."""
 
-    def __init__(self, items: Sequence[Item], wanted: Sequence[Wanted], released: Iterable[Item], manages: str) -> None:
+    def __init__(self, items: Items, wanted: Sequence[Wanted], released: Iterable[Item], manages: str) -> None:
         self.wanted = wanted
         self.manages = manages
         self.released = {identify(item.ref): item for item in released}

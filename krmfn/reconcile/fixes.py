@@ -41,11 +41,10 @@ def apply_fixes(findings: Iterable[Finding]) -> Fixed:
     left: list[Finding] = []
     done: set[tuple[int, Path]] = set()
     for finding in findings:
-        place = (id(finding.item), finding.path)
-        if not finding.is_mendable or place in done or not _mend(finding):
+        if not finding.is_mendable or finding.place in done or not _mend(finding):
             left.append(finding)
         else:
-            done.add(place)
+            done.add(finding.place)
             made.append(finding)
     return Fixed(tuple(made), tuple(left))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from krmfn.krm.item import Item, list_holding, list_identified
+from krmfn.krm.item import Item, Items, list_holding, list_identified
 from krmfn.krm.results import DEFAULT_NAMESPACE
 from krmfn.model.marks import GENERATED_FROM, REVISION, list_previous_names, list_sources
 from krmfn.model.names import name_gang
@@ -179,7 +179,7 @@ class Ledger:
     `foreign` are objects of the kinds that are generated which carry no mark.
     """
 
-    def __init__(self, items: Sequence[Item], gangs: Sequence[Gang]) -> None:
+    def __init__(self, items: Items, gangs: Sequence[Gang]) -> None:
         """Read all marks, and find the owners of what carries them."""
         candidates = [item for item in list_holding(items, b"scheduling.") if item.group_kind in GENERATED]
         self.marked = read_marks(candidates)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from krmfn.krm import FileRef, Item
-from krmfn.krm.item import INDICES, PATHS
+from krmfn.krm.item import INDICES, PATHS, Items
 from krmfn.model.gotext import parse_int
 from krmfn.model.values import Key
 from krmfn.reconcile import Addition
@@ -21,7 +21,7 @@ def beside(path: str) -> str:
     return posixpath.join(folder, f"{stem}-gang{suffix if suffix in ('.yaml', '.yml') else '.yaml'}")
 
 
-def place_in_package(added: Iterable[Addition], items: Sequence[Item]) -> Iterator[Item]:
+def place_in_package(added: Iterable[Addition], items: Items) -> Iterator[Item]:
     """The new objects as items. Where kpt says which file their owner is from, they say theirs: without it kpt would
     make up a file for each. Source: KRM Functions Specification, annotations; kpt 1.0, where it writes new objects."""
     taken: dict[Key, int] = {}
