@@ -128,26 +128,14 @@ def is_complete(items: Iterable[Item]) -> bool:
     )
 
 
-def validate(
-    items: Items,
-    settings: Settings,
-    old: Items | None = None,
-    stages: Collection[str] = STAGES,
-    update: str = "apply",
-) -> tuple[Result, ...]:
-    """What is wrong with `items`, and with the step from `old` to them. `update` is how the change is sent: "apply",
-    "server-side-apply" or "replace"."""
-    return to_results(find_all(items, settings, old, stages, update))
+def validate(items: Items, settings: Settings, stages: Collection[str] = STAGES) -> tuple[Result, ...]:
+    """What is wrong with `items`."""
+    return to_results(find_all(items, settings, None, stages, "apply"))
 
 
-def find_all(
-    items: Items,
-    settings: Settings,
-    old: Items | None,
-    stages: Collection[str],
-    update: str,
-) -> Findings:
-    """The findings of validate(), stage by stage."""
+def find_all(items: Items, settings: Settings, old: Items | None, stages: Collection[str], update: str) -> Findings:
+    """What is wrong with `items`, and with the step from `old` to them, stage by stage. `update` is how the change is
+    sent: "apply", "server-side-apply" or "replace"."""
     items = leave_out_local(items)
     yield from _tell_preview(items, settings)
     told: _Places = set()

@@ -117,32 +117,29 @@ def respell(board: Board, goal: Release, writers: Sequence[Release]) -> None:
 def spell_out(item: Item, goal: Release) -> None:
     """Spell what an object says as a release does: its reference to a template, modes, names of fields."""
     for path in TEMPLATES:
-        names = item.get(("spec", *path[:-1]), None)
+        names = item.get(("spec", *path[:-1]))
         if path != goal.template and isinstance(names, Mapping) and path[-1] in names:
-            if path[:-1] != goal.template[:-1]:
-                item.remove(("spec", path[0]))
-                item.set(("spec", *goal.template[:-1]), {key: names[key] for key in names if key != path[-1]})
-            else:
-                item.remove(("spec", *path))
-            item.set(("spec", *goal.template), names[path[-1]])
+            item.remove(("spec", path[0]))
+            words = {path[-1]: goal.template[-1]}
+            item.set(("spec", *goal.template[:-1]), {words.get(key, key): names[key] for key in names})
     _rename(item, ("spec", *goal.template[:-1]), ("workloadName",), goal)
-    spec = item.get(("spec",), None)
+    spec = item.get(("spec",))
     root = (("spec",), item.kind == "CompositePodGroup")
     places: list[tuple[Path, bool]] = [root, *((place, above) for place, _, above in walk_templates(spec))]
     for place, is_composite in reversed(places):  # a list is renamed after what is in it
-        fields = item.get(place, None)
+        fields = item.get(place)
         policy, field, keys = (
             find_word(fields, name) for name in ("schedulingPolicy", "disruptionMode", "schedulingConstraints")
         )
-        mode = item.get((*place, field), None)
+        mode = item.get((*place, field))
         written = goal.modes.get(read_mode(mode), mode)
         if written != mode:
             item.set((*place, field), written)
         quorum = QUORUMS["CompositePodGroup" if is_composite else "PodGroup"]
-        _rename(item, (*place, policy, find_word(item.get((*place, policy), None), "gang")), (quorum,), goal)
+        _rename(item, (*place, policy, find_word(item.get((*place, policy)), "gang")), (quorum,), goal)
         _rename(item, (*place, policy), ("gang", "basic"), goal)
-        topology = find_word(item.get((*place, keys), None), "topology")
-        for index, _ in enumerate(as_list(item.get((*place, keys, topology), None))):
+        topology = find_word(item.get((*place, keys)), "topology")
+        for index, _ in enumerate(as_list(item.get((*place, keys, topology)))):
             _rename(item, (*place, keys, topology, index), ("key",), goal)
         _rename(item, (*place, keys), ("topology",), goal)
         _rename(item, place, NAMES.keys() - {*QUORUMS.values()}, goal)
@@ -150,7 +147,7 @@ def spell_out(item: Item, goal: Release) -> None:
 
 def _rename(item: Item, place: Path, names: Iterable[str], goal: Release) -> None:
     """Give fields the words of `goal`, in their order."""
-    values = item.get(place, None)
+    values = item.get(place)
     if isinstance(values, Mapping):
         words = {find_word(values, name): goal.call(name) for name in names}
         made = {words.get(key, key): values[key] for key in values}

@@ -116,7 +116,7 @@ def _take_priorities(board: Board) -> None:
             if workload and entry.get("name") == reference.get("podGroupTemplateName"):
                 places.append((workload, ("spec", "podGroupTemplates", index)))
         for item, path in places:
-            if item.get((*path, "priorityClassName"), None) is None:
+            if item.get((*path, "priorityClassName")) is None:
                 board.edit(item, Item.set, (*path, "priorityClassName"), max(found))
 
 

@@ -145,8 +145,11 @@ class _UpdateJudge:
         if verdict is None:
             return ()
         known, _ = leave_out(item, verdict, lambda value: ask(value) or verdict, before)
-        causes = tuple(cause for cause in known.causes if not self.server.excuse(cause.rule, cause.path, item))
-        return () if verdict.causes and not causes else _read(known._replace(causes=causes))
+        causes = [cause for cause in known.causes if not self.server.excuse(cause.rule, cause.path, item)]
+        if known.accepted or (verdict.causes and not causes):
+            return ()
+        reasons = tuple(Reason(cause.path, cause.rule, cause.type, cause.message) for cause in causes)
+        return reasons or (Reason((), "version-not-served", "NotFound", known.message),)
 
     def _refuse_missing(self, item: Item) -> tuple[Reason, ...]:
         """Why an object that stays as it is cannot be sent: the release has no such kind, or not in this version."""
@@ -186,13 +189,6 @@ def _explain_order(release: str) -> Names:
         "Delete it before the cluster is upgraded and create it again afterwards; its pods can keep running. "
         f"krmfn upgrade --to {release} prints the commands.",
     )
-
-
-def _read(verdict: Verdict) -> tuple[Reason, ...]:
-    if verdict.accepted:
-        return ()
-    reasons = tuple(Reason(cause.path, cause.rule, cause.type, cause.message) for cause in verdict.causes)
-    return reasons or (Reason((), "version-not-served", "NotFound", verdict.message),)
 
 
 def _index(items: Items, settings: Settings) -> dict[Identity, Item]:

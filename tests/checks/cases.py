@@ -19,7 +19,7 @@ from krmfn.checks.rule import check_stages, list_checks, list_topics
 from krmfn.config import Settings, read_settings
 from krmfn.convert import convert
 from krmfn.krm import Item, Result, Stream
-from krmfn.model.findings import Finding
+from krmfn.model.findings import STAGES, Finding
 from krmfn.model.rules import PARTS, RULES
 from krmfn.reports.pages import read_page
 from krmfn.survey.counting import count_members
@@ -90,7 +90,7 @@ def run(case: Case) -> list[Result]:
         return list(pipeline.generate(case.items, case.settings).results)
     if command == "convert":
         return list(pipeline.to_results(convert(case.items, words[-1]).findings))
-    return list(pipeline.validate(case.items, case.settings, case.old, update=case.update))
+    return list(pipeline.to_results(pipeline.find_all(case.items, case.settings, case.old, STAGES, case.update)))
 
 
 def find_all(case: Case) -> list[Finding]:
