@@ -9,7 +9,7 @@ write, whether or not the field changed. Knows keywords, no kinds; the README be
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from operator import not_
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ from krmfn.model.gotext import quote
 from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.formats import Form, count_bytes, find_format
-from krmfn.server.plain.values import check_choice, check_kept, check_least, spell_any
+from krmfn.server.plain.values import check_choice, check_least, spell_any
 from krmfn.server.schema import Kind, Stored, Type, find_function
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import copy_value
@@ -51,19 +51,12 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 Condition: TypeAlias = "Callable[[Any, Value, Value | None], bool]"
 
 
-def read_conditions(row: Value, chosen: bool = False) -> Condition | None:
-    """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing.
-    `chosen`: rows are chosen by the fields that there are."""
+def read_conditions(row: Value) -> Condition | None:
+    """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing."""
     found: Condition | None = None
     for names, wanted in reversed(row.get("when", {}).items()):
-        if not (chosen and _is_about_presence(names, wanted)):
-            found = _join(_make_condition(names, wanted), found)
+        found = _join(_make_condition(names, wanted), found)
     return found
-
-
-def _is_about_presence(names: str, wanted: Any) -> bool:
-    """Whether the names of the fields that a struct has answer the condition."""
-    return wanted in ("present", "absent") and names.replace("-", "").isalnum()
 
 
 def _join(one: Condition, others: Condition | None) -> Condition:
@@ -85,13 +78,11 @@ def _make_condition(names: str, wanted: Any) -> Condition:
     if names[0] == "<":
         before = _read_place(names[1:])
         return lambda kind, holder, old: old is not None and fits(dig(old, *before))
-    path, *others = [_read_place(each) for each in names.split("|")]
-    if path == (names,):
+    if names.isalnum():
         return lambda kind, holder, old: fits(holder.get(names))
-    if not others:
-        return lambda kind, holder, old: fits(dig(holder, *path))
+    paths = [_read_place(each) for each in names.split("|")]
     return lambda kind, holder, old: fits(
-        next((found for each in (path, *others) if (found := dig(holder, *each)) is not None), None)
+        next((found for path in paths if (found := dig(holder, *path)) is not None), None)
     )
 
 
@@ -154,7 +145,7 @@ class Case:
     """What is said of a field, or of a place below it, while other fields of the same struct are as `when` says."""
 
     def __init__(self, row: Value, name: str = "", unset: Any = None) -> None:
-        self.when = read_conditions(row, chosen=True)
+        self.when = read_conditions(row)
         self.place: Path = (*_read_place(name), *_read_place(row.get("at", "")))
         named: str | None = row.get("path")
         #: The place that the server names, behind so many steps of the struct's own.
@@ -174,12 +165,8 @@ class Case:
         needed = [names.partition(".")[0] for names, wanted in when.items() if _is_needed(names, wanted)]
         if self.unset is None:
             needed += map(str, self.place[:1])
-        #: Whether nothing is said of a new object, and the fields without which nothing is said, and with which.
-        self.of_change = any(names[0] == "<" or wanted in _CHANGES for names, wanted in when.items())
+        #: The fields without which nothing is said.
         self.needs = frozenset(needed)
-        self.bars = frozenset(
-            names for names, wanted in when.items() if wanted == "absent" and _is_about_presence(names, wanted)
-        )
 
     def check(self, kind: Any, holder: Value, path: Path, out: Out) -> None:
         """What is said, where `when` holds."""
@@ -214,17 +201,12 @@ class Cases:
 
     def check(self, kind: Any, holder: Value, path: Path, out: Out, old: Stored = None) -> None:
         """What they say, where their `when` holds. `old` is the stored struct in an update."""
-        for case in self._select(tuple(holder) if isinstance(holder, dict) else (), old is not None):
+        for case in self._select(tuple(holder) if isinstance(holder, dict) else ()):
             if case.when is None or case.when(kind, holder, old):
                 case.check(kind, holder, path, out)
 
-    def _choose(self, fields: tuple[str, ...], stored: bool) -> list[Case]:
-        there = frozenset(fields)
-        return [
-            case
-            for case in self._cases
-            if case.needs <= there and not case.bars & there and (stored or not case.of_change)
-        ]
+    def _choose(self, fields: tuple[str, ...]) -> list[Case]:
+        return [case for case in self._cases if case.needs.issubset(fields)]
 
 
 def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Stored = None) -> Out:
@@ -347,7 +329,7 @@ _SAYINGS: Mapping[str, Callable[[Path, Any, str], Cause]] = {
 _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
     "enum": _make_enum,
     "format": _make_format,
-    "minimum": lambda least: lambda kind, value, path: check_least(value, least, path) if value < least else (),
+    "minimum": lambda least: lambda kind, value, path: check_least(value, least, path),
     "joined": _make_joined,
     "limits": _make_limits,
     "most": lambda most: lambda kind, value, path: [too_many(path, len(value), most)] if len(value) > most else (),
@@ -367,7 +349,7 @@ _UNSET: Value = {"struct": {}, "string": "", "int32": 0, "int64": 0}
 def check_fields(kind: Kind, new: Value, old: Stored) -> Out:
     """What the rows of all types of a kind refuse in an object."""
     out: Out = []
-    _check_struct(kind, kind.root, new, old or {}, (), bool(old), out)
+    _check_struct(kind, kind.root, new, old, (), out)
     return out
 
 
@@ -379,7 +361,7 @@ def check_change(kind: Kind, new: Value, old: Stored, argument: str) -> Out:
 def find_missing(root: Type, new: Value) -> Out:
     """What an object of a kind without other rules lacks."""
     out: Out = []
-    _check_struct(None, root, new, {}, (), False, out)
+    _check_struct(None, root, new, None, (), out)
     return out
 
 
@@ -389,29 +371,19 @@ class _Row:
     def __init__(self, row: Value, of: Type, pointer: bool, name: str = "") -> None:
         self.of = of
         self.required: str | None = row.get("required")
-        self.blank: bool = row.get("blank", False)
         self.optional: bool = row.get("optional", False)
-        self.immutable: bool = row.get("immutable", False)
         self.stored: str = row.get("stored", "")
         self.when = read_conditions(row)
         self.max_items: int | None = row.get("maxItems")
         self.checks = list_checks(row)
-        self.cases = _read_cases(row.get("cases", ()), name, None if pointer else _UNSET.get(of.kind))
-        self.within = _read_cases(row.get("within", ()))
-        #: The fields of a struct of which there is something to say, or what is said of the items of a list.
-        self.fields = _list_fields(of) if of.kind == "struct" else ()
+        unset = None if pointer else _UNSET.get(of.kind)
+        cases = [Case(each, name, unset) for each in row.get("cases", ())]
+        self.cases = Cases(cases) if cases else None
         item = of.item
         self.items = _Row(row.get("items", {}), item, False) if item and ("items" in row or _reaches(item)) else None
-        says = (
-            self.checks and not self.optional
-            if of.kind != "struct"
-            else (self.fields or self.within) and self.required is None
-        )
-        self.unset: Any = _UNSET.get(of.kind) if says and not pointer else None
-
-
-def _read_cases(rows: Sequence[Value], name: str = "", unset: Any = None) -> Cases | None:
-    return Cases(Case(row, name, unset) for row in rows) if rows else None
+        #: Whether there is something to say of what is not written: of the fields of a struct, or of an empty value.
+        says = self.required is None and _list_fields(of) if of.kind == "struct" else self.checks and not self.optional
+        self.unset: Any = unset if says else None
 
 
 def _list_fields(of: Type) -> list[tuple[str, _Row]]:
@@ -431,26 +403,21 @@ def _reaches(of: Type) -> bool:
     return of.kind == "struct" and bool(_list_fields(of))
 
 
-def _check_struct(kind: Kind | None, of: Type, new: Value, old: Value, path: Path, changed: bool, out: Out) -> None:
-    """`changed`: the object was there before, as `old`. Without a kind only what is missing is told."""
+def _check_struct(kind: Kind | None, of: Type, new: Value, old: Stored, path: Path, out: Out) -> None:
     for name, row in _list_fields(of):
+        if row.cases:
+            row.cases.check(kind, new, path, out, old)
         value = new.get(name, row.unset)
-        if changed and row.immutable:
-            out.extend(check_kept(of, new, old, path, name))
-        if row.cases and kind is not None:
-            row.cases.check(kind, new, path, out, old if changed else None)
-        if (value is not None or row.required is not None) and (
-            kind is None or row.when is None or row.when(kind, new, None)
-        ):
-            _check_value(kind, row, value, old.get(name), (*path, name), changed, out)
+        if (value is not None or row.required is not None) and (row.when is None or row.when(kind, new, None)):
+            _check_value(kind, row, value, (old or {}).get(name), (*path, name), out)
 
 
-def _check_value(kind: Kind | None, row: _Row, value: Any, old: Any, path: Path, changed: bool, out: Out) -> None:
+def _check_value(kind: Kind | None, row: _Row, value: Any, old: Any, path: Path, out: Out) -> None:
     """A field, or an item of one."""
     of = row.of
-    if changed and row.stored and (value == old or row.stored == "fixed"):
+    if old is not None and row.stored and (value == old or row.stored == "fixed"):
         return
-    if value is None or (of.kind != "struct" and not (value.strip() if row.blank else value)):
+    if not value and (value is None or of.kind != "struct"):
         if row.required is not None:
             out.append(required(path, row.required))
             return
@@ -459,13 +426,10 @@ def _check_value(kind: Kind | None, row: _Row, value: Any, old: Any, path: Path,
     if row.max_items is not None and len(value) > row.max_items:
         out.append(too_many(path, len(value), row.max_items))
         return
-    if kind is not None:
-        for check in row.checks:
-            out.extend(check(kind, value, path) or ())
-        if row.within:
-            row.within.check(kind, value, path, out)
+    for check in row.checks:
+        out.extend(check(kind, value, path) or ())
     if of.kind == "struct":
-        _check_struct(kind, of, value, old or {}, path, changed and old is not None, out)
+        _check_struct(kind, of, value, old, path, out)
     elif row.items:
         for key, item in value.items() if of.kind == "map" else enumerate(value):
-            _check_value(kind, row.items, item, None, (*path, key), False, out)
+            _check_value(kind, row.items, item, None, (*path, key), out)

@@ -10,9 +10,11 @@ import pytest
 
 from conformance.versions import read_releases
 from krmfn.releases import schemastore
+from krmfn.releases.served import read_kinds
 from krmfn.server import answer
 from krmfn.server.formats import find_format
-from krmfn.server.schema import Kind, find_function, find_kind
+from krmfn.server.others import find_shape
+from krmfn.server.schema import Kind, Type, find_function, find_kind
 from krmfn.server.spell import spell_path
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +48,7 @@ def find_field(release: str, group: str, name: str, field: str) -> bool:
 def test_a_row_is_about_a_field_and_has_known_keywords(group: str, name: str, field: str, row: dict[str, Any]) -> None:
     assert any(find_field(release, group, name, field) for release in RELEASES)
     rows = [row, row.get("items", {})]
-    rows += [case for word in ("cases", "within") for of in rows for case in of.get(word, ())]
+    rows += [case for of in rows for case in of.get("cases", ())]
     for each in rows:
         assert each.keys() <= KNOWN
         assert "format" not in each or callable(find_format(each["format"]))
@@ -74,6 +76,34 @@ def test_the_readme_says_what_every_keyword_means() -> None:
         for word in sorted(KNOWN)
         if f"`{word}`" not in text and f"`{word.removeprefix('x-kubernetes')}`" not in text
     ] == []
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_kinds_without_rules_only_lack_what_is_required(release: str) -> None:
+    """Nobody knows their gates: what a row asks of them must not speak of any."""
+    plain, served = schemastore.load("kubernetes/plain.json"), read_kinds(release)["served"]
+    names = [(f"{version.rpartition('/')[0]}/{kind}", version, kind) for version in served for kind in served[version]]
+    roots = [find_shape(version, kind, release) for key, version, kind in names if key not in plain]
+    rows = [field.row for root in roots if root for of in list_types(root) for field in of.fields.values() if field.row]
+    assert len(rows) > 10
+    assert all(row.keys() == {"required"} for row in rows)
+
+
+def list_types(root: Type) -> set[Type]:
+    """The types of structs in a type."""
+    found, waiting = set[Type](), [root]
+    while waiting:
+        of = waiting.pop()
+        if of not in found:
+            found.add(of)
+            waiting += [each for field in of.fields.values() if (each := find_struct(field.type)) is not None]
+    return found
+
+
+def find_struct(of: Type) -> Type | None:
+    while of.kind in ("list", "map") and of.item:
+        of = of.item
+    return of if of.kind == "struct" else None
 
 
 def test_every_release_has_the_rows() -> None:
