@@ -23,7 +23,7 @@ from krmfn.server.decode import read
 from krmfn.server.metadata import check_new_metadata
 from krmfn.server.schema import Schemas, Type
 from krmfn.server.spell import spell
-from krmfn.server.strategy import drop_repeated_owners, forget_unreadable_managers, generate_name, wipe_system_fields
+from krmfn.server.strategy import clean_new_metadata, generate_name
 from krmfn.server.structure import Endless, Schema, Structure
 from krmfn.server.verdict import Cause, Mode, Out
 
@@ -231,9 +231,7 @@ def _read_metadata(meta: Type, value: Value) -> tuple[Fields, tuple[Cause, ...]]
     if found.problems:
         return {}, tuple(_place(problem) for problem in found.problems)
     given = found.value
-    wipe_system_fields(given)
-    forget_unreadable_managers(given)
-    drop_repeated_owners(given)
+    clean_new_metadata(given)
     given.setdefault("namespace", "default")
     generate_name(given)
     return given, ()
@@ -274,7 +272,7 @@ def find_rules(
             yield schema, rule, path, value, old, same and not changing
     parts = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
     for part in parts:
-        below = find_schema(structure, schema, part)
+        below = structure.find_below(schema, part)
         if below:
             before = ABSENT if old is ABSENT else find_old(structure, schema, value, old, part)
             yield from find_rules(structure, below, value[part], before, (*path, part), same)
@@ -316,7 +314,7 @@ def stays(structure: Structure, new: Any, old: Any, path: Path) -> bool:
     """Whether what a path leads to, or something on the way, is the same in both objects."""
     schema = structure.resolve(structure.root)
     for part in path:
-        below = find_schema(structure, schema, part)
+        below = structure.find_below(schema, part)
         old = find_old(structure, schema, new, old, part)
         if isinstance(new, dict):
             new = new.get(part, ABSENT)
@@ -328,15 +326,6 @@ def stays(structure: Structure, new: Any, old: Any, path: Path) -> bool:
             return True
         schema = below
     return False
-
-
-def find_schema(structure: Structure, schema: Schema, part: str | int) -> Schema:
-    """The schema of a field or an entry; empty where there is none."""
-    if isinstance(part, int):
-        below = schema.get("items")
-    else:
-        below = schema.get("properties", {}).get(part, schema.get("additionalProperties"))
-    return structure.resolve(below) if isinstance(below, dict) else {}
 
 
 def find_old(structure: Structure, schema: Schema, new: Any, old: Any, part: str | int) -> Any:
@@ -364,7 +353,7 @@ def _read_key(structure: Structure, schema: Schema, entry: Any) -> tuple[Any, ..
     """What tells an entry from others; None where a part of it is missing."""
     if not isinstance(entry, dict):
         return None
-    fields = find_schema(structure, schema, 0).get("properties", {})
+    fields = structure.find_below(schema, 0).get("properties", {})
     names = schema.get("x-kubernetes-list-map-keys", ())
     key = [entry.get(name, structure.resolve(fields.get(name, {})).get("default")) for name in names]
     return None if None in key else tuple(repr(part) if isinstance(part, dict | list) else part for part in key)
@@ -376,14 +365,14 @@ def is_same(structure: Structure, schema: Schema, new: Any, old: Any) -> bool:
         return False  # to Python, 1 is True
     if isinstance(new, dict) and isinstance(old, dict):
         return new.keys() == old.keys() and all(
-            is_same(structure, find_schema(structure, schema, name), item, old[name]) for name, item in new.items()
+            is_same(structure, structure.find_below(schema, name), item, old[name]) for name, item in new.items()
         )
     if not isinstance(new, list) or not isinstance(old, list):
         return bool(new == old)
     if len(new) != len(old):
         return False
     keyed = schema.get("x-kubernetes-list-type") == "map"
-    entries = find_schema(structure, schema, 0) if keyed else {}
+    entries = structure.find_below(schema, 0) if keyed else {}
     for place, item in enumerate(new):
         before = find_old(structure, schema, new, old, place) if keyed else old[place]
         # An entry of such a list without its keys is not known to be the one that it was.

@@ -19,7 +19,7 @@ from krmfn.server.decode import read
 from krmfn.server.formats import check_long_name
 from krmfn.server.metadata import check_shared_metadata
 from krmfn.server.schema import DEFINITION, Type, compile_schemas
-from krmfn.server.strategy import drop_repeated_owners, forget_unreadable_managers, wipe_system_fields
+from krmfn.server.strategy import clean_new_metadata
 from krmfn.server.verdict import Cause, Mode, Verdict, invalid, refused_by
 
 
@@ -66,9 +66,7 @@ def find_misfits(root: Type, value: Any, api_version: str, duplicates: Iterable[
     if found.problems:
         return found.problems
     given = found.value.get("metadata", {})
-    wipe_system_fields(given)
-    forget_unreadable_managers(given)
-    drop_repeated_owners(given)
+    clean_new_metadata(given)
     given.pop("generation", None)  # most kinds count by themselves
     causes = list(check_shared_metadata(root.fields["metadata"].type, given))
     if given.get("name") and value["kind"] in schemastore.load("kubernetes/named.json")["subdomains"]:

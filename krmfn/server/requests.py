@@ -22,13 +22,13 @@ from krmfn.server.metadata import check_changed_metadata, check_new_metadata
 from krmfn.server.schema import Kind, Stored, find_kind
 from krmfn.server.strategy import (
     STORED_UID,
+    clean_new_metadata,
     copy_value,
     drop_gated,
     drop_repeated_owners,
     fill_defaults,
     forget_unreadable_managers,
     generate_name,
-    wipe_system_fields,
 )
 from krmfn.server.verdict import Cause, Verdict, invalid, refuse, refuse_whole
 
@@ -45,9 +45,7 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates:
     if isinstance(new, Verdict):
         return new
     meta = _complete(kind, new, where)
-    wipe_system_fields(meta)
-    forget_unreadable_managers(meta)
-    warnings = drop_repeated_owners(meta)  # sent with every answer from here on
+    warnings = clean_new_metadata(meta)  # sent with every answer from here on
     denial = _admit(kind, "mutating", facts, new, None, meta.get("name") or meta.get("generateName") or "Unknown")
     if denial:
         return denial._replace(warnings=warnings)

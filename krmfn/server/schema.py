@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from krmfn.model.values import Fields, Value
@@ -44,49 +43,28 @@ _SPECIAL = {
 }
 
 
-#: What a field takes from its schema as it is, by attribute.
-_OF_FIELD = {
-    "pointer": "x-kubernetes-pointer",
-    "always_written": "x-kubernetes-always-written",
-    "embedded": "x-kubernetes-embedded",
-    "minimum": "minimum",
-    "maximum": "maximum",
-    "immutable": "x-kubernetes-immutable",
-    "forbidden": "x-kubernetes-forbidden",
-    "update": "x-kubernetes-update",
-    "list_type": "x-kubernetes-list-type",
-    "map_type": "x-kubernetes-map-type",
-    "patch": "x-kubernetes-patch-strategy",
-    "patch_key": "x-kubernetes-patch-merge-key",
-    "opaque": "x-kubernetes-opaque",
-    "drop_by": "x-kubernetes-drop-correlation",
-    "row": "row",
-}
-
-
 class Field:
-    """A field of a struct with its declarative rules. Gated rules are resolved: only those in force are here."""
+    """A field of a struct with its declarative rules. Gated rules are resolved: only those in force are here.
+
+    What is declared here is what the keyword of its name says, behind `x-kubernetes-` and with dashes.
+    """
 
     pointer: bool = False
     always_written: bool = False
     #: The struct that Go embeds in the field's own, as its decoder names it.
     embedded: str = ""
-    minimum: int | None = None
-    maximum: int | None = None
     immutable: bool = False
     forbidden: bool = False
     update: Collection[str] = ()
     list_type: str = ""
     map_type: str = ""
-    #: How a strategic merge patch treats it: "merge" (by `patch_key`), "retainKeys", both, or "".
-    patch: str = ""
-    patch_key: str = ""
+    #: How a strategic merge patch treats it: "merge" (by `patch_merge_key`), "retainKeys", both, or "".
+    patch_strategy: str = ""
+    patch_merge_key: str = ""
     #: Whether the declarative walk ends here: the field's own rules count, those below do not.
     opaque: bool = False
     #: How items are matched with stored ones when gated fields are dropped: "index" or "name".
-    drop_by: str = "index"
-    #: What a hand-written rule says of the field by itself (see krmfn.server.cases).
-    row: Value = MappingProxyType({})
+    drop_correlation: str = "index"
 
     def __init__(self, name: str, of: Type, schema: Value, required: bool, gates: Gates) -> None:
         rules = dict(schema)
@@ -98,9 +76,12 @@ class Field:
         self.name = name
         self.type = of
         self.required = required
-        for attribute, keyword in _OF_FIELD.items():
-            if keyword in rules:
-                setattr(self, attribute, rules[keyword])
+        for keyword in rules.keys() & _OF_FIELD.keys():
+            setattr(self, _OF_FIELD[keyword], rules[keyword])
+        self.minimum: int | None = get("minimum")
+        self.maximum: int | None = get("maximum")
+        #: What a hand-written rule says of the field by itself (see krmfn.server.cases).
+        self.row: Value = get("row", {})
         self.go_name: str = get("x-kubernetes-go-name") or name[:1].upper() + name[1:]
         self.format: str | None = get("format") if of.kind == "string" else None
         #: Of a list or a map.
@@ -117,6 +98,10 @@ class Field:
         #: The gate that is off and makes the server drop the field; empty while it is on.
         self.gate: str = gate if gate and not gates.get(gate, False) else ""
         self.default: Any = get("default") if needs is None or gates.get(needs, False) else None
+
+
+#: The attributes that are declared above, by their keywords.
+_OF_FIELD = {f"x-kubernetes-{attribute.replace('_', '-')}": attribute for attribute in Field.__annotations__}
 
 
 class Type:

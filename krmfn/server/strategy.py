@@ -82,7 +82,7 @@ def _find_gated(
         if field.type.kind == "struct":
             yield from _find_gated(field.type, inner, before, where, through)
         elif item := field.type.item:
-            by_name = field.drop_by == "name"
+            by_name = field.drop_correlation == "name"
             known = {each.get("name", "") if by_name else index: each for index, each in enumerate(before or ())}
             for index, each in enumerate(inner):
                 was = known.get(each.get("name", "") if by_name else index) if known else None
@@ -140,10 +140,12 @@ def with_fields(value: Value, other: Value, *names: str) -> Fields:
     return out | {name: other[name] for name in names if name in other}
 
 
-def wipe_system_fields(meta: Fields) -> None:
-    """What a create ignores in metadata."""
+def clean_new_metadata(meta: Fields) -> Names:
+    """Drop what a create ignores in metadata. Returns the warning about it, if any."""
     for name in _SYSTEM.intersection(meta):
         del meta[name]
+    forget_unreadable_managers(meta)
+    return drop_repeated_owners(meta)
 
 
 #: Stands for the five random characters behind a generateName: some that the server could draw.

@@ -10,6 +10,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Mapping
+from operator import gt, lt
 from typing import Any, TypeAlias
 
 from krmfn.krm.item import HEAD
@@ -21,6 +22,8 @@ from krmfn.server.verdict import Cause, Causes, Out, duplicate, invalid, not_sup
 
 Schema: TypeAlias = "Value"
 _LIMITS = {"int32": 2**31, "int64": 2**63}
+#: What a schema calls the types of values; all others are objects.
+_KINDS = {type(None): "null", bool: "boolean", str: "string", int: "integer", float: "number", list: "array"}
 _KEEPS = "x-kubernetes-preserve-unknown-fields"
 #: Steps for an object, and for each value in it: many times what any schema takes that somebody wrote in good faith.
 _STEPS, _STEPS_OF_VALUE = 5_000, 500
@@ -68,12 +71,16 @@ class Structure:
         """The names of the fields that the schema has at a place."""
         schema = self.resolve(self.root)
         for part in path:
-            below = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
-            below = schema.get("additionalProperties") if below is None else below
-            if not isinstance(below, dict):
-                return ()
-            schema = self.resolve(below)
+            schema = self.find_below(schema, part)
         return tuple(schema.get("properties", ()))
+
+    def find_below(self, schema: Schema, part: str | int) -> Schema:
+        """The schema of a field or an entry; empty where there is none."""
+        if isinstance(part, int):
+            below = schema.get("items")
+        else:
+            below = schema.get("properties", {}).get(part, schema.get("additionalProperties"))
+        return self.resolve(below) if isinstance(below, dict) else {}
 
     def complete(self, value: Fields, unknown: list[Path], nulls: bool = False) -> Fields:
         """The object with its defaults, without a status of its own and nulls that stand for nothing, unless these
@@ -158,7 +165,7 @@ class Structure:
 
     def _check(self, schema: Schema, value: Any, path: Path, out: Out) -> None:
         schema = self.resolve(schema)
-        kind = _kind_of(value)
+        kind = _KINDS.get(type(value), "object")
         if len(schema) == 1 and schema.get("type") == kind and kind != "object":  # most of what definitions say
             self._spend(1)
             return
@@ -256,33 +263,19 @@ def _should(path: Path, value: Any, words: str, rule: str = "custom-schema") -> 
     return invalid(path, value, f"{format_path(path)} in body should {words}", rule)
 
 
-def _kind_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    return "array" if isinstance(value, list) else "object"
-
-
 def _without(schema: Schema, keyword: str) -> Schema:
     return {name: value for name, value in schema.items() if name != keyword}
 
 
 def _check_text(schema: Schema, value: str, path: Path) -> Causes:
     most, least = schema.get("maxLength"), schema.get("minLength")
-    pattern = schema.get("pattern")
+    pattern = schema.get("pattern", "")
     # One of the three is told.
     if most is not None and len(value) > most:
         yield too_long(path, most, rule="custom-schema")
     elif least is not None and len(value) < least:
         yield _should(path, value, f"be at least {least} chars long")
-    elif pattern and not _matches(pattern, value):
+    elif (compiled := compile_pattern(pattern)) and not compiled.search(value):
         yield _should(path, value, f"match '{pattern}'")
     form = schema.get("format", "")
     if form == "date-time" and not _is_date_time(value):
@@ -290,14 +283,11 @@ def _check_text(schema: Schema, value: str, path: Path) -> Causes:
         yield invalid(path, value, text, "custom-schema")
 
 
-def _matches(pattern: str, value: str) -> bool:
-    """Whether a pattern of Go finds something."""
-    compiled = compile_pattern(pattern)
-    return compiled is None or compiled.search(value) is not None
-
-
 def _is_date_time(text: str) -> bool:
     return re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", text, re.ASCII) is not None
+
+
+_BOUNDS = (("maximum", "exclusiveMaximum", "less", gt), ("minimum", "exclusiveMinimum", "greater", lt))
 
 
 def _check_number(schema: Schema, value: float, path: Path) -> Causes:
@@ -305,13 +295,11 @@ def _check_number(schema: Schema, value: float, path: Path) -> Causes:
     if limit and not (-limit <= value < limit and float(value).is_integer()):
         text = f"Checked value must be of type integer with format {schema['format']} in {format_path(path)}"
         yield invalid(path, "", text, "wrong-type")
-    most, least = schema.get("maximum"), schema.get("minimum")
-    if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
-        word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
-        yield _should(path, value, f"be {word} {write_json(most)}", "maximum")
-    if least is not None and (value < least or (schema.get("exclusiveMinimum") and value == least)):
-        word = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
-        yield _should(path, value, f"be {word} {write_json(least)}", "minimum")
+    for keyword, exclusive, word, exceeds in _BOUNDS:
+        bound, strict = schema.get(keyword), schema.get(exclusive)
+        if bound is not None and (exceeds(value, bound) or (strict and value == bound)):
+            than = f"{word} than" if strict else f"{word} than or equal to"
+            yield _should(path, value, f"be {than} {write_json(bound)}", keyword)
     factor = schema.get("multipleOf")
     if factor and value % factor:
         yield _should(path, value, f"be a multiple of {write_json(factor)}")

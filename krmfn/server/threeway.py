@@ -23,7 +23,7 @@ def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None =
     """`new` with what `stored` has and neither manifest mentions, as a strategic merge patch leaves it."""
     if of.kind in ("struct", "map") and isinstance(new, dict) and isinstance(stored, dict):
         return _keep_keys(of, new, old if isinstance(old, dict) else {}, stored, field)
-    if field is not None and "merge" in field.patch and isinstance(new, list) and isinstance(stored, list):
+    if field is not None and "merge" in field.patch_strategy and isinstance(new, list) and isinstance(stored, list):
         return _keep_items(field, new, old if isinstance(old, list) else [], stored)
     return new
 
@@ -34,7 +34,7 @@ def _keep_keys(of: Type, new: Fields, old: Fields, stored: Fields, field: Field 
         inner, inner_field = field_of(of, key)
         if value is None and inner:
             continue
-        merged = inner_field is not None and inner_field.patch and isinstance(value, list)
+        merged = inner_field is not None and inner_field.patch_strategy and isinstance(value, list)
         if inner and (key in stored or merged):
             out[key] = keep_filled(inner, value, old.get(key), stored.get(key, []), inner_field)
         else:
@@ -43,7 +43,7 @@ def _keep_keys(of: Type, new: Fields, old: Fields, stored: Fields, field: Field 
         if key not in new and key not in old:
             out[key] = value
     named = {key for key, value in new.items() if value is not None}
-    if named and field is not None and "retainKeys" in field.patch:
+    if named and field is not None and "retainKeys" in field.patch_strategy:
         return {key: value for key, value in out.items() if key in named}  # one member instead of another
     return out
 
@@ -59,13 +59,13 @@ def _keep_items(field: Field, new: list[Any], old: list[Any], stored: list[Any])
     """A list that is merged item by item: those of the server stay, those that the old manifest had go."""
     item = field.type.item
     assert item is not None
-    if not field.patch_key and all(isinstance(one, str) for one in (*new, *old)):
+    if not field.patch_merge_key and all(isinstance(one, str) for one in (*new, *old)):
         return _keep_names(new, old, stored)
     if not stored and all(one in new for one in old):
         return new
 
     def identify(one: Any) -> str:
-        return repr(one.get(field.patch_key)) if isinstance(one, dict) else repr(one)
+        return repr(one.get(field.patch_merge_key)) if isinstance(one, dict) else repr(one)
 
     wanted, was, held = (group_by(identify, items) for items in (new, old, stored))
     out = dict(held)
@@ -74,7 +74,7 @@ def _keep_items(field: Field, new: list[Any], old: list[Any], stored: list[Any])
         if max(len(mine), len(before), len(there)) == 1:
             known = before[0] if before else None
             out[key] = [keep_filled(item, mine[0], known, there[0], field)] if there else mine
-        elif all(isinstance(one, dict) and field.patch_key in one for one in mine):
+        elif all(isinstance(one, dict) and field.patch_merge_key in one for one in mine):
             # A list that is new as a whole is not sorted.
             out[key] = _merge_alike(item, field, mine if stored else mine[::-1], before, there)
         else:
@@ -102,7 +102,7 @@ def _merge_alike(of: Type, field: Field, new: list[Any], old: list[Any], stored:
         stored = []
     out = list(stored)
     for patch in (*gone[:1], *changed, *gone[1:]):
-        first = out[0] if out else {field.patch_key: new[0][field.patch_key]}
+        first = out[0] if out else {field.patch_merge_key: new[0][field.patch_merge_key]}
         out[:1] = [keep_filled(of, patch, {}, first, field)]
     return out
 
