@@ -17,7 +17,7 @@ from krmfn.krm.results import ABSENT
 from krmfn.model.gotext import quote
 from krmfn.model.kept import check_once
 from krmfn.model.showing import close
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Value, as_mapping
 from krmfn.releases import schemastore
 from krmfn.server.decode import read
 from krmfn.server.metadata import check_new_metadata
@@ -67,28 +67,26 @@ def is_schema(value: Any) -> bool:
 def read_definition(value: Value) -> Definitions:
     """What a CustomResourceDefinition says, by group, kind and version; nothing where it is malformed."""
     found: Definitions = {}
-    spec = value.get("spec")
+    spec = as_mapping(value, "spec")
     try:
-        assert isinstance(spec, dict)
         for version in spec["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             if version.get("served", True) and is_schema(schema) and not spec.get("preserveUnknownFields"):
                 separate = "status" in (version.get("subresources") or ())
                 structure = Structure(schema, {}, separate=separate)
                 found[(spec["group"], spec["names"]["kind"], version["name"])] = structure
-    except (AssertionError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return {}
     return found
 
 
 def _recall(value: Value) -> Definitions:
     """As read_definition, of a value that nobody changes."""
-    known = _READ.get(id(value))
-    if known is None or known[0] is not value:
+    if id(value) not in _READ:
         if len(_READ) >= 256:
             _READ.clear()
-        known = _READ[id(value)] = value, read_definition(value)
-    return known[1]
+        _READ[id(value)] = value, read_definition(value)  # with the value, so that no other one gets its id
+    return _READ[id(value)][1]
 
 
 class Given:
@@ -102,19 +100,19 @@ class Given:
                 names = (dig(value, "spec", "group"), dig(value, "spec", "names", "kind"))
                 if all(isinstance(name, str) for name in names):
                     known.setdefault(names, []).append(value)
-        self._found: dict[tuple[str, str, str], list[Structure]] = {}
+        self._found: dict[tuple[str, str, str], dict[str, Structure]] = {}
 
-    def find(self, group: str, kind: str, version: str) -> list[Structure]:
-        """The definitions of a kind that differ. A repository may have an older one of it somewhere."""
+    def find(self, group: str, kind: str, version: str) -> dict[str, Structure]:
+        """The definitions of a kind that differ, numbered (`0.`): a repository may have an older one somewhere."""
         key = (group, kind, version)
         if key not in self._found:
-            found: list[Structure] = []
+            found: dict[str, Structure] = {}
             self._found[key] = found
             for source in self._sources:
                 for value in source.get((group, kind), ()) if not found else ():
                     structure = _recall(value).get(key)
-                    if structure is not None and structure.root not in [each.root for each in found]:
-                        found.append(structure)
+                    if structure is not None and structure.root not in [each.root for each in found.values()]:
+                        found[f"{len(found)}."] = structure
         return self._found[key]
 
 
@@ -162,8 +160,8 @@ def _judge(
         unknown = [path for path in unknown if path in [problem.path for problem in misfits]]
     elif update == "apply" and before is not None:  # a merge patch has no nulls
         unknown = [path for path in unknown if dig(value, *path) is not None]
-    strict = [_tell_strict(path, "duplicate-field", "duplicate field") for path in duplicates]
-    strict += [tell_unknown(path) for path in unknown if path not in passed]
+    strict = [tell_strict(path, "duplicate-field") for path in duplicates]
+    strict += [tell_strict(path) for path in unknown if path not in passed]
     if strict or problems:
         return Judgement((*problems, *strict))
     # The status is typed before it is left out.
@@ -184,11 +182,7 @@ def _judge(
     typed = structure.trusted and not (let or were)
     told = list(apply_rules(structure, completed, ABSENT if before is None else before, typed))
     broken = tuple(each for each in told if isinstance(each, Cause))
-    rules = (("rule", *each) for each in told if not isinstance(each, Cause))
-    unchecked = [*rules, *(("pattern", *each) for each in unread)]
-    return Judgement(
-        broken, tuple((path, f"the {what} `{text}` of the CustomResourceDefinition") for what, path, text in unchecked)
-    )
+    return Judgement(broken, (*(each for each in told if not isinstance(each, Cause)), *unread))
 
 
 def _merge(structure: Structure, value: Value, old: Value, update: Mode) -> tuple[Value, tuple[Cause, ...]]:
@@ -216,13 +210,9 @@ def _is_unmergeable(cause: Cause) -> bool:
     return cause.type == "FieldValueTypeInvalid" and not (wanted in _NUMBERS and shown.strip('"') in _NUMBERS)
 
 
-def tell_unknown(path: Path) -> Cause:
-    return _tell_strict(path, "unknown-field", "unknown field")
-
-
-def _tell_strict(path: Path, rule: str, words: str) -> Cause:
+def tell_strict(path: Path, rule: str = "unknown-field") -> Cause:
     path = close("", path)
-    return Cause("Decode", path, f"{words} {quote(format_path(path))}", rule)
+    return Cause("Decode", path, f"{rule.replace('-', ' ')} {quote(format_path(path))}", rule)
 
 
 def _read_metadata(meta: Type, value: Value) -> tuple[Fields, tuple[Cause, ...]]:
@@ -251,13 +241,17 @@ _TYPES = {"FieldValueRequired": ("Required", "Required value"), "FieldValueForbi
 
 
 def apply_rules(structure: Structure, value: Value, old: Any, typed: bool = True) -> Iterator[Cause | tuple[Path, str]]:
-    """The causes of an object, and place and text of each rule that is not judged. `old` is ABSENT for a create. Unless
-    all values are `typed` as the schema says, no rule is judged."""
+    """The causes of an object, and place and words for each rule that is not evaluated. `old` is ABSENT for a create.
+    Unless all values are `typed` as the schema says, no rule is evaluated."""
     for schema, rule, path, item, before, same in find_rules(structure, structure.resolve(structure.root), value, old):
         if typed:
             yield from _judge_rule(rule, str(schema.get("type", "")), item, before, path, same)
         else:
-            yield path, rule["rule"]
+            yield path, _name_rule(rule)
+
+
+def _name_rule(rule: Value) -> str:
+    return f"the rule `{rule['rule']}` of the CustomResourceDefinition"
 
 
 def find_rules(
@@ -298,7 +292,7 @@ def _judge_rule(
         words = f'Invalid value: "{type_name}": {failure}{rule.get("message") or text}'
         yield Cause("Invalid", path, words, "custom-rule-broken")
     except (Unsupported, RecursionError):
-        yield path, text
+        yield path, _name_rule(rule)
 
 
 def _has_whole_float(value: Any) -> bool:
@@ -316,10 +310,7 @@ def stays(structure: Structure, new: Any, old: Any, path: Path) -> bool:
     for part in path:
         below = structure.find_below(schema, part)
         old = find_old(structure, schema, new, old, part)
-        if isinstance(new, dict):
-            new = new.get(part, ABSENT)
-        else:
-            new = new[part] if isinstance(new, list) and isinstance(part, int) and part < len(new) else ABSENT
+        new = dig(new, part, default=ABSENT)
         if new is ABSENT or old is ABSENT:
             return False
         if is_same(structure, below, new, old):
@@ -331,8 +322,7 @@ def stays(structure: Structure, new: Any, old: Any, path: Path) -> bool:
 def find_old(structure: Structure, schema: Schema, new: Any, old: Any, part: str | int) -> Any:
     """What a field or an entry of `new` was in `old`; ABSENT where nothing says which one it was."""
     if isinstance(part, str):
-        atomic = schema.get("x-kubernetes-map-type") == "atomic"
-        return old.get(part, ABSENT) if isinstance(old, dict) and not atomic else ABSENT
+        return ABSENT if schema.get("x-kubernetes-map-type") == "atomic" else dig(old, part, default=ABSENT)
     if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list) or not isinstance(new, list):
         return ABSENT
     key = _read_key(structure, schema, new[part]) if part < len(new) else None

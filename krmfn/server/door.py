@@ -49,10 +49,10 @@ def _judge_other(value: Any, release: str, stored: Any, way: Mode, definitions: 
     group, _, version = api_version.rpartition("/")
     if "." in group:
         from krmfn.server.custom import Given
-        from krmfn.server.shipped import Shipped, find_shipped, judge_all, number_given
+        from krmfn.server.shipped import Shipped, find_shipped, judge_all
 
         found = Given(definitions).find(group, kind, version)
-        known = number_given(found) if found else find_shipped(group, kind, version, {})
+        known = Shipped("", "", found, True) if found else find_shipped(group, kind, version, {})
         if isinstance(known, Shipped):
             answer, doubted = judge_all(known, compile_schemas(release, {}), value, stored, (), way)
             return refused_by((*answer.causes, *doubted))

@@ -14,7 +14,7 @@ from krmfn.model.values import Value
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_projects
-from krmfn.server.custom import Judgement, find_unknown, judge, tell_unknown
+from krmfn.server.custom import Judgement, find_unknown, judge, tell_strict
 from krmfn.server.schema import Schemas
 from krmfn.server.structure import Structure
 from krmfn.server.verdict import Cause, Mode
@@ -31,11 +31,6 @@ class Shipped(NamedTuple):
     said: bool
     #: Required fields that a webhook of the project fills in, as `spec.rules.*.name`.
     filled: tuple[str, ...] = ()
-
-
-def number_given(structures: Iterable[Structure]) -> Shipped:
-    """Definitions of a kind that are given in the input."""
-    return Shipped("", "", {str(number): each for number, each in enumerate(structures)}, True)
 
 
 class Unserved(NamedTuple):
@@ -120,7 +115,7 @@ def judge_all(
             if (each.rule, each.path) in said or any(each.path[: len(field)] == field for field in missing)
         )
         answer = answer._replace(causes=tuple(kept))
-    told = tuple(map(tell_unknown, unknown))
+    told = tuple(map(tell_strict, unknown))
     if shipped.said:
         return answer._replace(causes=(*answer.causes, *told)), ()
     return _forgive(shipped, answer), told

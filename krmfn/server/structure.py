@@ -58,7 +58,7 @@ class Structure:
         self.integers = integers
         #: By the `id` of a list: itself, and its entries by their keys. An object's lists are paired once.
         self.entries: dict[int, tuple[list[Any], dict[Any, Any]]] = {}
-        #: The patterns that were not evaluated, with the places of their values.
+        #: The places of values whose patterns were not evaluated, with words for these.
         self.unread: list[tuple[Path, str]] = []
 
     def resolve(self, schema: Schema) -> Schema:
@@ -186,7 +186,7 @@ class Structure:
             out.append(not_supported(path, shown, texts))
         pattern = schema.get("pattern") if kind == "string" else None
         if pattern and not ((self.trusted or is_quick(pattern, value)) and compile_pattern(pattern)):
-            self.unread.append((path, pattern))
+            self.unread.append((path, f"the pattern `{pattern}` of the CustomResourceDefinition"))
             schema = _without(schema, "pattern")
         check = _CHECKS.get(kind)
         if check:

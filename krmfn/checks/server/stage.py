@@ -259,15 +259,15 @@ class Judge:
         group, _, version = item.api_version.rpartition("/")
         if "." not in group:
             return None
-        from krmfn.server.shipped import Shipped, find_shipped, number_given
+        from krmfn.server.shipped import Shipped, find_shipped
 
         found = self._given.find(group, item.kind, version)
         if found:
-            return number_given(found)
+            return Shipped("", "", found, True)
         kuberay = self.settings.kuberay.version
         shipped = find_shipped(group, item.kind, version, {"kubeRay": kuberay, **self.settings.operators})
         if not isinstance(shipped, Shipped) and (near := self._find_near(item)):
-            return number_given(near)
+            return Shipped("", "", near, True)
         return shipped
 
     @property
@@ -286,7 +286,7 @@ class Judge:
         return self._definitions
 
     def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Findings:
-        from krmfn.server.shipped import Unserved, judge_all, number_given, tell_versions
+        from krmfn.server.shipped import Unserved, judge_all, tell_versions
 
         if isinstance(known, Unserved):
             kind = known.meant or "this kind"
@@ -303,7 +303,7 @@ class Judge:
 
         answer, doubted = judge(item.value)
         if (answer.causes or doubted) and (more := self._find_near(item)) and not known.said:
-            all_known = known._replace(structures={**number_given(more).structures, **known.structures})
+            all_known = known._replace(structures={**more, **known.structures})
             answer, doubted = judge(item.value)
         verdict, unknown = leave_out(
             item, refused_by(answer.causes), lambda value: refused_by(judge(value)[0].causes), before
@@ -360,7 +360,7 @@ class Judge:
         hint = self.excuse(note.rule, note.path, item)
         return note._replace(hint=hint).on(item, "info") if hint else note.on(item)
 
-    def _find_near(self, item: Item) -> list[Structure]:
+    def _find_near(self, item: Item) -> dict[str, Structure]:
         """The definitions of a kind elsewhere in the input."""
         group, _, version = item.api_version.rpartition("/")
         if group not in self._near:
