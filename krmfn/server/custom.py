@@ -24,7 +24,7 @@ from krmfn.server.metadata import check_new_metadata
 from krmfn.server.schema import Schemas, Type
 from krmfn.server.spell import spell
 from krmfn.server.strategy import clean_new_metadata, generate_name
-from krmfn.server.structure import Endless, Schema, Structure
+from krmfn.server.structure import Schema, Structure
 from krmfn.server.verdict import Cause, Mode, Out
 
 _NUMBERS = ("integer", "number", "int32", "int64", "float", "double", "float64")
@@ -38,7 +38,7 @@ class Judgement(NamedTuple):
 
 
 def find_unknown(structure: Structure, value: Value) -> list[Path]:
-    """The fields that the definition does not have."""
+    """The fields that the definition does not have. Raises Endless."""
     unknown: list[Path] = []
     structure.complete(dict(value), unknown)
     return unknown
@@ -128,25 +128,10 @@ def judge(
     """The answer of a server with these schemas to a create, or to a change of the object `old`.
 
     What is wrong in both and stays as it was is allowed, unless the server applies the change: it can merge only what
-    has the types of the schema, and keeps nulls. Unknown fields at the places `passed` are left out.
+    has the types of the schema, and keeps nulls. Unknown fields at the places `passed` are left out. Raises Endless.
     """
     integers = schemas.gates.get("integer-formats", False)
     structure = Structure(structure.root, structure.shared, integers, structure.trusted, structure.separate)
-    try:
-        return _judge(structure, schemas, value, old, duplicates, passed, update)
-    except Endless:
-        return Judgement((), (((), "the schema of the CustomResourceDefinition takes too long"),))
-
-
-def _judge(
-    structure: Structure,
-    schemas: Schemas,
-    value: Value,
-    old: Any,
-    duplicates: Iterable[Path],
-    passed: Collection[Path],
-    update: Mode,
-) -> Judgement:
     meta = schemas.definition("meta.json", "ObjectMeta")
     before = structure.complete(dict(old), []) if isinstance(old, Mapping) else None
     given, problems = _read_metadata(meta, value)

@@ -16,7 +16,7 @@ from krmfn.releases import schemastore
 from krmfn.releases.served import read_projects
 from krmfn.server.custom import Judgement, find_unknown, judge, tell_strict
 from krmfn.server.schema import Schemas
-from krmfn.server.structure import Structure
+from krmfn.server.structure import Endless, Structure
 from krmfn.server.verdict import Cause, Mode
 
 
@@ -96,29 +96,32 @@ def judge_all(
 ) -> tuple[Judgement, tuple[Cause, ...]]:
     """What every version of the definition refuses, in the words of the newest; and the fields that none has, where a
     version that is not known here may have them."""
-    *older, newest = shipped.structures.values()
-    if shipped.said and not older:
-        return _forgive(shipped, judge(newest, schemas, value, old, duplicates, (), update)), ()
-    unknown = find_unknown(newest, value)
-    answer = judge(newest, schemas, value, old, duplicates, unknown, update)
-    for structure in older:
-        if not unknown and not answer.causes:
-            break  # most objects: what the newest takes is not refused
-        missing = find_unknown(structure, value)
-        unknown = [path for path in unknown if path in missing]
-        others = judge(structure, schemas, value, old, duplicates, missing, update).causes
-        said = {(cause.rule, cause.path) for cause in others}
-        # A version without a field does not take what is in it either.
-        kept = (
-            each
-            for each in answer.causes
-            if (each.rule, each.path) in said or any(each.path[: len(field)] == field for field in missing)
-        )
-        answer = answer._replace(causes=tuple(kept))
-    told = tuple(map(tell_strict, unknown))
-    if shipped.said:
-        return answer._replace(causes=(*answer.causes, *told)), ()
-    return _forgive(shipped, answer), told
+    try:
+        *older, newest = shipped.structures.values()
+        if shipped.said and not older:
+            return _forgive(shipped, judge(newest, schemas, value, old, duplicates, (), update)), ()
+        unknown = find_unknown(newest, value)
+        answer = judge(newest, schemas, value, old, duplicates, unknown, update)
+        for structure in older:
+            if not unknown and not answer.causes:
+                break  # most objects: what the newest takes is not refused
+            missing = find_unknown(structure, value)
+            unknown = [path for path in unknown if path in missing]
+            others = judge(structure, schemas, value, old, duplicates, missing, update).causes
+            said = {(cause.rule, cause.path) for cause in others}
+            # A version without a field does not take what is in it either.
+            kept = (
+                each
+                for each in answer.causes
+                if (each.rule, each.path) in said or any(each.path[: len(field)] == field for field in missing)
+            )
+            answer = answer._replace(causes=tuple(kept))
+        told = tuple(map(tell_strict, unknown))
+        if shipped.said:
+            return answer._replace(causes=(*answer.causes, *told)), ()
+        return _forgive(shipped, answer), told
+    except Endless:
+        return Judgement((), (((), "the schema of the CustomResourceDefinition takes too long"),)), ()
 
 
 def _forgive(shipped: Shipped, answer: Judgement) -> Judgement:
