@@ -258,12 +258,10 @@ def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) ->
         is_open = of.keywords.get("x-kubernetes-preserve-unknown-fields")
         for key, item in value.items():
             inner, inner_field = field_of(of, key)
-            if inner is None and is_open:
-                continue
-            if inner is None:
-                yield _misfit((*path, key), f"{label}.{key}", "field not declared in schema", "unknown-field")
-            else:
+            if inner:
                 yield from _check(inner, inner_field, item, (*path, key), f"{label}.{key}")
+            elif not is_open:
+                yield _misfit((*path, key), f"{label}.{key}", "field not declared in schema", "unknown-field")
     elif of.kind == "list" and of.item:
         if not isinstance(value, list):
             yield _misfit(path, label, "expected list, got")
@@ -343,8 +341,10 @@ def _spell_key(value: Any) -> str:
     return write_json(value)
 
 
-def _as_integers(of: Type, value: Any, path: Path, problems: Out) -> Any:
+def _as_integers(of: Type | None, value: Any, path: Path, problems: Out) -> Any:
     """Numbers as the server converts them: a whole number is an integer however it is spelled, too large ones wrap."""
+    if of is None:
+        return value
     if of.kind in ("int32", "int64") and isinstance(value, (int, float)) and not isinstance(value, bool):
         if isinstance(value, float):
             if not value.is_integer():
@@ -355,16 +355,12 @@ def _as_integers(of: Type, value: Any, path: Path, problems: Out) -> Any:
             value = -(2**63)
         half = 2**31 if of.kind == "int32" else 2**63
         return (value + half) % (2 * half) - half
-    if of.kind == "list" and of.item and isinstance(value, list):
+    if of.kind == "list" and isinstance(value, list):
         return [_as_integers(of.item, item, (*path, index), problems) for index, item in enumerate(value)]
     if of.kind == "struct" and not of.fields and isinstance(value, dict):
         return {}
     if of.kind in ("struct", "map") and isinstance(value, dict):
-        out = {}
-        for key, item in value.items():
-            inner, _ = field_of(of, key)
-            out[key] = _as_integers(inner, item, (*path, key), problems) if inner else item
-        return out
+        return {key: _as_integers(field_of(of, key)[0], item, (*path, key), problems) for key, item in value.items()}
     return value
 
 

@@ -151,7 +151,7 @@ def judge(
         return Judgement((*problems, *strict))
     # The status is typed before it is left out.
     causes = [problem for problem in misfits if structure.separate and problem.path[0] == "status"]
-    causes += check_new_metadata(meta, given, any_finalizer=True)
+    causes += check_new_metadata(meta, given)
     structure.unread.clear()
     found = structure.check(completed)
     unread = list(dict.fromkeys(structure.unread))

@@ -15,6 +15,7 @@ all).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from krmfn.krm.paths import Path, format_path
@@ -70,7 +71,7 @@ def decode(root: Type, value: Any) -> Fields:
     """The normal form of `value` as `root`. Raises Unclean."""
     try:
         return _decoder(root)(value) if value is not None else {}
-    except KeyError:
+    except (KeyError, BadTime, BadQuantity):
         raise Unclean from None
 
 
@@ -87,8 +88,8 @@ def _make(of: Type) -> Read:
     if of.kind in ("list", "map"):
         return _make_items(of)
     if of.kind == "quantity":
-        return _make_quantity(bool(of.keywords.get("exponents")))
-    return _PLAIN.get(of.kind, _GIVES_UP)
+        return partial(read_amount, exponents=bool(of.keywords.get("exponents")))
+    return _PLAIN[of.kind]
 
 
 def _make_struct(of: Type) -> Read:
@@ -159,40 +160,27 @@ def _make_time(read: Callable[[str], str]) -> Read:
     def decode_time(value: Any) -> Any:
         if type(value) is not str:
             raise Unclean
-        try:
-            return read(value)
-        except BadTime:
-            raise Unclean from None
+        return read(value)
 
     return decode_time
 
 
-def _make_quantity(exponents: bool) -> Read:
-    def decode_quantity(value: Any) -> Any:
-        try:
-            return read_amount(value, exponents)
-        except BadQuantity:
-            raise Unclean from None
-
-    return decode_quantity
-
-
 #: What is taken as it is, without a call.
 _AS_IT_IS = {"string": str, "bool": bool}
+_TEXT = _make_plain(lambda value: type(value) is str)
 _PLAIN = {
-    "string": _make_plain(lambda value: type(value) is str),
+    "string": _TEXT,
+    "duration": _TEXT,
     "bool": _make_plain(lambda value: type(value) is bool),
     "int32": _make_plain(lambda value: type(value) is int and value in _INT32),
     "int64": _make_plain(lambda value: type(value) is int and value in _INT64),
     "bytes": _make_plain(_fits_bytes),
     "time": _make_time(read_time),
     "microtime": _make_time(read_microtime),
-    "duration": _make_plain(lambda value: type(value) is str),
     "intorstring": _make_plain(lambda value: type(value) is str or (type(value) is int and value in _INT32)),
     "float64": _make_plain(lambda value: type(value) is int or type(value) is float),
     "any": _make_plain(lambda value: True),
 }
-_GIVES_UP = _make_plain(lambda value: False)
 
 
 class _Hard(Exception):
@@ -244,7 +232,7 @@ class _Explainer:
             return self._items(of, of.item, value, at)
         try:
             return _decoder(of)(value)
-        except Unclean:
+        except (Unclean, BadTime, BadQuantity):
             return self._scalar(of, value, at)
 
     def _struct(self, of: Type, value: Any, at: _At) -> Any:

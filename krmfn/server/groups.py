@@ -75,11 +75,9 @@ def check_single_priority(kind: Kind, new: Value, old: Stored, argument: Any = N
         "priority and priorityClassName" if argument is None else "priority, priorityClassName, and preemptionPolicy"
     )
     detail = f"all {words} values must be identical, detected multiple values"
-    if len(lists[0]) > 1:
-        old_words = "detected multiple priority configurations"
-        yield invalid(("spec",), None, old_words if argument is None else detail, "single-priority")
-        return
-    if len(lists[0].union(*lists[1:])) > 1:
+    if argument is None and len(lists[0]) > 1:
+        detail = "detected multiple priority configurations"
+    if len(lists[0].union(*lists)) > 1:
         yield invalid(("spec",), None, detail, "single-priority")
 
 
@@ -112,9 +110,11 @@ def check_children(kind: Kind, new: Value, old: Stored, argument: Any = None) ->
 
 def _check_child(composite: Value, child: Value, path: Path) -> Causes:
     """What a composite demands of all below it."""
-    for field, mode in (("schedulingPolicy", "gang"), ("disruptionMode", "all")):
+    for field, mode, words in (
+        ("schedulingPolicy", "gang", "scheduling policy"),
+        ("disruptionMode", "all", "disruption mode"),
+    ):
         if _has_mode(composite, field, mode) and not _has_mode(child, field, mode):
-            words = {"schedulingPolicy": "scheduling policy", "disruptionMode": "disruption mode"}[field]
             detail = f'must have "{mode}" {words} when parent compositePodGroupTemplate has "{mode}" {words}'
             yield invalid_text((*path, find_word(child, field)), detail, "", "mixed-modes")
 

@@ -210,14 +210,16 @@ def _suits(of: Type, value: Any) -> bool:
 
 def is_whole(of: Type, value: Any) -> bool:
     """Whether a value has the form of a type, all that it has to have and nothing else."""
-    if not _suits(of, value) or of.kind not in ("struct", "list"):
-        return _suits(of, value)
+    if not _suits(of, value):
+        return False
     if of.kind == "list":
         return all(of.item is None or is_whole(of.item, each) for each in value)
-    fields = of.fields
-    if not value.keys() <= fields.keys() or any(field.required and name not in value for name, field in fields.items()):
+    if of.kind != "struct":
+        return True
+    needed = {name for name, field in of.fields.items() if field.required}
+    if not needed <= value.keys() <= of.fields.keys():
         return False
-    return all(is_whole(fields[key].type, each) for key, each in value.items())
+    return all(is_whole(of.fields[key].type, each) for key, each in value.items())
 
 
 class _Reshaper:
@@ -277,14 +279,14 @@ class _Reshaper:
             return {member: {}} if member else value
         if isinstance(value, str) and "apiGroup" in of.fields and (found := _read_reference(value)):
             return found
-        own = [*of.fields] if len(of.fields) == 1 else _read_row(of, "")
-        if own and isinstance(value, str | int):
-            field = of.fields[own[0]].type
+        own = next(iter(of.fields if len(of.fields) == 1 else _read_row(of, "")), "")
+        if own in of.fields and isinstance(value, str | int):
+            field = of.fields[own].type
             fitted = self.fit(field, value)
             if _suits(field, fitted) and (
                 field.kind == "struct" or isinstance(fitted, str) == (field.kind == "string")
             ):
-                return {own[0]: fitted}
+                return {own: fitted}
         return value
 
     def _fit_fields(self, of: Type, value: Value) -> Fields:

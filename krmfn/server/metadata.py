@@ -37,13 +37,12 @@ _FINALIZERS = ("metadata", "finalizers")
 _MANAGED = ("metadata", "managedFields")
 
 
-def check_new_metadata(
-    of: Type, meta: Value, check: Form = check_long_name, kind: Kind | None = None, any_finalizer: bool = False
-) -> Causes:
-    """What a create refuses. Name and namespace have been filled in before. `check`: what names are."""
+def check_new_metadata(of: Type, meta: Value, check: Form = check_long_name, kind: Kind | None = None) -> Causes:
+    """What a create refuses. Name and namespace have been filled in before. `check`: what names are. Without a `kind`
+    it is a custom resource."""
     yield from _check_names(meta, check, kind)
     yield from _check_common(of, meta)
-    if "finalizers" in meta and not any_finalizer:
+    if kind:
         yield from _check_kube_finalizers(meta, kind)
 
 
@@ -54,12 +53,12 @@ def check_shared_metadata(of: Type, meta: Value) -> Causes:
     yield from _check_common(of, meta)
 
 
-def check_changed_metadata(of: Type, meta: Value, old: Value, kind: Kind | None = None) -> Causes:
+def check_changed_metadata(of: Type, meta: Value, old: Value, kind: Kind) -> Causes:
     """What an update refuses. Both have the system's fields filled in."""
     if meta == old:
         return
-    names = kind is not None and kind.names_on_update
-    yield from _check_names(meta, check_long_name if names else check_path_segment, kind, changed=True)
+    check = check_long_name if kind.names_on_update else check_path_segment
+    yield from _check_names(meta, check, kind, changed=True)
     yield from _check_common(of, meta)
     if "deletionTimestamp" in old:
         added = sorted(set(meta.get("finalizers", ())) - set(old.get("finalizers", ())))
@@ -75,7 +74,7 @@ def check_changed_metadata(of: Type, meta: Value, old: Value, kind: Kind | None 
 
 
 def _check_names(meta: Value, check: Form, kind: Kind | None, changed: bool = False) -> Causes:
-    prefix = "" if kind is not None and kind.plain_prefix and not changed else meta.get("generateName")
+    prefix = "" if kind and kind.plain_prefix and not changed else meta.get("generateName")
     if prefix:
         wrong = check(prefix if check is check_path_segment else _mask_dash(prefix))
         yield from refuse_text(("metadata", "generateName"), prefix, wrong, "metadata-name")
@@ -85,7 +84,7 @@ def _check_names(meta: Value, check: Form, kind: Kind | None, changed: bool = Fa
     else:
         yield from refuse_text(("metadata", "name"), name, check(name), "metadata-name")
     namespace = meta.get("namespace")
-    if kind is not None and kind.cluster:
+    if kind and kind.cluster:
         return
     if not namespace:
         yield required(("metadata", "namespace"), rule="metadata-namespace")
@@ -157,8 +156,8 @@ def _check_finalizers(finalizers: list[str]) -> Causes:
         yield invalid_text(_FINALIZERS, write_json(finalizers), detail, "metadata-finalizer")
 
 
-def _check_kube_finalizers(meta: Value, kind: Kind | None) -> Causes:
-    for index, name in enumerate(meta.get("finalizers", ())):
-        if "/" not in name and name not in _STANDARD_FINALIZERS and not (kind is not None and kind.any_finalizer):
+def _check_kube_finalizers(meta: Value, kind: Kind) -> Causes:
+    for index, name in enumerate(() if kind.any_finalizer else meta.get("finalizers", ())):
+        if "/" not in name and name not in _STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             yield invalid((*_FINALIZERS, index), name, detail, "metadata-finalizer")

@@ -7,9 +7,10 @@ Loaded only when something was found."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from krmfn.krm.editing import REMOVED, edit_copy
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
@@ -182,10 +183,10 @@ def _other_spelling(value: Any, cause: Cause, secret: bool) -> str:
 
 def _describe(of: Type | None) -> str:
     """What a field takes, where something else stands there."""
-    if of is None or of.kind not in ("struct", "string"):
-        return ""
-    fields = " and ".join(f"`{name}`" for name in of.fields if len(of.fields) <= 4) if of.kind == "struct" else ""
-    return f"Write an object{' with ' if fields else ''}{fields}." if of.kind == "struct" else "Write a text."
+    if of is None or of.kind != "struct":
+        return "Write a text." if of and of.kind == "string" else ""
+    fields = " and ".join(f"`{name}`" for name in of.fields) if len(of.fields) <= 4 else ""
+    return f"Write an object with {fields}." if fields else "Write an object."
 
 
 #: Answers about what is there at all, whatever its value is.
@@ -210,16 +211,16 @@ def judge_known(
     """
     whole = value
     gone: dict[Path, None] = {}  # in the order of the text
-    while len(gone) < _MOST:
+    while verdict.code == 400 and len(gone) < _MOST:
         found = [cause.path for cause in verdict.causes if cause.path and _is_placeholder(cause, value)]
-        hiding = [path for path in found if verdict.code == 400 and isinstance(dig(value, *path[:-1]), dict)]
+        hiding = [path for path in found if isinstance(dig(value, *path[:-1]), dict)]
         if not hiding:
             break
         (*parent, _) = hiding[0]
         for key, each in dig(value, *parent).items():  # a Secret may consist of them
             if is_name_placeholder(each) or (*parent, key) in hiding:
                 gone[(*parent, key)] = None
-                value = _drop(value, (*parent, key))
+                value = edit_copy(value, (*parent, key), 0, REMOVED)
         verdict = judge(value)
     known = tuple(
         cause
@@ -298,13 +299,3 @@ def _list_changes(new: Any, old: Any) -> Iterator[Any]:
             yield from _list_changes(one, other)
     elif new is not None and str(new) != str(old):
         yield new
-
-
-def _drop(value: Any, path: Sequence[str | int]) -> Any:
-    """The value without what is at `path`, whose parents are there."""
-    first, rest = path[0], path[1:]
-    if isinstance(value, dict):
-        if not rest:
-            return {key: each for key, each in value.items() if key != first}
-        return {key: _drop(each, rest) if key == first else each for key, each in value.items()}
-    return [_drop(each, rest) if index == first else each for index, each in enumerate(value)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from krmfn.checks.server.serving import (
@@ -88,8 +88,6 @@ class Judge:
         #: The kinds that were met, by the fields of objects that make a difference to them.
         self._kinds: dict[tuple[str, str, Names], Kind | None] = {}
         self._fills = [field for gate in settings.release.gates.values() for field in gate.fills]
-        self._facts: AdmissionFacts | None = None
-        self._definitions: Given | None = None
         #: The definitions elsewhere in the input, by their API group.
         self._near: dict[str, Given] = {}
 
@@ -131,11 +129,9 @@ class Judge:
         gates = assume_gates(self.settings.feature_gates, self.settings.release, ())
         return find_kind(GROUP, name, self.release, gates)
 
-    @property
+    @cached_property
     def facts(self) -> AdmissionFacts:
-        if self._facts is None:
-            self._facts = gather_facts(self.items, self.settings)
-        return self._facts
+        return gather_facts(self.items, self.settings)
 
     def findings(self, kind: Kind, item: Item, before: Item | None) -> Findings:
         value = item.value
@@ -270,20 +266,18 @@ class Judge:
             return Shipped("", "", near, True)
         return shipped
 
-    @property
+    @cached_property
     def _given(self) -> Given:
-        if self._definitions is None:
-            from krmfn.server.custom import Given
+        from krmfn.server.custom import Given
 
-            known: Iterable[Value] = ()
-            if self.settings.cluster:
-                known = read_facts(self.settings.cluster, {}).schemas.values()
-            own = [item for item in self.items if item.kind == DEFINITION]
-            names = {item.name for item in own}
-            rivals = [item for item in self.settings.rivals if item.name in names]
-            here = [item.value for item in (*rivals, *own)]
-            self._definitions = Given(here, self.settings.definitions, known)
-        return self._definitions
+        known: Iterable[Value] = ()
+        if self.settings.cluster:
+            known = read_facts(self.settings.cluster, {}).schemas.values()
+        own = [item for item in self.items if item.kind == DEFINITION]
+        names = {item.name for item in own}
+        rivals = [item for item in self.settings.rivals if item.name in names]
+        here = [item.value for item in (*rivals, *own)]
+        return Given(here, self.settings.definitions, known)
 
     def _findings_of_custom(self, item: Item, known: Shipped | Unserved, before: Item | None) -> Findings:
         from krmfn.server.shipped import Unserved, judge_all, tell_versions
@@ -331,9 +325,9 @@ class Judge:
         who gives the namespace of a base gives it to the subjects of its roles and the Services of its webhooks, too;
         and who gives it labels gives selectors where there are neither.
         """
-        is_bare = item.get(("spec", "selector")) is item.get(("spec", "template", "metadata", "labels")) is None
-        if rule == "pod-selector" and self.settings.base and is_bare:
-            return "kustomize adds the selector if an overlay sets labels for it."
+        if rule == "pod-selector" and self.settings.base:
+            is_bare = item.get(("spec", "selector")) is item.get(("spec", "template", "metadata", "labels")) is None
+            return "kustomize adds the selector if an overlay sets labels for it." if is_bare else ""
         if rule != "required":
             return ""
         if self.settings.base == "undeployed" and len(path) > 1 and "." in item.group:
