@@ -8,7 +8,10 @@ Source: Go's encoding/json scanner, which sigs.k8s.io/json shares.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+from krmfn.krm.paths import Path
 
 _SPACE = b" \t\r\n"
 _DIGITS = b"0123456789"
@@ -31,9 +34,17 @@ class Spelled(float):
 
 
 class Repeated(dict[str, Any]):
-    """An object in which a key came twice. `pairs` holds all of them in order; the dict has the last of each."""
+    """An object in which keys came twice: `again`. The dict has the last of each, at its place."""
 
-    pairs: list[tuple[str, Any]]
+    again: list[str]
+
+
+def list_repeated(value: Any, path: Path = ()) -> Iterator[Path]:
+    """The places of keys that came twice."""
+    if isinstance(value, Repeated):
+        yield from ((*path, key) for key in value.again)
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from list_repeated(each, (*path, key))
 
 
 def read_json(body: bytes) -> Any:
@@ -115,8 +126,11 @@ class _Reader:
         out = dict(pairs)
         if len(out) == len(pairs):
             return out
-        repeated = Repeated(out)
-        repeated.pairs = pairs
+        repeated = Repeated()
+        repeated.again = [key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number])]
+        for key, each in pairs:
+            repeated.pop(key, None)
+            repeated[key] = each
         return repeated
 
     def array(self, depth: int) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.address import BUILT_IN, GROUP, PLURALS, namespace_of
 from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
-from conformance.jsonreader import BadJson, read_json
+from conformance.jsonreader import BadJson, list_repeated, read_json
 from conformance.status import update_status
 from conformance.storage import Record
 from conformance.versions import Profile
@@ -63,7 +63,7 @@ def create_from_text(kind: Kind, body: bytes, facts: AdmissionFacts = NO_FACTS) 
         value = read_json(body)
     except BadJson as error:
         return refuse_body(kind, body, (), f"couldn't get version/kind; json parse error: {error}")
-    return create(kind, value, facts)
+    return create(kind, value, facts, list_repeated(value))
 
 
 def answer(profile: Profile, record: Record) -> Verdict:

@@ -5,8 +5,8 @@ maps and nulls are left out; a pointer keeps what was written, also `{}`, `0` an
 exactly when the server's semantic comparison finds them equal.
 
 Expects the values that `json.loads` gives: dict, list, str, bool, int, float, None. A float is written back with
-repr() in messages, unless it has another spelling in `text`; a dict with `pairs` had keys twice. Closures that know one
-type each read what is right; at the first doubt they give up. Knows no rule of validation.
+repr() in messages, unless it has another spelling in `text`. Closures that know one type each read what is right; at
+the first doubt they give up. Knows no rule of validation.
 
 Source: sigs.k8s.io/json (case-sensitive keys, strict errors, first type error wins, an error of an unmarshaler ends
 all).
@@ -240,15 +240,13 @@ class _Explainer:
             return self._wrong(name_json_type(value), of.go, at)
         name = of.go.rpartition(".")[2]
         out = {}
-        seen = set()
-        for key, item in getattr(value, "pairs", None) or value.items():
+        for key, item in value.items():
             field = of.fields.get(key)
             where = at.step(key)
             if field is None:
                 self._strict("unknown-field", "unknown field", where.path)
                 continue
-            self._duplicate(where.path, key in seen)
-            seen.add(key)
+            self._find_duplicate(where.path)
             if item is None:
                 continue
             names = (field.embedded, key) if field.embedded else (key,)
@@ -267,8 +265,8 @@ class _Explainer:
                 zero() if each is None else self.read(item, each, at.step(index)) for index, each in enumerate(value)
             ]
         out: Fields = {}
-        for key, each in getattr(value, "pairs", None) or value.items():
-            self._duplicate((*at.path, key), key in out)
+        for key, each in value.items():
+            self._find_duplicate((*at.path, key))
             out[key] = zero() if each is None else self.read(item, each, at.step(key))
         return out
 
@@ -304,8 +302,8 @@ class _Explainer:
             self._wrong(_number_word(value) if kind in ("int32", "int64") else word, of.go, at)
         return None
 
-    def _duplicate(self, path: Path, again: bool) -> None:
-        if again or (self.duplicates and self.duplicates.get(format_path(path)) == path):
+    def _find_duplicate(self, path: Path) -> None:
+        if self.duplicates and self.duplicates.get(format_path(path)) == path:
             self._strict("duplicate-field", "duplicate field", path)
 
     def _strict(self, kind: str, word: str, path: Path) -> None:

@@ -14,8 +14,12 @@ import pytest
 import yaml
 
 from krmfn import server
+from krmfn.krm.editing import edit_copy
 from krmfn.releases import schemastore
-from krmfn.releases.release import find_release
+from krmfn.releases.release import find_release, list_releases
+from krmfn.server.mends import find_mend
+from krmfn.server.schema import Type, find_kind
+from krmfn.server.verdict import Cause
 from tests.meant.test_mistakes import make_edits, validate
 
 GROUP = "apiVersion: scheduling.k8s.io/v1beta1\nmetadata: {name: a}\n"
@@ -93,3 +97,28 @@ def test_edits_make_nothing_worse(seed: int, tmp_path: Path) -> None:
     left = validate(path)
     assert bool(left) == bool(count_refusals(edited))
     assert len(left) <= len(found), f"{text}\n---\n{edited}"
+
+
+def list_structs(of: Type, depth: int) -> Iterator[tuple[str | int, ...]]:
+    """The places of objects below a type."""
+    for name, field in of.fields.items():
+        inner, path = (field.type.item, (name, 0)) if field.type.kind == "list" else (field.type, (name,))
+        if depth and inner is not None and inner.kind == "struct":
+            yield path
+            yield from ((*path, *below) for below in list_structs(inner, depth - 1))
+
+
+@pytest.mark.parametrize("name", list_releases())
+def test_a_word_in_the_place_of_an_object_is_no_defect(name: str) -> None:
+    """Also where the field that it would be is called otherwise in that release, as in the workloadRef of 1.35."""
+    release, tried = find_release(name), 0
+    for word in release.kinds:
+        kind = find_kind("scheduling.k8s.io", word, name, dict.fromkeys(release.gates, True))
+        pod = find_kind("", "Pod", name, {})
+        for root in (each.root for each in (kind, pod) if each):
+            for path in list_structs(root, 4):
+                cause = Cause("Decode", path, "cannot unmarshal", "wrong-type")
+                for value in ("train", 5, ["train"], {"train": 1}):
+                    find_mend(root, edit_copy({}, path, 0, value), cause, release)
+                    tried += 1
+    assert tried > 500
