@@ -130,7 +130,7 @@ def _tell_wrong_keywords(wrong: Out, at: Path) -> Causes:
 
 
 def check_reviews(kind: None, conversion: Value, at: Path) -> Causes:
-    versions = (conversion.get("webhook") or {}).get("conversionReviewVersions") or []
+    versions = [version or "" for version in dig(conversion, "webhook", "conversionReviewVersions") or ()]
     yield from check_versions(versions, (*at, "webhook", "conversionReviewVersions"), reviewed=True)
 
 
@@ -140,13 +140,13 @@ def _check_change(spec: Value, old: Value) -> Causes:
     names, were = spec.get("names") or {}, before.get("names") or {}
     yield from check_kept(None, spec, before, _SPEC, "group")
     yield from check_kept(None, names, were, (*_SPEC, "names"), "plural")
-    standing = {each.get("type"): each.get("status") for each in dig(old, "status", "conditions") or ()}
+    standing = {dig(each, "type"): dig(each, "status") for each in dig(old, "status", "conditions") or ()}
     if standing.get("Established", "True") == "True":
         yield from check_kept(None, spec, before, _SPEC, "scope")
         yield from check_kept(None, names, were, (*_SPEC, "names"), "kind")
-    named = {version.get("name") for version in spec.get("versions") or ()}
+    named = {dig(version, "name") for version in spec.get("versions") or ()}
     stored = dig(old, "status", "storedVersions") or [
-        version.get("name") for version in before.get("versions") or () if version.get("storage")
+        version.get("name") for version in before.get("versions") or () if dig(version, "storage")
     ]
     for index, name in enumerate(stored):
         if named and name not in named:

@@ -56,7 +56,8 @@ def judge_shape(
         from krmfn.server.definitions import check_definition
 
         integers = compile_schemas(release, {}).gates.get("integer-formats", False)
-        causes += check_definition(value, stored, integers, way)
+        before = stored if read(root, stored, api_version).value else None  # else it is no state to change
+        causes += check_definition(value, before, integers, way)
     return refused_by(causes)
 
 

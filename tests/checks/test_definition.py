@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from krmfn import validate
+from krmfn.server import answer
 from krmfn.server.custom import is_schema, judge, read_definition
 from krmfn.server.schema import compile_schemas
 from tests.checks.definitions import define
@@ -97,3 +98,45 @@ def test_a_server_side_apply_keeps_what_others_own() -> None:
     assert find(mine, "server-side-apply") == []
     assert find(wrong, "server-side-apply") == ["spec.names.shortNames[0]"]
     assert "spec.versions" in find(mine, "replace")
+
+
+DEFINITION: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "foos.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "foos", "singular": "foo", "kind": "Foo", "listKind": "FooList", "shortNames": ["f"]},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object"}}}},
+                "subresources": {"status": {}},
+                "additionalPrinterColumns": [{"name": "A", "type": "string", "jsonPath": ".spec.a"}],
+            }
+        ],
+        "conversion": {
+            "strategy": "Webhook",
+            "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://a.b"}},
+        },
+    },
+    "status": {"storedVersions": ["v1"], "conditions": [{"type": "Established", "status": "True"}]},
+}
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "x", [], {}, [None], [5], True], ids=repr)
+def test_a_definition_may_hold_anything_before_and_after_a_change(wrong: Any) -> None:
+    for each in spoil(DEFINITION, wrong):
+        for value, stored in ((each, None), (each, DEFINITION), (DEFINITION, each)):
+            answer(value, "1.37", {}, stored)
+
+
+def test_a_change_of_a_right_definition_is_compared() -> None:
+    """It is not taken for a create, whose name would be refused."""
+    moved = {**DEFINITION, "spec": {**DEFINITION["spec"], "scope": "Cluster"}}
+    verdict = answer(moved, "1.37", {}, DEFINITION)
+    assert verdict is not None
+    assert [cause.path for cause in verdict.causes] == [("spec", "scope")]
