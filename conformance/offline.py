@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from conformance.address import BUILT_IN, GROUP, PLURALS, namespace_of
+from conformance.envelope import check_envelope, refuse_body
 from conformance.fixtures import NAMESPACES, PRIORITY_CLASSES
 from conformance.jsonreader import BadJson, list_repeated, read_json
 from conformance.status import update_status
 from conformance.storage import Record
 from conformance.versions import Profile
 from krmfn import server
+from krmfn.krm.paths import Path
 from krmfn.server import Mode, PriorityClass
 from krmfn.server.admission import NO_FACTS, AdmissionFacts
 from krmfn.server.requests import (
@@ -23,7 +26,6 @@ from krmfn.server.requests import (
     address_of,
     create,
     mark_stored,
-    refuse_body,
     update,
 )
 from krmfn.server.schema import Kind, find_kind
@@ -63,7 +65,15 @@ def create_from_text(kind: Kind, body: bytes, facts: AdmissionFacts = NO_FACTS) 
         value = read_json(body)
     except BadJson as error:
         return refuse_body(kind, body, (), f"couldn't get version/kind; json parse error: {error}")
-    return create(kind, value, facts, list_repeated(value))
+    return create_from_value(kind, value, facts, list_repeated(value))
+
+
+def create_from_value(
+    kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, repeated: Iterable[Path] = ()
+) -> Verdict:
+    """POST of a value, which may say that it is of another kind."""
+    refused = check_envelope(kind, value, address_of(kind, value)) if kind.versions else None
+    return refused or create(kind, value, facts, repeated)
 
 
 def answer(profile: Profile, record: Record) -> Verdict:
@@ -72,7 +82,7 @@ def answer(profile: Profile, record: Record) -> Verdict:
     if record["operation"] == "create":
         if "raw" in record:
             return create_from_text(kind, record["raw"].encode("utf-8", "surrogatepass"), facts)
-        return create(kind, record["object"], facts)
+        return create_from_value(kind, record["object"], facts)
     created = create(kind, record["old"], facts)
     if not created.accepted:
         return created
@@ -80,6 +90,9 @@ def answer(profile: Profile, record: Record) -> Verdict:
     body = fill_carried(record)
     # An update goes to where the old object is, whatever the new body says.
     where = address_of(kind, record["old"])._replace(name=stored["metadata"]["name"])
+    refused = check_envelope(kind, body, where)
+    if refused:
+        return refused
     if record["operation"] == "status":
         return update_status(kind, body, stored, where)
     return update(kind, body, stored, facts, where)

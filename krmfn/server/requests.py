@@ -1,6 +1,6 @@
 """A request through the server: decode, defaults, admission, strategy, validation. The whole order on one page.
 
-Below it what a request carries: where it goes, which kind its body says it is, and the 400 when that cannot be.
+Below it what a request carries: where it goes, and the 400 when its body does not belong there.
 
 Source: k8s.io/apiserver/pkg/endpoints/handlers, pkg/registry/rest, k8s.io/apimachinery/pkg/runtime/serializer/json;
 section 2.1 of the reference.
@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
 from krmfn.model.values import Fields, Value, as_text
 from krmfn.server.admission import NO_FACTS, AdmissionFacts, Write
 from krmfn.server.declarative import check_declared
-from krmfn.server.decode import Normal, name_json_type, read
+from krmfn.server.decode import Normal, read
 from krmfn.server.formats import check_path_segment, check_short_name
 from krmfn.server.metadata import check_changed_metadata, check_new_metadata
-from krmfn.server.schema import Kind, Stored, find_kind
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.strategy import (
     STORED_UID,
     clean_new_metadata,
@@ -254,12 +254,19 @@ def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path]
     """The normal object, or the 400 that ends the request."""
     if value is None:
         value = {}
-    clean = _check_envelope(kind, value, where) or _read(kind, value, where.version, duplicates)
-    if isinstance(clean, Verdict):
-        return clean
-    new = Normal(clean)
+    head = {"kind": kind.name, "apiVersion": write_api_version(kind, where.version)}
+    for key, wanted in head.items():
+        given = as_text(value, key) or wanted
+        if given != wanted:
+            word = "API version" if key == "apiVersion" else key
+            text = f"the {word} in the data ({given}) does not match the expected {word} ({wanted})"
+            return refuse_whole(400, "Decode", (key,), text, "wrong-kind")
+    found = read(kind.root, value, where.version, duplicates)
+    if found.problems:
+        text = f'{kind.name} in version "{where.version}" cannot be handled as a {kind.name}: {found.text}'
+        return Verdict(400, text, found.problems)
+    new = Normal(found.value | head)
     new.written = value
-    new["apiVersion"], new["kind"] = write_api_version(kind, where.version), kind.name
     meta = new.get("metadata", {})
     name, namespace = meta.get("name", ""), "" if kind.cluster else meta.get("namespace", where.namespace)
     if namespace != where.namespace:
@@ -272,85 +279,6 @@ def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path]
     else:
         text = f"the name of the object ({where.name} based on URL) was undeterminable: name must be provided"
     return refuse_whole(400, "Decode", ("metadata", "name"), text, "wrong-kind")
-
-
-def _read(kind: Kind, value: Any, version: str, duplicates: Iterable[Path] = ()) -> Fields | Verdict:
-    found = read(kind.root, value, version, duplicates)
-    if not found.problems:
-        return found.value
-    text = f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {found.text}'
-    return Verdict(400, text, found.problems)
-
-
-def _check_envelope(kind: Kind, value: Any, where: Address) -> Verdict | None:
-    """The 400 for a body that says it is something else than its address; what it does not say is the address's."""
-    if not isinstance(value, dict):
-        return _unrecognized(kind, value, ())
-    for key, text in value.items():
-        if key in ("apiVersion", "kind") and text is not None and not isinstance(text, str):
-            return _unrecognized(kind, value, (key,))
-    api_version, name = value.get("apiVersion") or "", value.get("kind") or kind.name
-    if api_version.count("/") > 1:
-        why = f"unexpected GroupVersion string: {api_version}"
-        return _unreadable(kind, value, ("apiVersion",), why)
-    group, _, version = api_version.rpartition("/")
-    if not version and group in ("", kind.group):
-        group, version = kind.group, where.version
-    if (group, version, name) == (kind.group, where.version, kind.name):
-        return None
-    return _wrong_kind(kind, value, group, version, name, where)
-
-
-def _wrong_kind(kind: Kind, value: Any, group: str, version: str, name: str, where: Address) -> Verdict:
-    path: Path = ("kind",) if name != kind.name else ("apiVersion",)
-    other = find_kind(group, name, kind.release, kind.gates, version)
-    if other is None or version not in other.versions:
-        qualified = f"{group}/{version}" if group else version
-        line = 110 if kind.is_on("newest-texts") else 111
-        why = f'no kind "{name}" is registered for version "{qualified}" in scheme "pkg/runtime/scheme.go:{line}"'
-    elif (other.group, other.name) == (kind.group, kind.name):
-        # The body is decoded in its own version before the versions are compared.
-        found = _read(kind, value, version)
-        if isinstance(found, Verdict):
-            return found
-        expected = write_api_version(kind, where.version)
-        why = f"the API version in the data ({group}/{version}) does not match the expected API version ({expected})"
-        return refuse_whole(400, "Decode", path, why, "wrong-kind")
-    else:
-        # A strict error waits until the conversion has failed; a type error does not get that far.
-        decoded = read(other.root, value, version)
-        fatal = decoded.text if any(bad.rule in ("wrong-type", "bad-value") for bad in decoded.problems) else ""
-        target = f"{kind.group.partition('.')[0] or 'core'}.{kind.name}"
-        why = fatal or f"converting ({version}.{name}) to ({target}): unknown conversion"
-    text = f'{name} in version "{version}" cannot be handled as a {kind.name}: {why}'
-    return Verdict(400, text, (Cause("Decode", path, why, "wrong-kind"),))
-
-
-def _unrecognized(kind: Kind, value: Any, path: Path) -> Verdict:
-    """The body is no object, or its kind is no text."""
-    target = (
-        'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'
-        ' Kind string "json:\\"kind,omitempty\\"" }'
-    )
-    if path:
-        target = f"Go struct field .{path[0]} of type string"
-    wrong = name_json_type(dig(value, *path))
-    why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {wrong} into {target}"
-    return _unreadable(kind, value, path, why)
-
-
-def _unreadable(kind: Kind, value: Any, path: Path, why: str) -> Verdict:
-    import json
-
-    return refuse_body(kind, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), path, why)
-
-
-def refuse_body(kind: Kind, body: bytes, path: Path, why: str) -> Verdict:
-    """The 400 for a body of which not even the kind can be read. Shows its beginning, in hex when it is no object."""
-    shown = body[:30].decode("utf-8", "replace") if body[:1] == b"{" else body[:30].hex()
-    shown = shown + " ..." if len(body) > 30 else shown or "<empty>"
-    text = f"the object provided is unrecognized (must be of type {kind.name}): {why} ({shown})"
-    return Verdict(400, text, (Cause("Decode", path, why, "wrong-kind"),))
 
 
 #: Where a server keeps resources that it does not keep under their own name.
