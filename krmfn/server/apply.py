@@ -22,10 +22,10 @@ from krmfn.model.gotext import BadTime, read_time
 from krmfn.model.values import Fields, Value, pick
 from krmfn.server.admission import AdmissionFacts
 from krmfn.server.requests import Address, address_of_change, is_live, update
-from krmfn.server.schema import Field, Kind, Type
+from krmfn.server.schema import Field, Kind, Type, field_of
 from krmfn.server.spell import to_api, write_json
 from krmfn.server.structure import Structure
-from krmfn.server.threeway import field_of, is_atomic, keep_filled, read_applied
+from krmfn.server.threeway import is_atomic, keep_filled, read_applied
 from krmfn.server.verdict import Cause, Causes, Mode, Out, Verdict, refuse_whole
 
 
@@ -276,7 +276,7 @@ def _check(of: Type, field: Field | None, value: Any, path: Path, label: str) ->
 def _wanted(of: Type, value: Any) -> str:
     """The scalar that should stand here, empty when it does."""
     if of.kind in ("int32", "int64", "float64"):
-        return "" if isinstance(value, (int, float)) and not isinstance(value, bool) else "numeric (int or float)"
+        return "" if type(value) in (int, float) else "numeric (int or float)"
     if of.kind == "bool":
         return "" if isinstance(value, bool) else "boolean"
     if of.kind == "intorstring":
@@ -345,7 +345,7 @@ def _as_integers(of: Type | None, value: Any, path: Path, problems: Out) -> Any:
     """Numbers as the server converts them: a whole number is an integer however it is spelled, too large ones wrap."""
     if of is None:
         return value
-    if of.kind in ("int32", "int64") and isinstance(value, (int, float)) and not isinstance(value, bool):
+    if of.kind in ("int32", "int64") and type(value) in (int, float):
         if isinstance(value, float):
             if not value.is_integer():
                 problems.append(Cause("Decode", path, f"cannot convert float64 to {of.kind}", "wrong-type"))

@@ -232,7 +232,9 @@ class _Explainer:
             return self._items(of, of.item, value, at)
         try:
             return _decoder(of)(value)
-        except (Unclean, BadTime, BadQuantity):
+        except BadTime as error:
+            raise _Hard(at.path, str(error)) from None
+        except (Unclean, BadQuantity):
             return self._scalar(of, value, at)
 
     def _struct(self, of: Type, value: Any, at: _At) -> Any:
@@ -275,20 +277,15 @@ class _Explainer:
         kind, word, text = of.kind, name_json_type(value), getattr(value, "text", value)
         if kind == "float64" and word == "number":
             return value
-        if kind == "quantity" and word in ("number", "string"):
+        if kind == "quantity":
+            if word not in ("number", "string"):
+                raise _Hard(at.path, _NO_QUANTITY)
             try:
                 return read_amount(text, bool(of.keywords.get("exponents")))
             except BadQuantity as mistake:
                 raise _Hard(at.path, str(mistake)) from None
-        if kind == "quantity":
-            raise _Hard(at.path, _NO_QUANTITY)
         if kind in ("time", "microtime"):
-            if word != "string":
-                raise _Hard(at.path, self._message(word, "string", at))
-            try:
-                (read_time if kind == "time" else read_microtime)(value)
-            except BadTime as error:
-                raise _Hard(at.path, str(error)) from None
+            raise _Hard(at.path, self._message(word, "string", at))
         if kind == "intorstring":
             raise _Hard(at.path, self._message(_number_word(value), "int32", at))
         if kind == "bytes" and isinstance(value, list):

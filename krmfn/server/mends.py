@@ -20,7 +20,7 @@ from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
 from krmfn.releases.spelling import read_mode
-from krmfn.server.schema import Type
+from krmfn.server.schema import Type, field_of
 from krmfn.server.verdict import Cause
 
 #: How alike a mistyped field is to the only one that was meant.
@@ -72,13 +72,7 @@ def find_type(root: Type, path: Path) -> Type | None:
     """The type of the value at a path, None where the type has nothing there."""
     of: Type | None = root
     for part in path:
-        if of is None:
-            return None
-        if of.kind == "struct":
-            field = of.fields.get(str(part))
-            of = field.type if field else None
-        else:
-            of = of.item
+        of, _ = field_of(of, str(part))
     return of
 
 
@@ -122,15 +116,15 @@ def _move(root: Type, value: Any, path: Path, above: Path, fitting: _Reshaper) -
     parent = find_type(root, above)
     if parent is None or parent.kind != "struct":
         return None
+    written = dig(value, *path)
     labels = (*above[:-1], "template", "metadata", "labels", word)
-    if parent.go.endswith("LabelSelector") and dig(value, *labels, default=ABSENT) == dig(value, *path):
-        return Mend((EditStep((*above, "matchLabels", word), dig(value, *path)), EditStep(path)), "matchLabels")
+    if parent.go.endswith("LabelSelector") and dig(value, *labels, default=ABSENT) == written:
+        return Mend((EditStep((*above, "matchLabels", word), written), EditStep(path)), "matchLabels")
     targets = [word] if word in parent.fields else _find_targets(parent, word, _ALIKE if is_here else 1)
     if not is_here:
         targets = [each for each in targets if each[0] not in ".#"]
     if not targets:
         return None
-    written = dig(value, *path)
     target, fitted = fitting.choose(parent, word, written, targets)
     if target[0] == "#":
         return Mend((EditStep(path),), "", target[1:])
@@ -190,7 +184,9 @@ def _reshape(root: Type, value: Any, path: Path, fitting: _Reshaper) -> Mend | N
                 fitted, beside = _merge(fitted, more), [*beside, EditStep((*above, key))]
     if fitted is ABSENT or fitted == written or (isinstance(written, str | bool) and not is_whole(of, fitted)):
         return None
-    return Mend((EditStep(path, fitted), *beside), _spell(fitted))
+    import json  # few mistakes are of this kind
+
+    return Mend((EditStep(path, fitted), *beside), json.dumps(fitted))
 
 
 def _merge(one: Any, other: Any) -> Any:
@@ -312,12 +308,12 @@ def _fit_scalar(of: Type, value: Any) -> Any:
     if of.kind == "string":
         if isinstance(value, dict) and isinstance(value.get("name"), str) and value.keys() <= _IMPLIED:
             return value["name"]
-        return str(value).lower() if isinstance(value, bool) else str(value) if type(value) is int else value
-    if of.kind in ("int32", "int64") and isinstance(value, dict) and len(value) == 1:
-        [inner] = value.values()
-        value = inner if type(inner) is int else value
-    if of.kind in ("int32", "int64") and isinstance(value, str):
-        number = parse_int(value.strip())
+        return str(value).lower() if isinstance(value, int) else value
+    if of.kind in ("int32", "int64"):
+        if isinstance(value, dict) and len(value) == 1:
+            [inner] = value.values()
+            return inner if type(inner) is int else value
+        number = parse_int(value.strip()) if isinstance(value, str) else None
         return value if number is None else number
     if of.kind == "bool" and isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
@@ -338,9 +334,3 @@ def _read_mode(written: Any) -> str:
         return read_mode(written)
     word = written.removeprefix("DisruptionMode")
     return read_mode(word) or read_mode(word.lower()) or word
-
-
-def _spell(value: Any) -> str:
-    import json
-
-    return json.dumps(value)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
-from krmfn.model.values import Fields, Value, as_text
+from krmfn.model.values import Fields, Value, as_text, pick
 from krmfn.server.admission import NO_FACTS, AdmissionFacts, Write
 from krmfn.server.declarative import check_declared
 from krmfn.server.decode import Normal, read
@@ -174,9 +174,7 @@ def _take_over(meta: Fields, before: Value) -> None:
     meta.setdefault("uid", before["uid"])
     for name in ("creationTimestamp", "resourceVersion", "generation"):
         _put(meta, name, before.get(name))
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-        if name in before:
-            meta[name] = before[name]
+    meta.update(pick(before, ("deletionTimestamp", "deletionGracePeriodSeconds")))
     meta.pop("selfLink", None)
 
 

@@ -129,6 +129,14 @@ class Type:
         return self._fields
 
 
+def field_of(of: Type | None, key: Any) -> tuple[Type | None, Field | None]:
+    """What stands behind a key of an object, or at a place of a list."""
+    if of is None or of.kind != "struct":
+        return of and of.item, None
+    field = of.fields.get(key)
+    return (field.type, field) if field else (None, None)
+
+
 class Schemas:
     """The compiled types of one release under one set of gates."""
 

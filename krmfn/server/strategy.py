@@ -160,10 +160,11 @@ def generate_name(meta: Fields) -> str:
     encoded = prefix.encode("utf-8", "surrogatepass")
     if len(encoded) > 58:
         prefix = encoded[:58].decode("utf-8", "replace")
-    meta["name"] = prefix + RANDOM
+    name: str = prefix + RANDOM
+    meta["name"] = name
     if "labels" in meta:
         meta["labels"] = dict(meta["labels"])  # the server works on a copy of the object, in case the name is taken
-    return prefix + RANDOM
+    return name
 
 
 def drop_repeated_owners(meta: Fields, patched: bool = False) -> Names:

@@ -16,7 +16,7 @@ from typing import Any
 from krmfn.krm.json_reading import load_json
 from krmfn.krm.paths import walk_values
 from krmfn.model.values import Fields, Value, group_by
-from krmfn.server.schema import Field, Type
+from krmfn.server.schema import Field, Type, field_of
 
 
 def keep_filled(of: Type, new: Any, old: Any, stored: Any, field: Field | None = None) -> Any:
@@ -146,14 +146,6 @@ def _place(theirs: list[Any], mine: list[Any], order: Sequence[Any]) -> list[Any
 def is_atomic(of: Type, field: Field | None) -> bool:
     """Whether an object is replaced as a whole."""
     return (field is not None and field.map_type == "atomic") or of.keywords.get("x-kubernetes-map-type") == "atomic"
-
-
-def field_of(of: Type | None, key: Any) -> tuple[Type | None, Field | None]:
-    """What stands behind a key of an object, or at a place of a list."""
-    if of is None or of.kind != "struct":
-        return of and of.item, None
-    field = of.fields.get(key)
-    return (field.type, field) if field else (None, None)
 
 
 def read_applied(root: Type, live: Value, manifest: Any) -> tuple[Any, list[Any]]:
