@@ -166,18 +166,17 @@ def add_tolerations(write: Write, argument: Any) -> Cause | None:
 
 def resolve_runtime(write: Write, argument: Any) -> Cause | None:
     """RuntimeClass: the class exists, and only it says what a pod costs on top of its containers."""
-    spec = write.new.get("spec", {})
-    name = spec.get("runtimeClassName")
-    if name == "":
-        return Cause("InternalError", ("spec", "runtimeClassName"), "resource name may not be empty", "runtime-class")
-    wrong = check_path_segment(name) if name else ()
-    if wrong:
-        detail = f"invalid resource name {quote(name)}: [{' '.join(wrong)}]"
-        return Cause("InternalError", ("spec", "runtimeClassName"), detail, "runtime-class")
-    if name and write.facts.runtime_classes is not None and name not in write.facts.runtime_classes:
-        return deny(
-            "runtime-class", f"pod rejected: RuntimeClass {quote(name)} not found", ("spec", "runtimeClassName")
+    name = write.new.get("spec", {}).get("runtimeClassName")
+    if name is None:
+        return None
+    path, wrong = ("spec", "runtimeClassName"), check_path_segment(name)
+    if wrong or not name:
+        detail = (
+            f"invalid resource name {quote(name)}: [{' '.join(wrong)}]" if name else "resource name may not be empty"
         )
+        return Cause("InternalError", path, detail, "runtime-class")
+    if write.facts.runtime_classes is not None and name not in write.facts.runtime_classes:
+        return deny("runtime-class", f"pod rejected: RuntimeClass {quote(name)} not found", path)
     return None
 
 

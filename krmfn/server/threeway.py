@@ -4,7 +4,7 @@ merged; and what a field manager had applied before, by `metadata.managedFields`
 Values here are JSON as written, not normal. Must not know whether the result is allowed. Sources:
 k8s.io/apimachinery/pkg/util/strategicpatch, which `python -m conformance patches` asks;
 sigs.k8s.io/structured-merge-diff/fieldpath (serialize.go): `f:` is a field, `k:` an item by its keys, `v:` an item by
-its value, `i:` an item by its place, `.` the place itself.
+its value, `.` the place itself. What a list has at a place (`i:`) nobody owns: such lists are owned as a whole.
 """
 
 from __future__ import annotations
@@ -167,42 +167,31 @@ def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> A
     """The part of a value that the fields name; None where nothing of it is there. A place whose parts are not told
     apart is taken whole; one that is merged by its parts, of which none is named, was applied empty."""
     parts = {key: below for key, below in fields.items() if key != "."}
-    if not parts:
+    if not parts or not isinstance(value, dict | list):
         merged = isinstance(value, dict) and of and of.kind in ("struct", "map") and not is_atomic(of, field)
         return {} if merged else value
-    if isinstance(value, dict):
-        out = {}
-        for key, below in parts.items():
-            name = key[2:]
-            if name in value:
-                inner, inner_field = field_of(of, name)
-                out[name] = _take(inner, inner_field, value[name], below)
-        return {key: part for key, part in out.items() if part is not None} or None
-    if not isinstance(value, list):
-        return value
-    items = []
+    found = {}
     for key, below in parts.items():
         item = _find(value, key)
-        part = None if item is None else _take(field_of(of, key)[0], None, item, below)
+        inner, inner_field = field_of(of, key[2:])
+        part = None if item is None else _take(inner, inner_field, item, below)
         if isinstance(part, dict) and key[:2] == "k:":
             part = {**load_json(key[2:]), **part}
         if part is not None:
-            items.append(part)
-    return items or None
+            found[key[2:]] = part
+    return (found if isinstance(value, dict) else list(found.values())) or None
 
 
-def _find(items: list[Any], key: str) -> Any:
-    """The item of a list that a part of a path names; None when there is none."""
+def _find(value: Fields | list[Any], key: str) -> Any:
+    """What a part of a path names in an object or a list; None where there is nothing."""
+    if isinstance(value, dict):
+        return value.get(key[2:])
     try:
         wanted = load_json(key[2:])
     except ValueError:
         return None
-    if key[:2] == "k:" and isinstance(wanted, dict):
-        for item in items:
-            if isinstance(item, dict) and all(item.get(name) == part for name, part in wanted.items()):
-                return item
-    elif key[:2] == "v:":
-        return wanted if wanted in items else None
-    elif key[:2] == "i:" and isinstance(wanted, int) and wanted < len(items):
-        return items[wanted]
-    return None
+    if key[:2] == "v:":
+        return wanted if wanted in value else None
+    if key[:2] != "k:" or not isinstance(wanted, dict):
+        return None
+    return next((item for item in value if isinstance(item, dict) and wanted.items() <= item.items()), None)

@@ -19,7 +19,7 @@ def describe_scope(worlds: Iterable[tuple[Items, Settings]]) -> str:
     An object that is in several worlds counts once, the file of a program not at all. Empty where all are validated.
     """
     counts = {"full": 0, "fields": 0, "unknown": 0}
-    named: dict[str, dict[str, None]] = {"fields": {}, "unknown": {}}
+    named: dict[str, dict[str, None]] = {standing: {} for standing in counts}
     seen = set()
     for items, settings in worlds:
         judge = Judge(items, settings, "apply")
@@ -36,8 +36,7 @@ def describe_scope(worlds: Iterable[tuple[Items, Settings]]) -> str:
                     continue
             counts[standing] += id(item) not in seen
             seen.add(id(item))
-            if standing != "full":
-                named[standing][" ".join(key)] = None
+            named[standing][" ".join(key)] = None
     if counts["full"] == len(seen):
         return ""
     parts = [f"{count(counts['full'], 'object')} fully validated"]

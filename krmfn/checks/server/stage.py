@@ -26,7 +26,7 @@ from krmfn.model.findings import EditStep, Finding, Findings, Note
 from krmfn.model.marks import FLUX_APPLY, PREFIX
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
-from krmfn.model.values import Names, Value, identify
+from krmfn.model.values import Names, Value, as_mapping, as_text, identify
 from krmfn.releases.release import GROUP, assume_gates
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.server.admission import AdmissionFacts
@@ -404,15 +404,10 @@ def gather_facts(items: Items, settings: Settings) -> AdmissionFacts:
     for item in items:
         if item.group != GROUP:
             continue
-        place = item.key
-        if not isinstance(item.value.get("spec"), dict):
-            continue
-        spec = read_fields(item.value["spec"])
+        place, spec = item.key, read_fields(as_mapping(item.value, "spec"))
         if item.kind == "Workload" and isinstance(spec.get("podGroupTemplates"), list):
-            templates = [entry for entry in spec["podGroupTemplates"] if isinstance(entry, dict)]
-            workloads[place] = frozenset(str(entry.get("name", "")) for entry in templates)
-        policy = spec.get("schedulingPolicy")
-        if item.kind == "PodGroup" and isinstance(policy, dict) and "gang" in policy:
+            workloads[place] = frozenset(as_text(each, "name") for each in spec["podGroupTemplates"])
+        if item.kind == "PodGroup" and "gang" in as_mapping(spec, "schedulingPolicy"):
             gangs.add(place)
     return AdmissionFacts(classes, None, workloads, frozenset(gangs))
 
