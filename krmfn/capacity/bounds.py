@@ -166,27 +166,17 @@ class Fitting:
                 largest = max((_sum(caps, domain) for domain in room.split(term.key)), default=0)
                 bounds.append(Bound(largest, "together", term.key, term.place))
         for spread in self.pod.spreads:
+            counted = self._find_counted(spread)
             # Among too few domains no domain has more than maxSkew, whatever others there are.
-            short = self._count_domains(spread) < spread.least_domains and self.world.counts(spread, self.pod)
+            short = counted.count_domains(spread.key) < spread.least_domains and self.world.counts(spread, self.pod)
             if short or self.world.counts_only(spread, self.pod):
-                bounds.append(Bound(self._spread(spread, caps, room), "spread", spread.key, spread.place))
+                bounds.append(Bound(_spread(spread, caps, room, counted), "spread", spread.key, spread.place))
         return min(bounds, key=lambda bound: bound.pods)
-
-    def _spread(self, spread: Spread, caps: Caps, room: Room) -> int:
-        """In the end no domain has more than the emptiest one plus maxSkew."""
-        least = 0
-        if self._count_domains(spread) >= max(1, spread.least_domains):
-            everywhere = _cap_domains(spread.key, caps, self._find_counted(spread), room)
-            least = min((cap for cap, _ in everywhere), default=0)
-        return sum(min(cap, least + spread.skew) * count for cap, count in _cap_domains(spread.key, caps, room, room))
 
     def _find_counted(self, spread: Spread) -> Room:
         """The nodes whose domains a constraint looks at."""
         keys = {other.key for other in self.pod.spreads}
         return self.world.room.only(lambda node: keys <= set(node.labels) and self._is_counted(spread, node))
-
-    def _count_domains(self, spread: Spread) -> int:
-        return self._find_counted(spread).count_domains(spread.key)
 
     def _is_counted(self, spread: Spread, node: NodeKind) -> bool:
         if spread.honors_affinity and not _is_selected(self.pod, node):
@@ -196,6 +186,14 @@ class Fitting:
 
 def _sum(caps: Caps, room: Room) -> int:
     return sum(caps.get(node, 0) * count for node, count in room.kinds.items())
+
+
+def _spread(spread: Spread, caps: Caps, room: Room, counted: Room) -> int:
+    """In the end no domain has more than the emptiest one that is `counted` plus maxSkew."""
+    least = 0
+    if counted.count_domains(spread.key) >= max(1, spread.least_domains):
+        least = min((cap for cap, _ in _cap_domains(spread.key, caps, counted, room)), default=0)
+    return sum(min(cap, least + spread.skew) * count for cap, count in _cap_domains(spread.key, caps, room, room))
 
 
 def _cap_domains(key: str, caps: Caps, domains: Room, within: Room) -> list[tuple[int, int]]:

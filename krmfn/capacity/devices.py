@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from krmfn.capacity.pods import PodKind
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.selectors import tolerates
-from krmfn.model.values import Key, Value, as_int, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Key, Names, Value, as_int, as_list, as_mapping, as_text, dig, key_of
 from krmfn.survey.facts import ClusterNode, Facts
 
 _GROUP = "resource.k8s.io"
@@ -80,8 +80,7 @@ class Devices:
             for name in named:
                 if (pod.namespace, name) not in known and self._facts.lists_all(kind):
                     return f'{kind.lower()}.{_GROUP} "{name}" not found'
-        made = (dig(self._templates.get((pod.namespace, name)), "spec", "spec") for name in pod.device_templates)
-        for spec in (*self._list_shared(pod), *made):
+        for spec in (*self._list_shared(pod), *self._list_made(pod, pod.device_templates)):
             for request in as_list(spec, "devices", "requests"):
                 name = as_text(request, "exactly", "deviceClassName")
                 if name and name not in self._classes and self._facts.lists_all("DeviceClass"):
@@ -92,9 +91,8 @@ class Devices:
         """At most how many of these pods get their devices; None where nothing limits them."""
         if self._pools is None:
             return None
-        shared = [claim for spec in self._list_shared(pod) if (claim := _read_claim(spec)).requests]
-        templates = (self._templates.get((pod.namespace, name)) for name in pod.device_templates)
-        own = [claim for each in templates if (claim := _read_claim(dig(each, "spec", "spec"))).requests]
+        shared = _read_claims(self._list_shared(pod))
+        own = _read_claims(self._list_made(pod, pod.device_templates))
         asked = repr((shared, own))
         if asked not in self._counts:
             given = all(any(self._count_in(pool, [claim]) for pool in self._pools) for claim in shared)
@@ -154,7 +152,7 @@ class Devices:
 
     def shares_node(self, pod: PodKind) -> bool:
         """Whether all pods of the kind get the same devices, and these are on one node."""
-        return self._local and any(_read_claim(spec).requests for spec in self._list_shared(pod))
+        return self._local and bool(_read_claims(self._list_shared(pod)))
 
     def _list_shared(self, pod: PodKind) -> Iterator[Any]:
         """What the claims ask for that pods of the kind share: those that they name, and those of their group."""
@@ -162,8 +160,11 @@ class Devices:
             claim = self._claims.get((pod.namespace, name))
             if claim is not None and not dig(claim, "status", "allocation"):  # what was allocated stays so
                 yield dig(claim, "spec")
-        for name in pod.group_templates:
-            yield dig(self._templates.get((pod.namespace, name)), "spec", "spec")
+        yield from self._list_made(pod, pod.group_templates)
+
+    def _list_made(self, pod: PodKind, templates: Names) -> Iterator[Any]:
+        """What the claims ask for that are made from templates."""
+        return (dig(self._templates.get((pod.namespace, name)), "spec", "spec") for name in templates)
 
 
 def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -> Sequence[ClusterNode]:
@@ -235,6 +236,11 @@ def _find_entry(field: str, name: str, driver: str, device: object) -> Any:
     entries = as_mapping(device, field)
     domain, _, short = name.rpartition("/")
     return entries.get(name, entries.get(short) if domain == driver else None)
+
+
+def _read_claims(specs: Iterable[Any]) -> list[_DeviceClaim]:
+    """Those of some claims that ask for a number of devices."""
+    return [claim for claim in map(_read_claim, specs) if claim.requests]
 
 
 def _read_claim(spec: object) -> _DeviceClaim:

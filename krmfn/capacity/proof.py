@@ -107,15 +107,14 @@ def _grow(census: Census, kinds: Mapping[int, tuple[PodKind, ...]], obeyed: Obey
             node = upper
         below[0][id(node)] = node
 
-    def build(node: GroupNeed | Group) -> GroupNeed:
-        if isinstance(node, GroupNeed):
-            return node
-        return GroupNeed(node, node.quorum or 1, _find_key(node, obeyed), (), tuple(build_below(id(node))))
+    def build(key: int) -> Iterator[GroupNeed]:
+        for node in sorted(below[key].values(), key=lambda node: isinstance(node, Group)):
+            if isinstance(node, GroupNeed):
+                yield node
+            else:
+                yield GroupNeed(node, node.quorum or 1, _find_key(node, obeyed), (), tuple(build(id(node))))
 
-    def build_below(key: int) -> Iterator[GroupNeed]:
-        return map(build, sorted(below[key].values(), key=lambda node: isinstance(node, Group)))
-
-    yield from build_below(0)
+    return build(0)
 
 
 def _find_key(group: Group, obeyed: Obeyed) -> str:
@@ -156,20 +155,16 @@ def _try(branch: GroupNeed, world: ClusterModel, room: Room) -> Obstacle | None:
     """Why a group cannot start in these nodes; None where nothing is proved."""
     if not branch.key or not world.known:
         return _try_in(branch, world, room)
-    domains = room.split(branch.key)
-    if not domains:
-        everywhere = _try_in(branch, world, room)
-        return everywhere or Obstacle(branch.group, "key", key=branch.key, nodes=room.size)
     first: Obstacle | None = None
-    for domain in sorted(domains, key=lambda domain: -domain.size):
+    for domain in sorted(room.split(branch.key), key=lambda domain: -domain.size):
         obstacle = _try_in(branch, world, domain)
         if obstacle is None:
             return None
         first = first or obstacle
     # What no node at all can give is said without the domain.
-    everywhere = _try_in(branch, world, room)
-    if everywhere is not None or first is None:
+    if everywhere := _try_in(branch, world, room):
         return everywhere
+    first = first or Obstacle(branch.group, "key", nodes=room.size)
     return first if first.key else first._replace(key=branch.key)
 
 

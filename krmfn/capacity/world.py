@@ -17,7 +17,7 @@ from krmfn.capacity.pods import PodKind, Spread, Term, count_requests, list_port
 from krmfn.capacity.volumes import PREFIX, Volumes, limit_attachments, read_limits
 from krmfn.model.quantity import add
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import Names, Value, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Names, Value, as_list, as_mapping, as_text, dig, key_of, pick
 from krmfn.survey.census import Census
 from krmfn.survey.facts import HOSTNAME, Amounts, ClusterNode, Facts, NodePort, is_daemon, read_resources
 
@@ -155,7 +155,7 @@ def take_off(facts: Facts) -> Facts:
     for pod in facts.objects("", "Pod"):
         place, spec = as_text(pod, "spec", "nodeName"), as_mapping(pod, "spec")
         if place and is_daemon(pod) and dig(pod, "status", "phase") not in ("Succeeded", "Failed"):
-            alike = repr([spec.get(field) for field in ("containers", "initContainers", "overhead", "resources")])
+            alike = repr(pick(spec, ("containers", "initContainers", "overhead", "resources")))
             if alike not in known:
                 known[alike] = {**count_requests(spec, read_resources(spec.get("overhead"))), "pods": 10**9}
             add(taken[place], known[alike])

@@ -14,7 +14,7 @@ from krmfn.forecast.queued import explain_workload
 from krmfn.forecast.roster import Roster, find_role, list_parts
 from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.values import Fields, Key, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, LinkedGang
 from krmfn.survey.condensing import Cutter
@@ -100,16 +100,13 @@ def admit(census: Census, roster: Roster, simulator: Ask) -> dict[int, Admission
     return found
 
 
-def _list_workloads(job: Item, census: Census) -> list[Value]:
+def _list_workloads(job: Item, census: Census) -> Iterator[Value]:
     """The Workloads of a job that have quota."""
-    made = (each for each in census.facts.objects(KUEUE, "Workload") if dig(each, "metadata", "namespace") == job.space)
-    mine = (each for each in made if (job.kind, job.name) in _list_owners(each))
-    return [each for each in mine if dig(each, "status", "admission")]
-
-
-def _list_owners(workload: Value) -> list[Key]:
-    owners = as_list(workload, "metadata", "ownerReferences")
-    return [(as_text(owner, "kind"), as_text(owner, "name")) for owner in owners]
+    for each in census.facts.objects(KUEUE, "Workload"):
+        owners = as_list(each, "metadata", "ownerReferences")
+        mine = any((dig(owner, "kind"), dig(owner, "name")) == (job.kind, job.name) for owner in owners)
+        if mine and dig(each, "metadata", "namespace") == job.space and dig(each, "status", "admission"):
+            yield each
 
 
 def _is_same(job: Item, workload: Value, census: Census) -> bool:

@@ -104,7 +104,7 @@ def find_object(items: Items, word: str) -> list[Item]:
 class _Controllers:
     """Who made what among the objects of a cluster. An index once: a dump has 100,000 pods."""
 
-    def __init__(self, items: Iterable[Item]) -> None:
+    def __init__(self, items: Items) -> None:
         self._index = {(*each.group_kind, each.space, each.name): each for each in items}
 
     def find_top(self, item: Item) -> Item:
@@ -184,7 +184,7 @@ def _find_pods(top: Item, items: Items, standing: Standing | None, owners: _Cont
     return _Pods(mine, [pod for pod in mine if dig(pod.value, "spec", "nodeName")], older, done)
 
 
-def _find_claims(pods: Iterable[Item], items: Iterable[Item]) -> Iterator[Item]:
+def _find_claims(pods: Items, items: Items) -> Iterator[Item]:
     """The claims that pods use."""
     used = {
         (pod.space, as_text(volume, "persistentVolumeClaim", "claimName"))
@@ -318,7 +318,7 @@ def _find_suspended(made: Items, own: Sequence[Finding], queued: Explanation | N
     yield explain(cause, held=held, queue=queue, owner=owner, kind=made[0].kind)
 
 
-def _find_unadmitted(about: Iterable[Item]) -> Explanations:
+def _find_unadmitted(about: Items) -> Explanations:
     """What another scheduler says of its own object for the gang."""
     for item in about:
         if item.group in FOREIGN and item.group != KUEUE:

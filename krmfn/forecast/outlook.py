@@ -16,13 +16,14 @@ from krmfn.forecast.question import Ask, ask, list_untold
 from krmfn.forecast.roster import Pod, Roster, call_roll, full_name, list_parts
 from krmfn.forecast.standing import ELSEWHERE, GROWS, PREEMPTED, Outlook, Place, Standing, Verdict, find_key, list_loads
 from krmfn.model.findings import Finding, Findings
+from krmfn.model.quantity import add
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.selectors import match_labels
 from krmfn.model.tree import Path
 from krmfn.model.values import Fields, Value, as_mapping, group_by
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
-from krmfn.survey.facts import Facts
+from krmfn.survey.facts import Amounts, Facts, Quota
 from krmfn.survey.groups import Group, GroupKey
 
 #: What was found about each object, by its identity.
@@ -52,9 +53,9 @@ def forecast(
     simulator: Ask | None,
     gangs: bool,
     trees: bool,
-    unmade: Sequence[Finding] = (),
-    doubts: Sequence[Finding] = (),
-    kueue: Ask | None = None,
+    unmade: Sequence[Finding],
+    doubts: Sequence[Finding],
+    kueue: Ask | None,
 ) -> Outlook:
     """The outlook of every gang of a census. `errors` are what the checks found about its objects: a gang of which
     they say that it never starts is not tried. `unmade` say that controllers do not make the pods of a gang, or not
@@ -78,11 +79,10 @@ def forecast(
     if simulator is not None and census.facts.nodes is not None:
         held = {key for key, each in decided.items() if not all(one.told["podSets"] for one in each)}
         trials.run(found, {*blamed, *held}, settings, simulator)
-    lonely = trials.list_lonely(found)
     standings = []
     for tree in found:
         doubt = doubted.get(tree.root.key)
-        standing = trials.judge(tree, blamed.get(tree.root.key), tree.root.key in lonely)
+        standing = trials.judge(tree, blamed.get(tree.root.key))
         standings.append(_doubt(_heed(standing, decided[tree.root.key], doubt), tree, doubt, census))
     standings += _list_lost(census, roster, _index(errors)) if gangs else ()
     facts = census.facts
@@ -140,7 +140,7 @@ def _heed(standing: Standing, admissions: tuple[Admission, ...], doubt: Finding 
             return standing._replace(verdict="depends", why=_LAST_FIRST.format("would not admit"))
         others = standing.verdict == "never" and any(each.told["choice"] for each in admissions)
         return standing._replace(verdict="depends") if others else standing
-    verdict: Verdict = "waits" if told["state"] == "waits" else "never" if told["state"] == "never" else "open"
+    verdict: Verdict = told["state"] if told["state"] in ("waits", "never") else "open"
     verdict = "depends" if otherwise else verdict
     why, way_out = told.get("why", ""), told.get("change", "")
     why = why or f"the simulator of Kueue makes no Workload of this {admissions[0].job.kind}"
@@ -192,16 +192,14 @@ def _choose(about: _About, template: Template, census: Census) -> Findings:
 def _list_lost(census: Census, roster: Roster, about: _About) -> Iterator[Standing]:
     """Pods that link to a group that is not in the input: if it is not in the cluster either, they are never looked at;
     of one that is, the facts know only the name."""
-    by_name = defaultdict(list)
-    for template in census.dangling:
-        if template.link is not None:
-            by_name[f"{template.item.space}/{template.link.group}"].append(template)
-    for name, templates in by_name.items():
+    by_group = group_by(lambda each: (each.item.space, each.link.group if each.link else ""), census.dangling)
+    for key, templates in by_group.items():
+        name = "/".join(key)
         wanted = {id(template) for template in templates}
         places = tuple(Place(pod, pod.node) for pod in (*roster.bound, *roster.waiting) if id(pod.template) in wanted)
         if all(place.node for place in places):
             yield Standing(name, None, (), "runs", places)
-        elif (templates[0].item.space, name.partition("/")[2]) in census.facts.groups:
+        elif key in census.facts.groups:
             yield Standing(name, None, (), "open", places, _GROUP_UNKNOWN, _SHOW_GROUP)
         else:
             blamed = next((error for template in templates for error in _choose(about, template, census)), None)
@@ -230,9 +228,9 @@ def _admit(pods: Iterable[Pod], census: Census, empty: bool = False) -> dict[str
     if not may_refuse(facts):
         return {}
     refused = {}
-    used: dict[tuple[str, str, str], int] = {}
+    used: Amounts = {}
     if not empty:
-        used |= {(quota.namespace, quota.name, name): n for quota in facts.quotas for name, n in quota.used.items()}
+        used |= {_name(quota, name): amount for quota in facts.quotas for name, amount in quota.used.items()}
     there = set() if empty else {full_name(value) for value in facts.objects("", "Pod")}
     kinds = {id(t): kind for t in list_parts(census) for kind in read_kinds([t], facts)}
     for pod in pods:
@@ -246,22 +244,23 @@ def _admit(pods: Iterable[Pod], census: Census, empty: bool = False) -> dict[str
     return refused
 
 
-def _exceed(kind: PodKind, facts: Facts, used: dict[tuple[str, str, str], int], bound: bool, created: bool) -> str:
+def _exceed(kind: PodKind, facts: Facts, used: Amounts, bound: bool, created: bool) -> str:
     """The words of a quota that has no room for one more pod; otherwise the pod is counted, where it was not yet."""
     usage = list_usage(kind, facts, claims=False)  # they may be there already, and in what is used
-    taken = []
+    taken = {}
     for quota in facts.quotas_within(kind.namespace):
         if not counts(quota, kind, facts) or (created and quota.used):
             continue
         for name, hard in quota.hard.items():
-            key = (quota.namespace, quota.name, name)
-            amount = usage.get(name, 0)
-            if amount and used.get(key, 0) + amount > hard and not (bound or created):
+            amount = taken[_name(quota, name)] = usage.get(name, 0)
+            if amount and used.get(_name(quota, name), 0) + amount > hard and not (bound or created):
                 return f"exceeded quota: {quota.name} ({name})"
-            taken.append((key, amount))
-    for key, amount in taken:
-        used[key] = used.get(key, 0) + amount
+    add(used, taken)
     return ""
+
+
+def _name(quota: Quota, resource: str) -> str:
+    return f"{quota.namespace}/{quota.name}/{resource}"
 
 
 class _Trials:
@@ -272,6 +271,7 @@ class _Trials:
         self._census, self._roster, self._refused, self._trees = census, roster, refused, trees
         self.results: dict[str, Fields] = {}
         self._started: dict[str, dict[int, str]] = {}
+        self._lonely: Collection[GroupKey] = ()
         self.first: Value = {}
         self.gone = dict.fromkeys(roster.evicted)
 
@@ -312,6 +312,7 @@ class _Trials:
                 if names
             ]
         self.results |= ask_for(alone) if alone else {}
+        self._lonely = self._list_lonely(found)
 
     def _starts(self, tree: _RootedTree, result: Value) -> bool:
         """Whether the quorums are met, from the leaves up to the root; pods that make room for others do not count."""
@@ -337,9 +338,8 @@ class _Trials:
         found = placed.get(pod.name, {})
         return Place(pod, found.get("node", ""), found.get("message") or found.get("refused", ""))
 
-    def judge(self, tree: _RootedTree, error: Finding | None, lonely: bool) -> Standing:
-        """How a tree stands, by the `error` that was found about it, or by the trials. `lonely`: it is one of those
-        that list_lonely lists."""
+    def judge(self, tree: _RootedTree, error: Finding | None) -> Standing:
+        """How a tree stands, by the `error` that was found about it, or by the trials."""
         groups = tuple({gang.group.key: gang.group for gang in tree.gangs if gang.group.path}.values())
         waiting, bound = self._roster.pods_of(tree.templates), self._roster.pods_of(tree.templates, bound=True)
         staying = (Place(pod, "", PREEMPTED) if pod.name in self.gone else Place(pod, pod.node) for pod in bound)
@@ -362,7 +362,7 @@ class _Trials:
         alone = self._list_alone(tree)
         starts = [self._starts(tree, result) for result in alone]
         lost = not starts and any(place.message == PREEMPTED for place in places)
-        waits, depends = lost or (starts and all(starts)), lonely or any(starts)
+        waits, depends = lost or (starts and all(starts)), tree.root.key in self._lonely or any(starts)
         verdict: Verdict = "waits" if waits else "depends" if depends else "never"
         if verdict == "never" and alone:
             places = tuple(self.place(pod, alone[0]["pods"]) for pod in waiting)
@@ -387,7 +387,7 @@ class _Trials:
             return f"in another order {named} would start instead" if named else "in another order it would not start"
         return f"{why.rstrip('.')}; in another order it would start{f' instead of {named}' if named else ''}"
 
-    def list_lonely(self, found: Iterable[_RootedTree]) -> set[GroupKey]:
+    def _list_lonely(self, found: Iterable[_RootedTree]) -> set[GroupKey]:
         """The roots that did not start alone for want of pods that others may be: those that are bound, or were placed
         in any trial, and those of gangs that may start beside them. Gangs that only wait for each other are not among
         them."""

@@ -7,7 +7,7 @@ in conformance/kueue; autoscaler/cluster-autoscaler/apis/provisioningrequest (v1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from krmfn.forecast.voices import Explanation, Explanations, explain, find_way, list_true, load_ways
 from krmfn.krm.item import Item, Items
@@ -101,7 +101,7 @@ def _list_checks(workload: Item) -> Iterator[str]:
             yield f"the AdmissionCheck {name} is {state}" + (f" ({said})" if said else "")
 
 
-def _list_holders(queue: Item, ours: Iterable[Item]) -> Iterator[str]:
+def _list_holders(queue: Item, ours: Items) -> Iterator[str]:
     """What has quota of the ClusterQueue, or of its cohort."""
     cohort = dig(queue.value, "spec", "cohortName")
     near = {
@@ -113,7 +113,7 @@ def _list_holders(queue: Item, ours: Iterable[Item]) -> Iterator[str]:
             yield _name(each)
 
 
-def _find_first(queue: Item | None, ours: Iterable[Item]) -> Item | None:
+def _find_first(queue: Item | None, ours: Items) -> Item | None:
     """What waits in a queue before all others: by priority, then by age."""
     pairs = ((each, dig(each.value, "spec", "clusterQueue")) for each in ours if each.kind == "LocalQueue")
     doors = {each.key for each, name in pairs if queue and name == queue.name}
@@ -136,7 +136,7 @@ def _order(workload: Item) -> tuple[int, str]:
 _STATES = ("Failed", "CapacityRevoked", "BookingExpired", "Provisioned", "Accepted")
 
 
-def explain_requests(workload: Item, items: Iterable[Item]) -> Explanations:
+def explain_requests(workload: Item, items: Items) -> Explanations:
     """What the newest request of each AdmissionCheck says against the start; nothing where nodes are provided."""
     owner = (*workload.group_kind, workload.name)
     mine = [each for each in items if each.kind == "ProvisioningRequest" and find_controller(each) == owner]

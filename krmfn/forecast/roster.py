@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -52,8 +53,7 @@ def call_roll(census: Census) -> Roster:
     Pods that are over are left out; so are templates whose number of pods nobody knows. Raises Unreadable for a
     template with more pods than a cluster can have.
     """
-    owned: dict[int, list[Pod]] = defaultdict(list)
-    strangers = []
+    owned: dict[int, list[Pod]] = defaultdict(list)  # those of others: by the identity of None
     templates = list_parts(census)
     by_owner = group_by(lambda each: (each[1].item.space, each[1].item.name), enumerate(templates))
     for value in census.facts.objects("", "Pod"):
@@ -62,27 +62,23 @@ def call_roll(census: Census) -> Roster:
         space = key_of(value)[0]
         known = sorted(each for name in _list_owners(value) for each in by_owner.get((space, name), ()))
         template = _find_template(value, [each for _, each in known], owned)
-        pod = Pod(full_name(value), _strip(value), template, as_text(value, "spec", "nodeName"))
-        if template is None:
-            strangers.append(pod)
-        else:
-            owned[id(template)].append(pod)
-    names = {pod.name for pods in (*owned.values(), strangers) for pod in pods}
+        owned[id(template)].append(Pod(full_name(value), _strip(value), template, as_text(value, "spec", "nodeName")))
+    names = {pod.name for pods in owned.values() for pod in pods}
     many = next((template for template in census.templates if (template.pods or 0) > MOST_PODS), None)
     if many:
         text = f"{many.item.kind} {many.item.name} has {many.pods} pods, and no cluster has more than {MOST_PODS}"
         raise Unreadable(many.item.locate(many.path).tell(text))
     made = []
     for template in templates:
-        there = owned.get(id(template), [])
+        there = owned[id(template)]
         made += there
         wanted = max(0, (template.pods or 0) - len(there))
         for name in _fresh_names(template, wanted, names):
             value = _make(template, name)
             made.append(Pod(f"{template.item.space}/{name}", value, template, as_text(template.spec, "nodeName")))
-    waiting = tuple(pod for pod in (*made, *strangers) if not pod.node)
     by_template = group_by(lambda pair: id(pair[1].template), enumerate(made))
-    return Roster(waiting, tuple(pod for pod in (*made, *strangers) if pod.node), by_template)
+    pods = (*made, *owned[id(None)])
+    return Roster(tuple(pod for pod in pods if not pod.node), tuple(pod for pod in pods if pod.node), by_template)
 
 
 @once
@@ -158,12 +154,10 @@ def _fresh_names(template: Template, count: int, taken: set[str]) -> Iterator[st
         return
     suffix = find_role(template)
     base = f"{item.name}-{suffix}" if suffix else item.name
-    number = 0
-    for _ in range(count):
-        while f"{item.space}/{base}-{number}" in taken:
-            number += 1
-        taken.add(f"{item.space}/{base}-{number}")
-        yield f"{base}-{number}"
+    names = (f"{base}-{number}" for number in itertools.count())
+    for name in itertools.islice((name for name in names if f"{item.space}/{name}" not in taken), count):
+        taken.add(f"{item.space}/{name}")
+        yield name
 
 
 def find_role(template: Template) -> str:

@@ -8,7 +8,7 @@ pkg/controller, and the status of the kinds of KubeRay, JobSet, Trainer and kube
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.krm.item import Item, Items
@@ -58,7 +58,7 @@ def find_way(table: str, said: str) -> str:
     return next((way for words, way in load_ways(table).items() if words in said), "")
 
 
-def group_said(said: Iterable[Told]) -> Iterator[str]:
+def group_said(said: Sayings) -> Iterator[str]:
     """What was said of objects of a kind in the same words, once, with the names of the first three."""
     found: dict[Key, dict[str, None]] = defaultdict(dict)
     told = set()
@@ -71,7 +71,7 @@ def group_said(said: Iterable[Told]) -> Iterator[str]:
         yield f"{kind}{'s' if len(names) > 1 else ''} {list_first(names, 3)}: {text}"
 
 
-def listen(about: Iterable[Item], items: Iterable[Item]) -> Iterator[Told]:
+def listen(about: Items, items: Items) -> Iterator[Told]:
     """What conditions of objects, and events about them, say; the newest event last."""
     about = list(about)
     for item in about:
@@ -184,7 +184,7 @@ def find_unstarted(pods: Items, told: Sayings) -> Explanation | None:
     return next((found for find in finders for pod in starting for found in find(pod, told)), None)
 
 
-def find_refused(objects: Iterable[Item], told: Sayings) -> Explanation | None:
+def find_refused(objects: Items, told: Sayings) -> Explanation | None:
     """Why a controller cannot create pods: its newest event about one of the objects (FailedCreate,
     FailedToCreateHeadPod, JobCreationFailed), or a condition of them."""
     reasons = ((each, each.text.partition(":")[0]) for each in told if each.kind != "Pod")
@@ -265,13 +265,13 @@ def _phase(pod: Item) -> str:
     return as_text(pod.value, "status", "phase")
 
 
-def list_claims(told: Iterable[Told], items: Iterable[Item]) -> list[Item]:
+def list_claims(told: Sayings, items: Items) -> list[Item]:
     """The NodeClaims of Karpenter that are to become nodes for pods."""
     named = {text.rpartition("nodeclaim/")[2] for _, _, text in told if text.startswith("Nominated: ")}
     return [each for each in items if each.kind == "NodeClaim" and each.name in named]
 
 
-def find_growth(pod: Item, told: Sayings, claims: Iterable[Item]) -> Explanation | None:
+def find_growth(pod: Item, told: Sayings, claims: Items) -> Explanation | None:
     """What an autoscaler says of a pod without a node, at last."""
     mine = [text for kind, name, text in told if (kind, name) == ("Pod", pod.name) and text.startswith(_GROWING)]
     text = mine[-1] if mine else ""

@@ -143,7 +143,7 @@ def _draw_gang(standing: Standing, mark: _Mark, top: int) -> tuple[list[str], in
     ]
     top += 22
     reasons = [standing.why, f"Change: {standing.way_out}" if standing.way_out else ""]
-    for line in (line for reason in reasons if reason for line in textwrap.wrap(reason, 140)[:4]):
+    for line in (line for reason in reasons for line in textwrap.wrap(reason, 140)[:4]):
         parts.append(_text(_EDGE + 24, top + 10, line, "d"))
         top += 17
     lost = [place for place in standing.places if not place.node]
@@ -210,7 +210,7 @@ def _draw_node(
     if card.note:
         top += _NOTE
         yield _text(left + 8, top + 18, card.note, "s")
-    pods = [marks[gang] for gang, count in load.gangs.items() for _ in range(count) if gang in marks]
+    pods = [marks[gang] for gang, count in load.gangs.items() for _ in range(count)]
     drawn = [*pods, *([None] * load.others)]
     for place, mark in enumerate(drawn[:_MOST_PODS]):
         x, y = left + 8 + place % _IN_ROW * _STEP, top + 28 + place // _IN_ROW * _STEP

@@ -219,8 +219,7 @@ def _render_mermaid(views: Sequence[View], titles: Sequence[str] = ()) -> str:
 def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None = None) -> Lines:
     colors = colors or {each.name: f"g{number % len(LIGHT)}" for number, each in enumerate(outlook.standings)}
     grouped = group_alike(outlook.loads or ())[:_MOST_LINES]
-    domains = dict.fromkeys(load.domain for load, _ in grouped)
-    for place, domain in enumerate(sorted(domains)):
+    for place, domain in enumerate(sorted({load.domain for load, _ in grouped})):
         title = f"{outlook.key.rpartition('/')[2]} {domain}" if domain else "nodes"
         yield f'  subgraph {name}d{place}["{channels.mermaid(title)}"]'
         for number, (load, alike) in enumerate(grouped):
