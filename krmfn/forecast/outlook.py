@@ -19,7 +19,6 @@ from krmfn.model.findings import Finding, Findings
 from krmfn.model.quantity import add
 from krmfn.model.schedulers import DEFAULT_SCHEDULER
 from krmfn.model.selectors import match_labels
-from krmfn.model.tree import Path
 from krmfn.model.values import Fields, Value, as_mapping, group_by
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, LinkedGang, Template
@@ -103,14 +102,16 @@ def forecast(
 
 def _grow(census: Census, trees: bool) -> Iterator[_RootedTree]:
     """Every root that has pods, with the gangs below it, in the order of the input."""
-    roots: dict[tuple[int, Path, int], tuple[Group, list[LinkedGang]]] = {}
-    for gang in census.gangs:
-        if gang.templates:
-            root = census.root(gang.group) if trees else gang.group
-            replica = 0 if root.composite else id(gang)  # 1.35: every replica key is a gang
-            roots.setdefault((*root.key, replica), (root, []))[1].append(gang)
-    for root, gangs in roots.values():
-        yield _RootedTree(root, tuple(gangs))
+
+    def find_root(gang: LinkedGang) -> Group:
+        return census.root(gang.group) if trees else gang.group
+
+    def tell_apart(gang: LinkedGang) -> object:
+        root = find_root(gang)
+        return root.key if root.composite else id(gang)  # 1.35: every replica key is a gang
+
+    for gangs in group_by(tell_apart, (gang for gang in census.gangs if gang.templates)).values():
+        yield _RootedTree(find_root(gangs[0]), tuple(gangs))
 
 
 def _doubt(standing: Standing, tree: _RootedTree, doubt: Finding | None, census: Census) -> Standing:

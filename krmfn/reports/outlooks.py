@@ -121,7 +121,7 @@ def _list_nodes(outlook: Outlook) -> Lines:
                 ", ".join(pods),
             ]
         )
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     sides = ["<"] * (len(head) - 1 - len(resources)) + [">"] * len(resources) + ["<"]
     for row in (head, *rows):
         columns = zip(row, sides, widths, strict=True)
