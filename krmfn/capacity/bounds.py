@@ -302,12 +302,9 @@ class _Search:
             most.append([cap + beyond for cap, beyond in zip(self._caps[node], most[-1], strict=True)])
         #: How many pods the nodes from each place on take, at most.
         self._most = most[::-1]
-        #: The place of each quota's demands, and how many of their pods it can do without.
-        self._spans: list[tuple[slice, int]] = []
-        for quota in quotas:
-            start = self._spans[-1][0].stop if self._spans else 0
-            spare = sum(demand.pods for demand in quota.demands) - quota.least
-            self._spans.append((slice(start, start + len(quota.demands)), spare))
+        #: The quota of each demand, and how many of its pods a quota can do without.
+        self._owners = [number for number, quota in enumerate(quotas) for _ in quota.demands]
+        self._spare = [sum(demand.pods for demand in quota.demands) - quota.least for quota in quotas]
         #: Demands that exclude each other on a node: on each, because they take the same port, and on hosts.
         pairs = list(permutations(range(len(demands)), 2))
         self._clashing = {(one, other) for one, other in pairs if clash(pods[one].ports, pods[other].ports)}
@@ -333,8 +330,10 @@ class _Search:
 
     def _lacks(self, left: _Pods, most: Sequence[int]) -> bool:
         """Whether a quota cannot be reached where so many more pods can be placed at most."""
-        beyond = [max(0, pods - placed) for pods, placed in zip(left, most, strict=True)]
-        return any(sum(beyond[span]) > spare for span, spare in self._spans)
+        spare = [*self._spare]
+        for owner, pods, placed in zip(self._owners, left, most, strict=True):
+            spare[owner] -= max(0, pods - placed)
+        return any(number < 0 for number in spare)
 
     def _fill_node(self, node: NodeKind, left: _Pods, chosen: _Pods, have: _Pods, number: int) -> Iterator[_Pods]:
         """The ways to fill a node to which no pod can be added: those that begin with the pods that are `chosen` of the

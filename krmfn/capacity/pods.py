@@ -127,9 +127,9 @@ def _read(template: Template, facts: Facts) -> PodKind:
             *list_added_tolerations(template.item, requests, facts),
         ),
         list_ports(spec),
-        _read_terms(dig(affinity, "podAntiAffinity", _REQUIRED), labels),
-        _read_terms(dig(affinity, "podAffinity", _REQUIRED), labels),
-        _read_spreads(spec, labels),
+        tuple(_read_terms(dig(affinity, "podAntiAffinity", _REQUIRED), labels)),
+        tuple(_read_terms(dig(affinity, "podAffinity", _REQUIRED), labels)),
+        tuple(_read_spreads(spec, labels)),
         _read_names(spec, "volumes", "persistentVolumeClaim", "claimName"),
         tuple(list_made_claims(template)),
         _read_names(spec, "resourceClaims", "resourceClaimName"),
@@ -209,13 +209,11 @@ def list_ports(spec: Value) -> tuple[NodePort, ...]:
     return tuple(dict.fromkeys(ports))
 
 
-def _read_terms(terms: object, labels: Value) -> tuple[Term, ...]:
-    found = []
+def _read_terms(terms: object, labels: Value) -> Iterator[Term]:
     for index, term in enumerate(as_list(terms)):
         selector = _merge(dig(term, "labelSelector"), labels, term)
         names = tuple(map(str, as_list(term, "namespaces")))
-        found.append(Term(as_text(term, "topologyKey"), selector, names, dig(term, "namespaceSelector"), index))
-    return tuple(found)
+        yield Term(as_text(term, "topologyKey"), selector, names, dig(term, "namespaceSelector"), index)
 
 
 def _merge(selector: object, labels: Value, term: object) -> Any:
@@ -230,22 +228,18 @@ def _merge(selector: object, labels: Value, term: object) -> Any:
     return {**selector, "matchExpressions": expressions}
 
 
-def _read_spreads(spec: Value, labels: Value) -> tuple[Spread, ...]:
-    found = []
+def _read_spreads(spec: Value, labels: Value) -> Iterator[Spread]:
     for index, entry in enumerate(as_list(spec, "topologySpreadConstraints")):
         if dig(entry, "whenUnsatisfiable") in (None, "DoNotSchedule"):
-            found.append(
-                Spread(
-                    as_text(entry, "topologyKey"),
-                    as_int(entry, "maxSkew") or 1,
-                    _merge(dig(entry, "labelSelector"), labels, entry),
-                    as_int(entry, "minDomains") or 1,
-                    dig(entry, "nodeAffinityPolicy") != "Ignore",
-                    dig(entry, "nodeTaintsPolicy") == "Honor",
-                    index,
-                )
+            yield Spread(
+                as_text(entry, "topologyKey"),
+                as_int(entry, "maxSkew") or 1,
+                _merge(dig(entry, "labelSelector"), labels, entry),
+                as_int(entry, "minDomains") or 1,
+                dig(entry, "nodeAffinityPolicy") != "Ignore",
+                dig(entry, "nodeTaintsPolicy") == "Honor",
+                index,
             )
-    return tuple(found)
 
 
 def selects(term: Term, owner: PodKind, namespace: str, labels: Value, other: PodKind | None, facts: Facts) -> Answer:

@@ -16,11 +16,12 @@ from krmfn.capacity.bounds import (
     fit,
 )
 from krmfn.capacity.obeyed import Obeyed
-from krmfn.capacity.pods import PodKind, add_least, list_group_claims, read_kinds
+from krmfn.capacity.pods import PodKind, list_group_claims, read_kinds, sum_least
 from krmfn.capacity.volumes import Volumes, count_attachments, read_limits
 from krmfn.capacity.world import ClusterModel, Room
+from krmfn.model.quantity import add
 from krmfn.survey.census import Census, LinkedGang
-from krmfn.survey.facts import Facts, Quota
+from krmfn.survey.facts import Amounts, Facts
 from krmfn.survey.groups import Group
 
 
@@ -275,18 +276,16 @@ def _exceed(root: GroupNeed, world: ClusterModel) -> Obstacle | None:
     """A quota that allows less than the pods that a root cannot start without."""
     leaves = list(_needed_leaves(root))
     for quota in world.facts.quotas_within(root.group.namespace):
+        needs: Amounts = {}  # at least, by what the quota counts
+        for leaf in leaves:
+            counted = ((kind, counts(quota, kind, world.facts)) for kind in leaf.kinds)
+            usages = ((kind.pods, fit(kind, world).usage if takes else {}) for kind, takes in counted)
+            add(needs, sum_least(usages, leaf.need))
         for name, allowed in quota.hard.items():
-            need = sum(_least_usage(leaf, name, quota, world) for leaf in leaves)
+            need = needs.get(name, 0)
             if need > allowed:
                 return Obstacle(root.group, "quota", resource=name, need=need, have=allowed, by=quota.name)
     return None
-
-
-def _least_usage(leaf: GroupNeed, name: str, quota: Quota, world: ClusterModel) -> int:
-    """The least that the pods of a leaf's quorum take from a quota."""
-    counted = ((kind, counts(quota, kind, world.facts)) for kind in leaf.kinds)
-    usages = ((fit(kind, world).usage.get(name, 0) if takes else 0, kind.pods or 0) for kind, takes in counted)
-    return add_least(usages, leaf.need)
 
 
 def _needed_leaves(branch: GroupNeed) -> Iterator[GroupNeed]:

@@ -16,7 +16,7 @@ from krmfn.krm.item import Item
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import count, join
-from krmfn.survey.census import Census, LinkedGang
+from krmfn.survey.census import Census, LinkedGang, count_pods
 from krmfn.survey.condensing import Cutter
 from krmfn.survey.control_plane import KUEUE, find_time, read_configuration, shrink
 from krmfn.survey.facts import Facts
@@ -63,10 +63,9 @@ def grow(census: Census, admissions: Mapping[int, Admission]) -> Iterator[Linked
     for job in list_queued(census):
         templates = census.templates_of(job)
         if id(job) not in linked and not any(template.link for template in templates):
-            gang = LinkedGang(Group(job, *job.key, (), "gang", None, (), "", "", "", {}), templates)
             sets = admissions[id(job)].told["podSets"] if admissions else ()
-            quorum = sum(each["count"] for each in sets) or gang.pods
-            yield LinkedGang(gang.group._replace(quorum=quorum), templates)
+            quorum = sum(each["count"] for each in sets) or count_pods(templates)
+            yield LinkedGang(Group(job, *job.key, (), "gang", quorum, (), "", "", "", {}), templates)
 
 
 def list_queued(census: Census) -> list[Item]:

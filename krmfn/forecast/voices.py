@@ -98,15 +98,17 @@ def read_conditions(item: Item) -> Iterator[str]:
     """Conditions of pods and groups that say no; of groups also all that other releases may have."""
     status = dig(item.value, "status")
     for condition in (*as_list(status, "conditions"), *as_list(status, "schedulingConditions")):
-        kind, reason, text = (as_text(condition, key) for key in ("type", "reason", "message"))
-        if item.group in FOREIGN:
-            if (kind, dig(condition, "status")) in _STUCK and text:
-                yield f"{reason or kind}: {text}"
+        kind, status, reason, text = (as_text(condition, key) for key in ("type", "status", "reason", "message"))
+        known = NAMED.get(kind, kind) in _CONDITIONS
+        if not text:
             continue
-        if NAMED.get(kind, kind) in _CONDITIONS and dig(condition, "status") == "False" and text:
+        if item.group in FOREIGN:
+            if (kind, status) in _STUCK:
+                yield f"{reason or kind}: {text}"
+        elif known and status == "False":
             yield f"{reason}: {text}"
-        elif kind and NAMED.get(kind, kind) not in _CONDITIONS and item.group == GROUP and text:
-            yield f"{kind} is {dig(condition, 'status')} ({reason}): {text}"
+        elif kind and not known and item.group == GROUP:
+            yield f"{kind} is {status} ({reason}): {text}"
 
 
 def read_refusals(item: Item) -> Explanations:

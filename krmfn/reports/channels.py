@@ -37,11 +37,11 @@ def lines(text: str) -> str:
     return re.sub(START, r"\1\\x3a:", re.sub(_TEXT, spell, text))
 
 
-def json(value: Any, *, indent: int | None = 2) -> str:
+def json(value: Any) -> str:
     """JSON in which everything that could steer anything is an escape; the values are what they were."""
     from json import dumps
 
-    text = dumps(value, indent=indent, ensure_ascii=False, default=str)
+    text = dumps(value, indent=2, ensure_ascii=False, default=str)
     return re.sub(_JSON, _spell_json, text) + "\n"
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.quantity import add, format_quantity
+from krmfn.model.values import group_by
 from krmfn.model.wording import count, join
 
 #: What a verdict means, in a few words.
@@ -203,9 +204,6 @@ def sort_alike(grouped: Iterable[tuple[Load, int]]) -> list[tuple[Load, int]]:
 
 def sum_domains(loads: Iterable[Load]) -> list[tuple[Load, int]]:
     """Each domain as if it were one node, with the number of its nodes, in the order of their names."""
-    domains: dict[str, list[Load]] = {}
-    for load in loads:
-        domains.setdefault(load.domain, []).append(load)
     return [
         (
             Load(
@@ -219,7 +217,7 @@ def sum_domains(loads: Iterable[Load]) -> list[tuple[Load, int]]:
             ),
             len(inside),
         )
-        for domain, inside in sorted(domains.items())
+        for domain, inside in sorted(group_by(lambda load: load.domain, loads).items())
     ]
 
 
