@@ -13,7 +13,7 @@ from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
 from krmfn.config.settings import GangOptions, Settings
 from krmfn.krm.item import Item
-from krmfn.model.findings import Note
+from krmfn.model.findings import Note, NoteTuple
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import PREFIX
 from krmfn.model.values import Fields, Names
@@ -36,7 +36,7 @@ class Selection(NamedTuple):
 
     options: GangOptions | None
     why: Why
-    notes: tuple[Note, ...] = ()
+    notes: NoteTuple = ()
 
 
 def is_selected(item: Item, settings: Settings) -> bool:

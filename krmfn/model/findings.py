@@ -124,6 +124,7 @@ class Finding(NamedTuple):
 
 Findings: TypeAlias = Iterator[Finding]
 Notes: TypeAlias = Iterator[Note]
+NoteTuple: TypeAlias = tuple[Note, ...]
 
 
 def to_result(finding: Finding, rule: Rule) -> Result:

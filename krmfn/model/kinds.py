@@ -140,18 +140,18 @@ class KindRow:
         self.project: str = link.get("project", "")
         self.immutable = tuple(spec.get("immutable", ()))
         self.immutable_running = tuple(spec.get("immutableRunning", ()))
-        self.managed_by: str = _slash(managed.get("field", ""))
+        self.managed_by = _split(managed.get("field", ""))
         self.manager = managed.get("controller", "")
         self.staged = bool(order) or any(role.get("late") for role in roles)
         self.order = () if order == "Optional" else _read_conditions(order)
         self.versions = tuple(spec.get("versions", ()))
         self.renewed, self.kept = (spec.get("update") == word for word in ("Beside", "Kept"))
-        self.rival: str = _slash(rival.get("field", ""))
+        self.rival = _split(rival.get("field", ""))
         self.rival_name: str = rival.get("name", "")
-        self.owns: str = _slash(spec.get("ownScheduling", ""))
+        self.owns = _split(spec.get("ownScheduling", ""))
         self.owner_labels = tuple(spec.get("podLabels", ()))
         self.excluded = _read_conditions([*spec.get("except", ()), *scaled])
-        self.whole: str = _slash(spec.get("replicas", ""))
+        self.whole = _split(spec.get("replicas", ""))
 
     @property
     def shipped(self) -> bool:
@@ -350,6 +350,11 @@ def _read_factor(factor: Any) -> Factor:
     return Factor(_slash(factor["field"]), default, entries, factor.get("plus", 0), *more)
 
 
+def _split(path: str) -> Names:
+    """The steps of a path of a file, one by one."""
+    return tuple(path.split(".")) if path else ()
+
+
 def _slash(path: Any) -> Any:
     """The steps of a path; a number stays one."""
     return path.replace(".", "/") if isinstance(path, str) else path
@@ -381,9 +386,8 @@ def find_ray_cluster(kind: str) -> Names:
 
 def find_own_scheduling(ref: ResourceRef, release: Release) -> Names:
     """The path of the field by which the kind's own controller makes the groups, () where it has none."""
-    kind = find_kind(ref)
-    owns = (kind.owns if kind else "") or release.owns.get(f"{ref.kind}.{ref.group}", "")
-    return tuple(owns.split("/")) if owns else ()
+    kind, owns = find_kind(ref), release.owns.get(f"{ref.kind}.{ref.group}", "")
+    return (kind.owns if kind else ()) or (tuple(owns.split("/")) if owns else ())
 
 
 def kuberay_keeps(version: tuple[int, int], field: str) -> bool:

@@ -15,6 +15,8 @@ from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 
 #: An object, or a mapping in it, as it was read; one that is being made is of `Fields`.
 Value: TypeAlias = Mapping[str, Any]
+#: Objects, or parts of one, by name.
+ByName: TypeAlias = Mapping[str, Value]
 #: Namespace and name of an object, or API group and kind.
 Key: TypeAlias = tuple[str, str]
 Names: TypeAlias = tuple[str, ...]

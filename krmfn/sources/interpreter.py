@@ -59,7 +59,7 @@ def _count_wholes(manifest: Manifest) -> int:
     field, options = manifest.kind.whole, manifest.options
     if not field or manifest.counting or options.slices or options.gang_group:
         return 0
-    wholes = manifest.count(_split(field), 1)
+    wholes = manifest.count(field, 1)
     return wholes if wholes > 1 or options.granularity == "Replica" else 0
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from krmfn.config import GangOptions, Settings
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, ResourceRef
-from krmfn.model.findings import Note
+from krmfn.model.findings import Note, NoteTuple
 from krmfn.model.kinds import KINDS, KindRow, keeps_link, kuberay_keeps
 from krmfn.model.placeholders import is_name_placeholder, is_number_placeholder, spell
 from krmfn.model.rules import RULES, tell
@@ -31,7 +31,7 @@ class SourceReading(NamedTuple):
     """
 
     group: Group | None
-    notes: tuple[Note, ...] = ()
+    notes: NoteTuple = ()
     value: Mapping[str, Any] = {}
 
 
@@ -65,9 +65,8 @@ class Manifest:
     def is_elsewhere(self, *inner: Path) -> bool:
         """Whether the resource is handed to another controller than its kind's own, by the field of its row or by one
         of `inner`, which a note then says."""
-        field = self.kind.managed_by
-        for path in dict.fromkeys((*((tuple(field.split("/")),) if field else ()), *inner)):
-            owner = self.text(path)
+        for path in dict.fromkeys((self.kind.managed_by, *inner)):
+            owner = self.text(path) if path else ""
             if owner not in ("", self.kind.manager):
                 self.tell("managed-elsewhere", path, owner=owner)
                 return True

@@ -58,8 +58,8 @@ def _find_mistakes(manifest: Manifest, group: Group) -> Iterator[tuple[str, Fiel
             inside, outside = _find_nearest(outer, inner, 1, outer - 1), _list_multiples(outer, inner)
             yield "levels", {"outer": outer, "inner": inner, "inside": inside, "outside": outside}
     for leaf in sliced:
-        about: Fields = {"pods": leaf.pods, "size": sizes[0]}
-        about["whole"] = "pods" if len(leaves(group)) == 1 else f"pods of group {leaf.name}"
+        whole = "pods" if len(leaves(group)) == 1 else f"pods of group {leaf.name}"
+        about: Fields = {"pods": leaf.pods, "size": sizes[0], "whole": whole}
         if leaf.pods % sizes[0]:
             nearest = _find_nearest(leaf.pods, sizes[0], sizes[1] if len(sizes) > 1 else 1, leaf.pods)
             sooner = f"slices of {nearest}, or " if nearest else ""
@@ -113,9 +113,8 @@ def _find_nearest(whole: int, wanted: int, unit: int, largest: int) -> str:
             if size % unit == 0 and size <= largest
         }
     )
-    below = [size for size in fitting if size < wanted][-1:]
-    above = [size for size in fitting if size > wanted][:1]
-    return " or ".join(map(str, below + above))
+    below, above = ([size for size in fitting if size < wanted], [size for size in fitting if size > wanted])
+    return " or ".join(map(str, below[-1:] + above[:1]))
 
 
 def _list_multiples(number: int, unit: int) -> str:

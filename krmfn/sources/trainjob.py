@@ -150,12 +150,13 @@ def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group)
     entry = _find_entry(manifest, _PATCHES, "manager", PATCHER)
     moved = []
     try:
-        _put(manifest, (*entry, "manager"), PATCHER)
         for leaf in leaves(group):
             theirs = leaf.templates[0].path
             job = _find_entry(manifest, (*entry, *_JOBS), "name", leaf.name)
             place = (*job, *_TEMPLATE)
-            _put(manifest, (*job, "name"), leaf.name)
+            beside = (((*entry, "manager"), PATCHER), ((*job, "name"), leaf.name))
+            for path, name in beside:
+                _put(manifest, path, name)
             given = as_mapping(manifest.get(place), "metadata", "annotations")  # more of a patch is not read here
             metadata = {**as_mapping(jobset.get(theirs), "metadata")}
             metadata |= {"annotations": {**as_mapping(metadata, "annotations"), **given}} if given else {}
@@ -165,7 +166,7 @@ def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group)
                 path=place,
                 count_path=_NODES if scaled else _RUNTIME,
                 bridged=True,
-                beside=(((*entry, "manager"), PATCHER), ((*job, "name"), leaf.name)),
+                beside=beside,
             )
             number = leaf.number.rpartition(" + ")[2] if leaf.replicas == 1 else ""
             moved.append(leaf._replace(templates=(template,), replicas=1, by="", number=number))

@@ -17,7 +17,7 @@ from krmfn.model.schedulers import DEFAULT_SCHEDULER, Scheduler
 from krmfn.model.tree import Path
 from krmfn.model.values import Key, Value, as_mapping, as_text, dig, group_by
 from krmfn.releases.release import GROUP
-from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS
+from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS, SCHEDULING_KINDS
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_entries, read_group, read_workload
 from krmfn.survey.lookup import list_owned
@@ -97,22 +97,24 @@ def count_pods(templates: Iterable[Template]) -> int | None:
 class LinkedGang:
     """A group with the templates that link to it. In 1.35 every replica key makes a gang of its own.
 
-    `pods` is how many pods of the group exist at once, None when a template does not say; `owners` are the objects
+    `quorum` is how many pods wait for each other, 0 where none do; `pods` is how many of the group exist at once, None
+    when a template does not say; `owners` are the objects
     whose templates link here, in order.
     """
 
-    __slots__ = ("group", "owners", "pods", "templates")
+    __slots__ = ("group", "owners", "pods", "quorum", "templates")
 
     def __init__(self, group: Group, templates: Sequence[Template]) -> None:
         """Count."""
         self.group = group
+        self.quorum = group.quorum or 0
         self.templates = templates
         self.pods = count_pods(templates)
         self.owners = tuple({id(template.item): template.item for template in templates}.values())
 
     def list_needed(self) -> list[Template]:
         """The templates without whose pods the quorum is not met, as far as anybody knows."""
-        quorum = self.group.quorum or 1
+        quorum = self.quorum or 1
         known = sum(each.pods or 0 for each in self.templates)
         unknown = sum(each.pods is None for each in self.templates)
         return [each for each in self.templates if unknown > (each.pods is None) or known - (each.pods or 0) < quorum]
@@ -149,6 +151,10 @@ class Census(NamedTuple):
     def kind(self, group: str, kind: str) -> Items:
         """The objects of one kind, in order."""
         return self.by_kind.get((group, kind), ())
+
+    def list_scheduling(self) -> list[Item]:
+        """The Workloads, PodGroups and CompositePodGroups of the input."""
+        return [item for kind in SCHEDULING_KINDS for item in self.kind(GROUP, kind)]
 
     def gangs_with(self, *fields: str) -> list[LinkedGang]:
         """The gangs that have one of these fields in the spec of the group, of a group above it, or of its pods; in

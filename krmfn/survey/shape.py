@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions
 from krmfn.krm.results import ResourceRef
-from krmfn.model.findings import Note, Notes
+from krmfn.model.findings import Note, Notes, NoteTuple
 from krmfn.model.podnumber import divide
 from krmfn.model.rules import tell
 from krmfn.model.tree import Composite, DisruptionMode, Group, Leaf, PodTemplate, leaves
@@ -25,7 +25,7 @@ class Shaped(NamedTuple):
     """The tree of a gang and what there is to say. The paths of notes are in the resource's manifest."""
 
     group: Group
-    notes: tuple[Note, ...] = ()
+    notes: NoteTuple = ()
 
 
 class SharingResource(NamedTuple):

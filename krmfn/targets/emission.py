@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import Path, format_path
-from krmfn.model.findings import Note, Notes
+from krmfn.model.findings import Note, Notes, NoteTuple
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, MANAGER, REVISION, SYNC_WAVE, name_sources
 from krmfn.model.names import LABEL_LIMIT, slug
@@ -45,7 +45,7 @@ class Emission(NamedTuple):
 
     objects: tuple[Fields, ...]
     links: tuple[Link, ...]
-    notes: tuple[Note, ...]
+    notes: NoteTuple
 
 
 def describe(api_version: str, kind: str, name: str, gang: Gang, spec: Fields, revision: str = "") -> Fields:
@@ -77,7 +77,7 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
 
 def check_quorums(*layouts: PlacedGroup) -> Notes:
     """An error for every quorum that can never be met, or is none."""
-    for node in (node for layout in layouts for node in walk(layout)):
+    for node in walk(*layouts):
         group = node.group
         if isinstance(group, Leaf):
             quorum, bound, case, template = group.min_count, group.size, "", group.templates[0]
@@ -129,7 +129,7 @@ class Agreement(NamedTuple):
     priority_class: str
     scheduler: str
     preemption_policy: str
-    notes: tuple[Note, ...]
+    notes: NoteTuple
 
 
 def agree(gang: Gang, settings: Settings, default_scheduler: str = DEFAULT_SCHEDULER) -> Agreement:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from krmfn.config.settings import Settings
-from krmfn.model.findings import Note, Notes
+from krmfn.model.findings import Notes, NoteTuple
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY
 from krmfn.model.names import digest, shorten, slug
@@ -55,13 +55,11 @@ def emit(gang: Gang, settings: Settings) -> Emission:
         return Emission((), (), (told if pinned else told._replace(hint=""),))
 
 
-def _write(gang: Gang, settings: Settings, layouts: Layouts, notes: tuple[Note, ...]) -> Emission:
+def _write(gang: Gang, settings: Settings, layouts: Layouts, notes: NoteTuple) -> Emission:
     """The objects of the groups in `layouts`. Raises NotWritable."""
     release = settings.release
     agreed = agree(gang, settings)
-    templates: Fields = {}
-    for layout in layouts:
-        templates.setdefault(_list_of(layout), []).append(_describe_template(layout, agreed, settings))
+    templates = _describe_templates(layouts, agreed, settings)
     revision = ""
     if gang.naming == "Revisioned":
         revision = _revise(gang, templates, _policy_of_preemption(agreed, settings), release)
@@ -100,7 +98,7 @@ def _write_groups(
         return ()
     composites: list[Fields] = []
     groups: list[Fields] = []
-    nodes = [node for layout in layouts for node in walk(layout)]
+    nodes = list(walk(*layouts))
     parents = {child.name: node for node in nodes for child in node.children}
     for node in nodes:
         kind, into = ("PodGroup", groups) if isinstance(node.group, Leaf) else ("CompositePodGroup", composites)
@@ -136,7 +134,7 @@ def _write_links(layouts: Layouts, workload: str, release: Release) -> tuple[Lin
     """From every pod template of a leaf to its group: to the PodGroup, or to the Workload and the group in it; where
     pods are linked when they are created, what the bridge reads."""
     links: list[Link] = []
-    for node in (node for layout in layouts for node in walk(layout)):
+    for node in walk(*layouts):
         for template in node.group.templates if isinstance(node.group, Leaf) else ():
             if template.bridged:
                 links += _ask_bridge(template, node)
@@ -156,7 +154,7 @@ def _ask_bridge(template: PodTemplate, node: PlacedGroup) -> Iterator[Link]:
         yield Link(template.owner, (*annotations, POD_GROUP_BY), node.group.by)
 
 
-def _lay_out(gang: Gang, name: str, release: Release) -> tuple[Layouts, tuple[Note, ...]]:
+def _lay_out(gang: Gang, name: str, release: Release) -> tuple[Layouts, NoteTuple]:
     """The groups under names that begin with `name`: one tree, or groups side by side where a release has no trees, and
     where the root would wait for none of them, since that needs fewer gates. Raises TooLarge."""
     limits = read_limits(release)
@@ -211,16 +209,15 @@ def _policy_of_preemption(agreed: Agreement, settings: Settings) -> Fields:
     return {"preemptionPolicy": "Never"} if policy == "Never" else {}
 
 
-def _list_of(node: PlacedGroup) -> str:
-    """The list of a Workload, or of a composite template, in which the template of `node` stands."""
-    return "podGroupTemplates" if isinstance(node.group, Leaf) else "compositePodGroupTemplates"
-
-
-def _describe_template(node: PlacedGroup, agreed: Agreement, settings: Settings) -> Fields:
-    template: Fields = {"name": node.template, **_describe_policy(node, agreed, settings)}
-    for child in node.children:
-        template.setdefault(_list_of(child), []).append(_describe_template(child, agreed, settings))
-    return template
+def _describe_templates(nodes: Layouts, agreed: Agreement, settings: Settings) -> Fields:
+    """The lists in which a Workload, or a composite template, has the templates of some groups."""
+    lists: Fields = {}
+    for node in nodes:
+        name = "podGroupTemplates" if isinstance(node.group, Leaf) else "compositePodGroupTemplates"
+        below = _describe_templates(node.children, agreed, settings)
+        template = {"name": node.template, **_describe_policy(node, agreed, settings), **below}
+        lists.setdefault(name, []).append(template)
+    return lists
 
 
 def _describe_policy(node: PlacedGroup, agreed: Agreement, settings: Settings) -> Fields:
@@ -252,7 +249,7 @@ def _default_mode(settings: Settings) -> DisruptionMode:
 
 def _note_lost(layouts: Layouts, release: Release) -> Notes:
     """What the groups ask for and the release has no field for."""
-    groups: list[Group] = [node.group for layout in layouts for node in walk(layout)]
+    groups: list[Group] = [node.group for node in walk(*layouts)]
     keys = sorted({group.topology_key for group in groups} - {""})
     if keys and not release.has("topology-keys"):
         later = first_release("topology-keys")

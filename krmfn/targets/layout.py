@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from krmfn.model.findings import Note
+from krmfn.model.findings import NoteTuple
 from krmfn.model.names import LABEL_LIMIT, digest, name_group, shorten, slug
 from krmfn.model.rules import tell
 from krmfn.model.tree import Composite, DisruptionMode, Gang, Group, Leaf, leaves
@@ -63,11 +63,11 @@ def lay_out_flat(gang_name: str, root: Group) -> Layouts:
     return tuple(node for node in walk(lay_out_whole(gang_name, root)) if isinstance(node.group, Leaf))
 
 
-def walk(node: PlacedGroup) -> Iterator[PlacedGroup]:
-    """`node` and everything below it, parents first."""
-    yield node
-    for child in node.children:
-        yield from walk(child)
+def walk(*nodes: PlacedGroup) -> Iterator[PlacedGroup]:
+    """The nodes and everything below them, parents first."""
+    for node in nodes:
+        yield node
+        yield from walk(*node.children)
 
 
 def _place(group: Group, path: Names) -> PlacedGroup:
@@ -166,7 +166,7 @@ def assign_names(gang_name: str, root: PlacedGroup, rank: Rank | None = None) ->
     return rename(root)
 
 
-def flatten(gang: Gang, name: str, release: Release, longest: int) -> tuple[Layouts, tuple[Note, ...]]:
+def flatten(gang: Gang, name: str, release: Release, longest: int) -> tuple[Layouts, NoteTuple]:
     """The groups of `gang` side by side, `longest` at most, under names that begin with `name`, and what is to be said.
 
     A gang across resources becomes one group, because groups side by side do not wait for each other. The leader of
@@ -195,7 +195,7 @@ def flatten(gang: Gang, name: str, release: Release, longest: int) -> tuple[Layo
     return nodes, notes
 
 
-def _merge(root: Composite) -> tuple[Leaf, tuple[Note, ...]]:
+def _merge(root: Composite) -> tuple[Leaf, NoteTuple]:
     """All pods of the tree as one group. A topology key survives if it is the root's, or the same for all."""
     every = leaves(root)
     quorums = [leaf.min_count for leaf in every if leaf.min_count is not None]
@@ -227,6 +227,6 @@ def _push_down(root: Composite) -> Group:
     return give(root, "", "")
 
 
-def _note_topology(root: Composite) -> tuple[Note, ...]:
+def _note_topology(root: Composite) -> NoteTuple:
     keys, later = ", ".join(sorted(_composite_keys(root) - {""})), first_release("composite-groups")
     return (tell("topology-loosened", (), keys=keys, later=later),) if keys else ()

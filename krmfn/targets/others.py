@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from krmfn.config.settings import Settings
 from krmfn.krm.paths import dig
-from krmfn.model.findings import Note
+from krmfn.model.findings import Note, NoteTuple
 from krmfn.model.rules import tell
 from krmfn.model.schedulers import SCHEDULERS, Scheduler
 from krmfn.model.tree import Gang, Leaf
@@ -66,7 +66,7 @@ def finish(
     told += (*queue_notes, *check_quorums(*layouts), *notes)
     if keys := sorted({*lost} - {""}):
         told.append(tell("topology-lost", (), settings.scheduler, keys[0], None, keys=", ".join(keys)))
-    nodes = [node for layout in layouts for node in walk(layout)]
+    nodes = list(walk(*layouts))
     if any(group.disruption_mode for group in (gang.root, *(node.group for node in nodes))):
         told.append(tell("disruption-mode-lost", (), "other", scheduler=settings.scheduler))
     spec |= {"queue": queue} if queue else {}
@@ -77,7 +77,7 @@ def finish(
     return blame(Emission((group,), tuple(_write_links(gang, row, nodes, beside)), tuple(told)))
 
 
-def _find_queue(gang: Gang, row: Scheduler) -> tuple[str, tuple[Note, ...]]:
+def _find_queue(gang: Gang, row: Scheduler) -> tuple[str, NoteTuple]:
     """The queue that the owners' labels name. Owners without one follow the others."""
     queues = {
         str(queue): index

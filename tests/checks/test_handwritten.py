@@ -225,5 +225,5 @@ def test_a_kind_whose_operator_schedules_its_pods_as_a_gang_already(row: KindRow
     group = make_group("Volcano", schedulingPolicy={"gang": {"minCount": 1}})
     group["apiVersion"] = "scheduling.k8s.io/v1beta1"
     assert "second-gang-system" not in find({**head, **value}, group)
-    rival = put(value, row.rival.split("/"), "", "yunikorn" if row.rival.endswith("Scheduler") else {"volcano": {}})
+    rival = put(value, [*row.rival], "", "yunikorn" if row.rival[-1].endswith("Scheduler") else {"volcano": {}})
     assert row.rival_name in find({**head, **rival}, group)["second-gang-system"]

@@ -391,7 +391,8 @@ def find_versions(definition: dict[str, Any], path: str) -> list[str]:
 def check_paths(row: KindRow, has: Callable[[str], list[str]]) -> None:
     """`has` says which versions have the field at a path."""
     conditions = [each.field for each in (*row.order, *row.excluded) if not each.field.startswith("metadata/")]
-    for field in (*conditions, row.managed_by, row.rival, row.owns, row.whole):
+    paths = ["/".join(path) for path in (row.managed_by, row.rival, row.owns, row.whole)]
+    for field in (*conditions, *paths):
         assert not field or has(field), field
     for role in row.templates:
         assert has(role.path), role.path

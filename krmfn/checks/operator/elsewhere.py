@@ -7,6 +7,7 @@ MultiKueue's), pkg/controller/admissionchecks/multikueue; KubeRay v1.7.0 control
 from __future__ import annotations
 
 from krmfn.capacity.pods import find_queue
+from krmfn.checks.operator.ray import list_jobs
 from krmfn.checks.rule import Matches, rule, tell
 from krmfn.config import Settings
 from krmfn.krm.item import Item
@@ -35,10 +36,9 @@ def _find_manager(owner: Item, census: Census) -> tuple[str, Path]:
     kind, queue = find_kind(owner.ref), find_queue(owner, census.facts)
     if kind is None or not kind.managed_by:
         return "", ()
-    path = tuple(kind.managed_by.split("/"))
-    manager = as_text(owner.value, *path)
+    manager = as_text(owner.value, *kind.managed_by)
     if manager not in ("", kind.manager):
-        return manager, path
+        return manager, kind.managed_by
     strategy = as_list(queue, "spec", "admissionChecksStrategy", "admissionChecks")
     names = [*as_list(queue, "spec", "admissionChecks"), *(dig(entry, "name") for entry in strategy)]
     checks = census.facts.by_name(_KUEUE, "AdmissionCheck")
@@ -49,14 +49,12 @@ def _find_manager(owner: Item, census: Census) -> tuple[str, Path]:
 
 @rule("ray-cluster-unused")
 def find_ray_cluster_unused(census: Census, settings: Settings) -> Matches:
-    for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
-        for item in census.kind("ray.io", kind):
-            if not dig(item.value, *base, "clusterSelector"):
-                continue
-            link = (*base, "submitterPodTemplate", "spec", *settings.release.link)
-            names = {each.link.group: each.link.path for each in census.templates_of(item) if each.link}
-            name, path = next(iter(names.items()), (as_text(item.value, *link), link))
-            group = census.groups.get((item.space, name))
-            if not name or (not names and (group is None or (group.quorum or 1) < 2)):
-                continue
-            yield tell(item, path, name, kind=kind)
+    for item, base in list_jobs(census):
+        if not dig(item.value, *base, "clusterSelector"):
+            continue
+        link = (*base, "submitterPodTemplate", "spec", *settings.release.link)
+        names = {each.link.group: each.link.path for each in census.templates_of(item) if each.link}
+        name, path = next(iter(names.items()), (as_text(item.value, *link), link))
+        group = census.groups.get((item.space, name))
+        if name and (names or (group is not None and (group.quorum or 1) > 1)):
+            yield tell(item, path, name, kind=item.kind)

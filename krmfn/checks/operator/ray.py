@@ -23,13 +23,12 @@ _METRICS = 8080
 
 @rule("ray-submitter-linked")
 def find_submitter_linked(census: Census, settings: Settings) -> Matches:
-    for kind, base in (("RayJob", ("spec",)), ("RayCronJob", ("spec", "jobTemplate"))):
-        for item in census.kind("ray.io", kind):
-            path = (*base, "submitterPodTemplate", "spec", *settings.release.link)
-            name = as_text(item.value, *path)
-            groups = {template.link.group for template in census.templates_of(item) if template.link}
-            if name and name in groups:
-                yield tell(item, path, name)
+    for item, base in list_jobs(census):
+        path = (*base, "submitterPodTemplate", "spec", *settings.release.link)
+        name = as_text(item.value, *path)
+        groups = {template.link.group for template in census.templates_of(item) if template.link}
+        if name and name in groups:
+            yield tell(item, path, name)
 
 
 @rule("ray-head-ports")
@@ -61,16 +60,16 @@ def find_cleanup_joins(census: Census) -> Matches:
         on = isinstance(options, dict) and dig(options, "backend") in (None, "redis")
         on = on or item.annotations.get("ray.io/ft-enabled", "").lower() == "true"
         head = (*base, "headGroupSpec", "template")
-        template = next((one for one in census.templates_of(item) if one.path == head), None)
-        if on and template is not None and template.link is not None and not template.link.bridged:
-            yield tell(item, template.link.path, template=template)
+        for template in census.templates_of(item) if on else ():
+            if template.path == head and template.link and not template.link.bridged:
+                yield tell(item, template.link.path, template=template)
 
 
 @rule("ray-autoscaler-below-gang")
 def find_autoscaler_below(census: Census) -> Matches:
     for gang in census.gangs if census.has_text("enableInTreeAutoscaling") else ():
         lowest = _lowest(gang)
-        if gang.group.quorum is not None and lowest is not None and gang.group.quorum > lowest:
+        if lowest is not None and gang.quorum > lowest:
             item = next(owner for owner in gang.owners if autoscales(owner))
             yield tell_quorum(gang.group, gang=gang, owner=item, lowest=lowest)
 
@@ -95,6 +94,13 @@ def find_retry_shares_group(census: Census) -> Matches:
         limit = as_int(item.value, "spec", "backoffLimit") or 0
         if limit > 0 and gang.group.policy == "gang":
             yield tell(item, ("spec", "backoffLimit"), limit, gang=gang)
+
+
+def list_jobs(census: Census) -> Iterator[tuple[Item, Path]]:
+    """Each RayJob and RayCronJob with the place of its RayJobSpec."""
+    for kind in ("RayJob", "RayCronJob"):
+        for item in census.kind("ray.io", kind):
+            yield item, find_ray_cluster(kind)[:-1]
 
 
 def list_clusters(census: Census) -> Iterator[tuple[Item, Fields, Path]]:

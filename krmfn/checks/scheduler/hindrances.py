@@ -37,23 +37,24 @@ def _find_gates(census: Census) -> Matches:
 
 
 def _find_suspended(census: Census) -> Matches:
-    roots: dict[int, dict[int, Item]] = defaultdict(dict)
+    running: dict[int, dict[int, Item]] = defaultdict(dict)
     if not census.has_text("suspend"):
         return
     for gang in census.gangs:
-        roots[id(census.root(gang.group).item)].update((id(item), item) for item in gang.owners)
+        awake = {id(item): item for item in gang.owners if not is_suspended(item)}
+        running[id(census.root(gang.group).item)] |= awake
     for gang in census.gangs:
-        owners = roots[id(census.root(gang.group).item)].values()
-        waiting = [item for item in owners if not is_suspended(item)]
+        root = census.root(gang.group)
+        waiting = list(running[id(root.item)].values())
         there = sum(template.pods or 0 for template in gang.templates if not is_suspended(template.item))
         above = {id(group.item) for group in census.chain(gang.group)[0]}
-        if not waiting or gang.pods is None or there >= (gang.group.quorum or 0) or not above <= list_whole(census):
+        if not waiting or gang.pods is None or there >= gang.quorum or not above <= list_whole(census):
             continue  # else the tree can start without the gang
         for item in gang.owners:
             if not is_suspended(item) or KUEUE_QUEUE in item.labels:
                 continue
             path = next(path for path in SUSPENDED if dig(item.value, *path) is True)
-            yield tell(item, path, True, root=census.root(gang.group), waiting=waiting)
+            yield tell(item, path, True, root=root, waiting=waiting)
 
 
 @rule("node-name")
@@ -74,9 +75,8 @@ def find_second_gang_system(census: Census) -> Matches:
                     yield tell_mark(template, field, key, held[key], case="marked", key=key, system=system, gang=gang)
         for owner in gang.owners:
             kind = find_kind(owner.ref)  # whose operator may put its pods into another gang
-            path = tuple(kind.rival.split("/")) if kind and kind.rival else ()
-            if kind and path and dig(owner.value, *path) not in (None, "", {}):
-                yield tell(owner, path, system=kind.rival_name, gang=gang)
+            if kind and kind.rival and dig(owner.value, *kind.rival) not in (None, "", {}):
+                yield tell(owner, kind.rival, system=kind.rival_name, gang=gang)
 
 
 @rule("claim-not-in-pods")
@@ -128,7 +128,7 @@ def find_volume_shared(census: Census, settings: Settings) -> Matches:
                 limit = "one pod" if single else "the pods of one node"
                 # One of the pods runs: the gang starts only where its quorum can do without the others.
                 remembered = single and not is_obeyed(census, settings, "stale-gang-snapshot")
-                stuck = remembered and (gang.pods or 0) - used[name] + 1 < (gang.group.quorum or 1)
+                stuck = remembered and (gang.pods or 0) - used[name] + 1 < (gang.quorum or 1)
                 about: Fields = {"pods": used[name], "gang": gang, "name": name, "limit": limit}
                 yield tell(template, ("volumes", index), modes[0], error=stuck, **about)
 
