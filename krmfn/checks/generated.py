@@ -53,8 +53,9 @@ def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> F
                 continue
             item, path = trace(wanted, value, cause.path)
             message = f"{cause.message} ({format_path(cause.path)} of the generated {_name(value)})"
-            if (id(item), path, cause.message) not in seen:
-                seen.add((id(item), path, cause.message))
+            key = (id(item), path, cause.message)
+            if key not in seen:
+                seen.add(key)
                 yield Finding(item, path, message, type=cause.type, rule=cause.rule)
     if shape and not seen:
         if len(accepted) >= _KEPT:

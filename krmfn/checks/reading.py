@@ -8,15 +8,13 @@ from __future__ import annotations
 import re
 
 from krmfn.model.findings import Finding, Findings
-from krmfn.releases.release import GROUP
 from krmfn.survey.census import Census
 
 
 def find_problems(census: Census) -> Findings:
     """What readers disagree on in groups and in objects whose pods link to one. Duplicate keys are the server's."""
     concerned = {id(template.item): template.item for template in census.templates if template.link}
-    for kind in ("Workload", "PodGroup", "CompositePodGroup"):
-        concerned |= {id(item): item for item in census.kind(GROUP, kind)}
+    concerned |= {id(item): item for item in census.list_scheduling()}
     suspicious = re.compile(_SUSPICIOUS).search
     seen: set[str] = set()
     odd: set[str] = set()

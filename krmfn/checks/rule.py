@@ -222,7 +222,7 @@ def _list_bound(census: Census) -> frozenset[int]:
     found = set()
     for gang in census.gangs_with("nodeName"):
         pods = sum(template.pods or 0 for template in gang.templates if template.spec.get("nodeName"))
-        if pods and pods >= ((gang.group.quorum if gang.group.policy == "gang" else 1) or 1):
+        if pods and pods >= ((gang.quorum if gang.group.policy == "gang" else 1) or 1):
             found |= {id(gang.group.item), *(id(template.item) for template in gang.templates)}
     return frozenset(found)
 
@@ -242,12 +242,12 @@ def run(stage: str, census: Census, settings: Settings) -> Findings:
             continue
         if row.holds(settings.release):
             for finding in find(census, settings):
-                of_group = finding.item.group == GROUP
-                path = as_written(finding.item.value, finding.path, settings.release) if of_group else finding.path
-                found = finding if path == finding.path else finding._replace(path=path)
-                error = (found.severity or row.severity) == "error"
-                weak = error and id(found.item) in bound and found.rule not in _REFUSED
-                yield found._replace(severity="warning") if weak else found
+                item, path, severity = finding.item, finding.path, finding.severity
+                if item.group == GROUP:
+                    path = as_written(item.value, path, settings.release)
+                if id(item) in bound and (severity or row.severity) == "error" and row.id not in _REFUSED:
+                    severity = "warning"
+                yield finding._replace(path=path, severity=severity)
 
 
 #: Rules by which pods are never created, wherever they are bound to.

@@ -11,9 +11,9 @@ from krmfn.krm.item import Item
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import HOOKS, SYNC_WAVE
 from krmfn.model.tree import Path
-from krmfn.model.values import Fields, as_list, as_text, dig
+from krmfn.model.values import Fields, as_list, as_text, dig, identify
 from krmfn.releases.release import GROUP, assume_gates, find_writer, tell_damage
-from krmfn.releases.spelling import SCHEDULING_KINDS, find_finalizer, list_finalizers
+from krmfn.releases.spelling import find_finalizer, list_finalizers
 from krmfn.server import answer, kind_of
 from krmfn.survey.census import Census, Template
 from krmfn.survey.groups import Workload
@@ -132,11 +132,8 @@ def _list_names(template: Template) -> Iterator[tuple[str, str, str]]:
 
     spec = template.spec
     yield from (("", use.kind, use.name) for use in list_uses(spec))
-    for field, group, kind in (
-        ("serviceAccountName", "", "ServiceAccount"),
-        ("priorityClassName", "scheduling.k8s.io", "PriorityClass"),
-    ):
-        yield group, kind, as_text(spec.get(field))
+    yield "", "ServiceAccount", as_text(spec, "serviceAccountName")
+    yield "scheduling.k8s.io", "PriorityClass", template.priority_class
     for volume in as_list(spec, "volumes"):
         yield "", "PersistentVolumeClaim", as_text(volume, "persistentVolumeClaim", "claimName")
     for claim in as_list(spec, "resourceClaims"):
@@ -167,14 +164,10 @@ _FLUX_FORCE = "kustomize.toolkit.fluxcd.io/force"
 
 @rule("group-name-reused")
 def find_name_reused(census: Census, settings: Settings) -> Matches:
-    before = {
-        (item.kind, *item.key): item
-        for item in census.old or ()
-        if item.group == GROUP and item.kind in ("PodGroup", "CompositePodGroup")
-    }
+    before = {identify(item.ref): item for item in census.old or () if item.group == GROUP}
     for kind in ("PodGroup", "CompositePodGroup"):
         for item in census.kind(GROUP, kind):
-            old = before.get((kind, *item.key))
+            old = before.get(identify(item.ref))
             path = _refused_path(old, item, settings) if old is not None and old.value != item.value else ()
             if path:
                 yield tell(item, path, case=kind if find_finalizer(kind, settings.release) else "")
@@ -196,21 +189,18 @@ def find_force_replace(census: Census) -> Matches:
 def find_finalizer_in_git(census: Census, settings: Settings) -> Matches:
     if not census.has_text("finalizers"):
         return
-    known = list_finalizers(settings.release)
-    for kind in SCHEDULING_KINDS:
-        for item in census.kind(GROUP, kind):
-            path = ("metadata", "finalizers")
-            if written := [name for name in map(as_text, as_list(item.value, *path)) if name in known]:
-                yield tell(item, path, written=written[0])
+    known, path = list_finalizers(settings.release), ("metadata", "finalizers")
+    for item in census.list_scheduling():
+        if written := [name for name in map(as_text, as_list(item.value, *path)) if name in known]:
+            yield tell(item, path, written=written[0])
 
 
 @rule("owner-in-git")
 def find_owner_in_git(census: Census) -> Matches:
-    for kind in SCHEDULING_KINDS if census.has_text("ownerReferences") else ():
-        for item in census.kind(GROUP, kind):
-            path = ("metadata", "ownerReferences")
-            if as_list(item.value, *path):
-                yield tell(item, path, uid=dig(item.value, *path, 0, "uid"))
+    path = ("metadata", "ownerReferences")
+    for item in census.list_scheduling() if census.has_text(path[-1]) else ():
+        if as_list(item.value, *path):
+            yield tell(item, path, uid=dig(item.value, *path, 0, "uid"))
 
 
 def _refused_path(old: Item, new: Item, settings: Settings) -> Path:

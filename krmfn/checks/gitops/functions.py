@@ -49,10 +49,9 @@ def find_validator_returns_items(census: Census) -> Matches:
 
 
 def _is_linked(item: Item, census: Census) -> bool:
-    templates = census.templates_of(item)
-    others = (dig(each.metadata, *row.link) for each in templates for row in SCHEDULERS.values())
-    linked = any(each.link for each in templates) or any(name is not None for name in others)
-    return linked or dig(item.value, "spec", "scheduling") is not None
+    templates, links = census.templates_of(item), [row.link for row in SCHEDULERS.values()]
+    others = any(dig(each.metadata, *link) is not None for each in templates for link in links)
+    return others or any(each.link for each in templates) or dig(item.value, "spec", "scheduling") is not None
 
 
 def _listings(census: Census) -> Iterator[tuple[Item, str, int, Item]]:

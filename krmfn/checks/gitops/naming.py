@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from krmfn.checks.rule import Matches, rule, tell
+from krmfn.checks.scheduler.trees import list_groups
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import GENERATED_FROM, list_sources, name_source
 from krmfn.model.names import NAME_LIMIT
 from krmfn.model.tree import Path
-from krmfn.model.values import Identity, Key, as_list, as_text, identify
-from krmfn.releases.release import GROUP
-from krmfn.releases.spelling import SCHEDULING_KINDS
+from krmfn.model.values import Key, as_list, as_text, identify
 from krmfn.survey.census import Census
 from krmfn.survey.groups import find_reference
 
@@ -28,7 +27,7 @@ def find_renamed_reference(census: Census) -> Matches:
     dangling = list(_dangling_references(census))
     renamed = _find_renamed(
         ((item.space, kind, name) for item, _, kind, name in dangling),
-        ((other.space, kind, other.name) for kind in SCHEDULING_KINDS for other in census.kind(GROUP, kind)),
+        ((other.space, other.kind, other.name) for other in census.list_scheduling()),
     )
     for item, path, kind, name in dangling:
         found = renamed.get((item.space, kind, name), set())
@@ -47,25 +46,29 @@ def find_affix_unconfigured(census: Census) -> Matches:
 
 @rule("substitution-in-group")
 def find_substitution(census: Census) -> Matches:
-    for kind in SCHEDULING_KINDS if census.has_text("${") else ():
-        for item in census.kind(GROUP, kind):
-            for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
-                if "${" in text:
-                    yield tell(item, path, text)
-                    break
+    for item in census.list_scheduling() if census.has_text("${") else ():
+        for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
+            if "${" in text:
+                yield tell(item, path, text)
+                break
 
 
 @rule("generated-orphan")
 def find_generated_orphan(census: Census) -> Matches:
     marked = census.objects if census.has_text(GENERATED_FROM) else ()
     generated = [(item, named) for item in marked if (named := list_sources(item))]
-    wanted = {(item.space, *source.partition("/")[::2]) for item, named in generated for source in named}
-    objects = [(item.space, *name_source(item.ref).partition("/")[::2]) for item in census.objects] if wanted else []
+    wanted = {_split_source(item, source) for item, named in generated for source in named}
+    objects = [_split_source(item, name_source(item.ref)) for item in census.objects] if wanted else []
     wanted.difference_update(objects)
     wanted.difference_update(_find_renamed(wanted, objects))
     for item, named in generated:
-        if all((item.space, *source.partition("/")[::2]) in wanted for source in named):
+        if all(_split_source(item, source) in wanted for source in named):
             yield tell(item, ("metadata", "annotations", GENERATED_FROM), ",".join(named), named=named)
+
+
+def _split_source(item: Item, source: str) -> _Named:
+    kind, _, name = source.partition("/")
+    return item.space, kind, name
 
 
 def _find_renamed(wanted: Iterable[_Named], objects: Iterable[_Named]) -> dict[_Named, set[str]]:
@@ -91,9 +94,7 @@ def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]
             kind = "Workload" if in_workload else "PodGroup"
             path = (*template.link.path[:-1], "name") if in_workload else template.link.path
             yield template.item, path, kind, template.link.group.partition("/")[0]
-    groups = {id(gang.group.item): gang.group for gang in census.gangs if gang.group.path == ("spec",)}
-    composites = {id(group.item): group for group in census.composites.values()}
-    for group in (*groups.values(), *composites.values()):
+    for group in (each for each in list_groups(census) if each.path == ("spec",)):
         if group.workload and (group.namespace, group.workload) not in census.workloads:
             yield group.item, ("spec", *find_reference(group.spec)[:-1], "workloadName"), "Workload", group.workload
         if group.parent and (group.namespace, group.parent) not in census.composites:
@@ -102,7 +103,7 @@ def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]
 
 def _is_scheduling_involved(census: Census, item: Item) -> bool:
     """Whether a kustomization has groups among its resources, or runs a function of ours."""
-    groups = {other.file.path for kind in SCHEDULING_KINDS for other in census.kind(GROUP, kind)}
+    groups = {other.file.path for other in census.list_scheduling()}
     configurations = {other.file.path for other in census.kind("krmfn.dev", "GangScheduling")}
     below = {_folder(other): other for other in census.kind("kustomize.config.k8s.io", "Kustomization")}
     used, waiting, seen = {item.file.path}, [item], {_folder(item)}
@@ -148,7 +149,7 @@ _BUNDLE = "scorecard.operatorframework.io"
 
 @rule("object-duplicate")
 def find_object_duplicate(census: Census) -> Matches:
-    seen: dict[tuple[Identity, tuple[str | None, ...]], Item] = {}
+    seen: dict[object, Item] = {}
     selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
     if any(group == _BUNDLE for group, _ in census.by_kind):
         return

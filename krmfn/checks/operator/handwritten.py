@@ -99,12 +99,9 @@ def _name_groups(census: Census, row: Scheduler) -> set[Key]:
 def _find_naming(census: Census, row: Scheduler, scheduler: str) -> dict[Key, Template]:
     """The groups that pods of a scheduler name, each with the first such pods: the key of the link may be anybody's
     where another scheduler has the pods."""
-    named: dict[Key, Template] = {}
-    for key, templates in group_marked(census, *row.link).items():
-        for template in templates:
-            if template.scheduler == scheduler:
-                named.setdefault(key, template)
-    return named
+    marked = group_marked(census, *row.link).items()
+    named = ((key, [each for each in templates if each.scheduler == scheduler]) for key, templates in marked)
+    return {key: templates[0] for key, templates in named if templates}
 
 
 @rule("kai-queue-unread")

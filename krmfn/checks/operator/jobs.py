@@ -76,8 +76,8 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Matches:
     items = {(item.space, *kind, item.name): item for kind in kinds for item in census.kind(*kind)}
     for workload in workloads:
         item = items.get((workload.namespace, *workload.controller))
-        templates = census.templates_of(item) if item is not None else ()
-        if item is None or not templates or any(template.link for template in templates):
+        links = [template.link for template in census.templates_of(item)] if item is not None else []
+        if item is None or not links or any(links):
             continue
         named = item.kind == "JobSet" or settings.release.has("named-delegation")
         if named and TEMPLATE_ANNOTATION in str(item.value):

@@ -16,7 +16,7 @@ from krmfn.krm.item import Item
 from krmfn.krm.paths import Path
 from krmfn.model.quantity import format_quantity
 from krmfn.model.schedulers import NODE_POOL, SCHEDULERS, counts_sub_groups
-from krmfn.model.values import Names, Value, as_int, as_list, as_mapping, as_text, dig, group_by
+from krmfn.model.values import ByName, Names, Value, as_int, as_list, as_mapping, as_text, dig, group_by
 from krmfn.model.wording import count
 from krmfn.survey.census import Census, Template, count_pods, list_linked
 from krmfn.survey.facts import Resources
@@ -180,7 +180,7 @@ def _differ_in_pool(template: Template, name: str, queue: Any) -> str:
     return f"the queue {name} is {first}, and the pods are {second} (label {NODE_POOL})"
 
 
-def _find_gangs_above_limit(census: Census, queues: Mapping[str, Value]) -> Matches:
+def _find_gangs_above_limit(census: Census, queues: ByName) -> Matches:
     """PodGroups whose pods that start together request more than their queue, or one above it, may use; of those that
     cannot be preempted, more than it is sure of. And those in a queue that no cluster has."""
     for item, templates in list_linked(census, _ROW) if queues else ():
@@ -208,7 +208,7 @@ def _lasts(group: Item, census: Census) -> bool:
     return said == "non-preemptible" or (not said and priority >= _LASTING)
 
 
-def _exceed(wanted: Resources, told: str, name: str, queues: Mapping[str, Value], field: str = "limit") -> str:
+def _exceed(wanted: Resources, told: str, name: str, queues: ByName, field: str = "limit") -> str:
     """The limit or quota of a queue, or of one above it, that is exceeded: thousandths of a CPU, megabytes, devices;
     -1 is none, and one that is not written is 0."""
     seen = set()
@@ -277,7 +277,8 @@ def _list_faults(spec: Value, counts: bool) -> Iterator[tuple[Path, str]]:
     above = {as_text(part, "name"): as_text(part, "parent") for _, part in parts}
     parents, circles, seen = set(above.values()), _find_circles(above), set[str]()
     for path, part in parts:
-        name, parent = as_text(part, "name"), as_text(part, "parent")
+        name, parent, is_parent = as_text(part, "name"), as_text(part, "parent"), part.get("name") in parents
+        has_pods, has_groups = (part.get(minimum) is not None for minimum in (_PODS, _GROUPS))
         if not name:
             continue  # the definition refuses it
         if name in seen:
@@ -288,13 +289,13 @@ def _list_faults(spec: Value, counts: bool) -> Iterator[tuple[Path, str]]:
             yield (*path, "parent"), f'the sub-group "{name}" is below itself'
         elif not counts:
             pass
-        elif part.get(_PODS) is not None and part.get(_GROUPS) is not None:
+        elif has_pods and has_groups:
             yield (*path, _GROUPS), "minMember and minSubGroup cannot be combined"
-        elif name in parents and part.get(_PODS) is not None:
+        elif is_parent and has_pods:
             yield (*path, _PODS), f'the sub-group "{name}" has sub-groups, so it cannot have minMember'
-        elif name not in parents and part.get(_GROUPS) is not None:
+        elif not is_parent and has_groups:
             yield (*path, _GROUPS), f'the sub-group "{name}" has no sub-groups, so it cannot have minSubGroup'
-        elif name not in parents and part.get(_PODS) is None:
+        elif not is_parent and not has_pods:
             yield path, f'the sub-group "{name}" has no minMember'
         seen.add(name)
 

@@ -17,7 +17,7 @@ from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import add, format_quantity, parse_quantity
 from krmfn.model.selectors import match_namespace, match_node, tolerates
-from krmfn.model.values import Fields, Key, Names, Value, as_list, as_mapping, as_text, dig
+from krmfn.model.values import ByName, Fields, Key, Names, Value, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template, once
 from krmfn.survey.facts import Amounts, Facts, Resources
@@ -50,7 +50,7 @@ def find_several_workloads(census: Census) -> Matches:
     for gang in census.gangs if census.has_text(KUEUE_QUEUE) else ():
         queued = [owner for owner in gang.owners if KUEUE_QUEUE in owner.labels]
         parts = [part for owner in queued if (part := _PARTS.get(owner.kind))]
-        if gang.group.policy == "gang" and (gang.group.quorum or 0) > 1 and (len(queued) > 1 or parts):
+        if gang.group.policy == "gang" and gang.quorum > 1 and (len(queued) > 1 or parts):
             how = parts[0] if len(queued) == 1 else "one by one"
             yield tell(gang.group.item, gang.group.quorum_path, queued=queued, how=how)
 
@@ -210,7 +210,7 @@ class _PodSet(NamedTuple):
     requests: Resources
 
 
-def _reject_all(group: object, flavors: Mapping[str, Value], asked: _PodSet, facts: Facts) -> str:
+def _reject_all(group: object, flavors: ByName, asked: _PodSet, facts: Facts) -> str:
     """Why none of the flavors can be used; empty when one can, or is not known."""
     reasons = []
     for name in _list_flavors(group):

@@ -17,7 +17,7 @@ from krmfn.survey.jobs import count_first
 @rule("statefulset-ordered")
 def find_statefulset_ordered(census: Census) -> Matches:
     for gang, item, _templates in _owners(census, "apps", "StatefulSet"):
-        if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and (gang.group.quorum or 0) > 1:
+        if dig(item.value, "spec", "podManagementPolicy") != "Parallel" and gang.quorum > 1:
             yield tell(item, ("spec", "podManagementPolicy"), "OrderedReady", gang=gang)
 
 
@@ -31,7 +31,7 @@ def find_jobset_ordered(census: Census) -> Matches:
         inside = {template.path[2] for template in templates}
         if len(inside) < 2 or not (ordered or inside & set(waiting)) or gang.group.policy != "gang":
             continue
-        if (gang.group.quorum or 0) <= (templates[0].pods or 0):
+        if gang.quorum <= (templates[0].pods or 0):
             continue
         path = ("startupPolicy", "startupPolicyOrder") if ordered else ("replicatedJobs", waiting[0], "dependsOn")
         yield tell(item, ("spec", *path), gang=gang)
@@ -43,7 +43,7 @@ def find_leader_ready(census: Census) -> Matches:
         separate = dig(item.value, "spec", "leaderWorkerTemplate", "leaderTemplate") is not None
         leader_in = not separate or any(template.path[-1] == "leaderTemplate" for template in templates)
         late = dig(item.value, "spec", "startupPolicy") == "LeaderReady"
-        if late and leader_in and (gang.group.quorum or 0) > 1:
+        if late and leader_in and gang.quorum > 1:
             yield tell(item, ("spec", "startupPolicy"), "LeaderReady", gang=gang)
 
 
@@ -51,8 +51,8 @@ def find_leader_ready(census: Census) -> Matches:
 def find_exclusive_placement(census: Census) -> Matches:
     """A JobSet or LeaderWorkerSet whose first pods wait in a gang for those that follow them."""
     for gang in census.gangs:
-        quorum, there = gang.group.quorum or 0, 0
-        waiting: tuple[Item, Exclusive] | None = None
+        there = 0
+        waiting: list[tuple[Item, Exclusive]] = []
         for template in gang.templates:
             exclusive = find_exclusive(template.item.value, template.path)
             first = count_first(template) if exclusive and exclusive.waits else template.pods
@@ -61,12 +61,11 @@ def find_exclusive_placement(census: Census) -> Matches:
             there += first
             # Those that only follow are created when their first, which is in no gang or in another, has a node.
             if exclusive and first < (template.pods or 0) and _has_first(gang, template, census):
-                waiting = waiting or (template.item, exclusive)
+                waiting.append((template.item, exclusive))
         else:
-            if waiting is None or there >= quorum:
-                continue
             pods = "one pod exists" if there == 1 else f"{there} pods exist"
-            yield tell(waiting[0], waiting[1].path, waiting[1].key, pods=pods, gang=gang, quorum=quorum)
+            for item, exclusive in waiting[:1] if there < gang.quorum else ():
+                yield tell(item, exclusive.path, exclusive.key, pods=pods, gang=gang, quorum=gang.quorum)
 
 
 def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
@@ -106,9 +105,9 @@ def _waits(item: Item) -> bool:
 @rule("driver-in-gang")
 def find_driver_in_gang(census: Census) -> Matches:
     for gang, item, templates in _owners(census, "sparkoperator.k8s.io", "SparkApplication"):
-        driver = next((template for template in templates if template.path[1] == "driver"), None)
-        if driver is not None and driver.link is not None and (gang.group.quorum or 0) > 1:
-            yield tell(item, driver.link.path, driver.link.group, gang=gang)
+        for template in templates if gang.quorum > 1 else ():
+            if template.link and template.path[1] == "driver":
+                yield tell(item, template.link.path, template.link.group, gang=gang)
 
 
 @rule("initializers-in-gang")
@@ -118,9 +117,9 @@ def find_initializers_in_gang(census: Census) -> Matches:
         awaited = {as_text(entry, "name") for job in jobs for entry in as_list(job, "dependsOn")}
         links = defaultdict(list)
         for template in census.templates_of(item):
-            if template.link is not None:
-                place = next(part for part in template.path if isinstance(part, int))
-                links[template.link.group].append(as_text(jobs[place], "name"))
+            if template.link:
+                job = next(jobs[part] for part in template.path if isinstance(part, int))
+                links[template.link.group].append(as_text(job, "name"))
         shared = any(len(names) > 1 and awaited & set(names) for names in links.values())
         if awaited - {""} and (shared or _POLICIES & as_mapping(item.value, "spec", "podGroupPolicy").keys()):
             where = "the shared group" if shared else "podGroupPolicy"

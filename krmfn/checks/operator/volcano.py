@@ -118,7 +118,7 @@ def _list_needs(census: Census) -> Iterator[_Need]:
         yield _count_quorum(item, "minAvailable", requests, "the Job stays Pending")
     # KubeRay's plugin makes the PodGroup of a cluster with what all its pods request.
     for item, label in _list_ray(census):
-        queue, total = item.labels.get(_ROW.queue, ""), dict[str, int]()
+        queue, total = item.labels.get(_ROW.queue, ""), Amounts()
         for number, amounts in list_needs(census, item) if queue else ():
             add(total, amounts, number or 0)
         effect = "the PodGroup that KubeRay creates stays Pending"

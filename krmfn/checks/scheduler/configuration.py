@@ -45,19 +45,15 @@ def find_configuration_missing(census: Census) -> Matches:
                 near = suggest(use.name, [name for namespace, name in there if namespace == space])
                 yield tell(template.item, path, use.name, use=use, space=space, near=near, gang=gang)
             elif missing := next((key for key in use.keys if key not in keys), ""):
-                near = suggest(missing, keys)
-                yield tell(template.item, path, missing, case="key", use=use, near=near, gang=gang)
+                yield tell(template.item, path, missing, case="key", use=use, near=suggest(missing, keys), gang=gang)
 
 
 def _list_keys(census: Census, kind: str) -> dict[Key, Collection[str]]:
     """The objects of the kind, in the facts and in the input, with their keys."""
-    found: dict[Key, Collection[str]] = {}
+    fields = ("data", "binaryData", "stringData")
     values = [*census.facts.by_place("", kind).items()]
     values += [(item.key, item.value) for item in census.kind("", kind)]
-    for place, value in values:
-        fields = ("data", "binaryData", "stringData")
-        found[place] = {key for field in fields for key in as_mapping(value.get(field))}
-    return found
+    return {place: {key for field in fields for key in as_mapping(value.get(field))} for place, value in values}
 
 
 def list_uses(spec: Value) -> Iterator[_Use]:

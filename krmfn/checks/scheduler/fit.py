@@ -148,7 +148,8 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
     short = [name for name in kind.requests if f"Insufficient {name}" in reasons]
     most_of = {name: max((node.allocatable.get(name, 0) for node in nodes), default=0) for name in short}
     hopeless = [name for name in short if kind.requests[name] > most_of[name]]
-    for reason in sorted(reasons, key=lambda reason: -reasons[reason]):
+    order = sorted(reasons, key=reasons.__getitem__, reverse=True)
+    for reason in order:
         name = reason.removeprefix("Insufficient ")
         if (hopeless and name not in hopeless) or (name in most_of and name not in hopeless and len(reasons) > 1):
             continue  # other nodes have enough of it, or nothing else helps
@@ -160,8 +161,7 @@ def _spell_pod(obstacle: Obstacle, census: Census) -> Finding:
         else:
             hints.append(schemastore.load("ways.json")["nodes"][reason]["way"])
     hint = f"{'; '.join(hints) or 'add nodes'}."
-    most = max(reasons, key=lambda reason: reasons[reason], default="")
-    path = (*template.spec_path, *_place(most, template.spec))
+    path = (*template.spec_path, *_place(order[0] if order else "", template.spec))
     id = "pod-too-large" if large else "no-node-for-pod"
     return Finding(template.item, path, message, hint=hint[0].upper() + hint[1:], rule=id)
 

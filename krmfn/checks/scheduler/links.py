@@ -129,9 +129,8 @@ def find_group_shared(census: Census) -> Matches:
             continue
         declared = {owner.annotations.get("krmfn.dev/gang-group", "") for owner in owners}
         meant = len(declared) == 1 and "" not in declared
-        if meant or gang.group.quorum is None or gang.group.quorum == gang.pods:
-            continue
-        yield tell_quorum(gang.group, owners=owners, gang=gang)
+        if not meant and gang.quorum not in (0, gang.pods):
+            yield tell_quorum(gang.group, owners=owners, gang=gang)
 
 
 @rule("gang-group-split")

@@ -20,7 +20,7 @@ def find_min_count_above_pods(census: Census, settings: Settings) -> Matches:
     """minCount is greater than the sum of all linked templates' pods; of a Job that makes its group, than its own."""
     for gang in (*census.gangs, *list_own_gangs(census, settings)):
         group, pods = gang.group, gang.pods
-        if gang.templates and pods is not None and group.quorum is not None and group.quorum > pods:
+        if gang.templates and pods is not None and gang.quorum > pods:
             yield tell_quorum(group, pods or ABSENT, warning=not pods, case="" if pods else "none", gang=gang)
 
 
@@ -29,17 +29,16 @@ def find_min_count_below_pods(census: Census, settings: Settings) -> Matches:
     """1 < minCount < pods, and nobody asked for it."""
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
-        if pods is None or group.quorum is None or not 1 < group.quorum < pods or _is_wanted(gang, settings):
-            continue
-        missing, field = pods - group.quorum, name_min_count(group, gang.templates[0].item)
-        yield tell_quorum(group, group=group, pods=pods, gang=gang, missing=missing, field=field)
+        if pods is not None and 1 < gang.quorum < pods and not _is_wanted(gang, settings):
+            missing, field = pods - gang.quorum, name_min_count(group, gang.templates[0].item)
+            yield tell_quorum(group, group=group, pods=pods, gang=gang, missing=missing, field=field)
 
 
 @rule("min-count-one")
 def find_min_count_one(census: Census, settings: Settings) -> Matches:
     for gang in census.gangs:
         group, pods = gang.group, gang.pods
-        if group.quorum == 1 and pods is not None and pods > 1 and not _is_wanted(gang, settings):
+        if gang.quorum == 1 < (pods or 0) and not _is_wanted(gang, settings):
             yield tell_quorum(group, group=group, pods=pods, field=name_min_count(group, gang.templates[0].item))
 
 
@@ -47,8 +46,7 @@ def find_min_count_one(census: Census, settings: Settings) -> Matches:
 def find_gang_without_head(census: Census) -> Matches:
     for gang in census.gangs:
         head = next((each for each in gang.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
-        quorum = gang.group.quorum or 0
-        if head is None or quorum < 2 or head.item.group != "ray.io":
+        if head is None or gang.quorum < 2 or head.item.group != "ray.io":
             continue
         if all(each is not head for each in gang.list_needed()):
             all_pods = f"set {gang.group.counted} to the number of all pods"
@@ -60,14 +58,12 @@ def find_min_count_above_scaler(census: Census) -> Matches:
     floors = dict(_scaler_floors(census))
     for gang in census.gangs if floors else ():
         group = gang.group
-        if group.quorum is None:
-            continue
         rest = [template for template in gang.templates if id(template.item) not in floors]
         scaled = {id(t.item): floors[id(t.item)] for t in gang.templates if id(t.item) in floors}
         if not scaled or any(template.pods is None for template in rest):
             continue
         lowest = sum(template.pods or 0 for template in rest) + sum(floor for _, floor in scaled.values())
-        if lowest < group.quorum:
+        if lowest < gang.quorum:
             scaler = next(iter(scaled.values()))[0]
             field = name_min_count(group, gang.templates[0].item)
             yield tell_quorum(group, group=group, scaler=scaler, lowest=lowest, field=field)

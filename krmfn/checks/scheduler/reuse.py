@@ -22,6 +22,7 @@ from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.rollouts import ROLLOUTS, share
 from krmfn.model.rules import tell as note
 from krmfn.model.values import Fields, Key, Names, as_int, as_mapping, as_text, dig, identify
+from krmfn.model.wording import count
 from krmfn.survey.census import Census, LinkedGang, Template, count_pods, once, take_census
 from krmfn.survey.jobs import Jobs, find_jobs, is_suspended, list_own_gangs
 
@@ -64,8 +65,8 @@ def find_tail_starves(census: Census, settings: Settings) -> Matches:
     """A Job that runs its completions in waves, the last of which is smaller than the others."""
     for gang, template, jobs in _list_jobs(census, settings):
         tail = jobs.completions % jobs.parallel
-        quorum, pods = gang.group.quorum, gang.pods
-        if quorum is None or pods is None or not jobs.number or not tail:
+        quorum, pods = gang.quorum, gang.pods
+        if pods is None or not jobs.number or not tail:
             continue
         last, there = jobs.number * tail, pods - jobs.number * (jobs.parallel - tail)
         if not there < quorum <= pods:  # without the quorum not even the first ones start
@@ -91,8 +92,7 @@ def find_rollout_shares_group(census: Census, settings: Settings) -> Matches:
 def _complete_jobs(census: Census, settings: Settings) -> Iterator[tuple[LinkedGang, Template, Jobs]]:
     """The Jobs in gangs that need all of their pods, more than one."""
     for gang, template, jobs in _list_jobs(census, settings):
-        quorum, pods = gang.group.quorum, gang.pods
-        if quorum is not None and pods is not None and quorum >= pods > 1:
+        if gang.pods is not None and gang.quorum >= gang.pods > 1:
             yield gang, template, jobs
 
 
@@ -157,7 +157,7 @@ def _compare(template: Template, old: Item, before: Census, gang: LinkedGang, ce
     was = next((each for each in before.templates_of(old) if _name_places(old, each.path) == key), None)
     if was is None or 0 in (was.pods, template.pods) or template.link is None or template.link.by:
         return None
-    needed = None if census.chain(gang.group)[0] else gang.group.quorum or 1
+    needed = None if census.chain(gang.group)[0] else gang.quorum or 1
     group = was.link.group if was.link else ""
     return _judge(census, old, Move(template.item, template.link.path, group, gang.group.name, needed, None))
 
@@ -165,10 +165,10 @@ def _compare(template: Template, old: Item, before: Census, gang: LinkedGang, ce
 def _judge(census: Census, old: Item, step: Move) -> Move | None:
     """The step with what the controller of its object creates at once; None where the group gets what it waits for."""
     item = step.item
-    kind, count = find_kind(item.ref), ROLLOUTS.get(item.group_kind)
-    if kind is None or not (kind.kept or count) or is_suspended(old) or is_suspended(item):
+    kind, rollout = find_kind(item.ref), ROLLOUTS.get(item.group_kind)
+    if kind is None or not (kind.kept or rollout) or is_suspended(old) or is_suspended(item):
         return None
-    at_once, pods = count(item.value) if count else None, count_pods(census.templates_of(item))
+    at_once, pods = rollout(item.value) if rollout else None, count_pods(census.templates_of(item))
     whole = is_recreated(item) if at_once is None else pods is not None and at_once >= pods
     met = step.needed is not None and step.needed <= (at_once or 1)
     return None if whole or met else step._replace(at_once=at_once)
@@ -193,7 +193,7 @@ def describe(step: Move) -> Note:
     about = {"group": step.group or "the group that krmfn generates", "waits": waits, "kind": step.item.kind}
     current = step.group or ABSENT
     if step.at_once is not None:
-        pods = "1 pod" if step.at_once == 1 else f"{step.at_once} pods"
+        pods = count(step.at_once, "pod")
         return note("rollout-starves", step.path, step.item.kind, current, pods=pods, **about)
     stay = f"members of {step.before}" if step.before else "outside of any group"
     case = "suspended" if step.item.group in _SUSPENDED else ""

@@ -95,8 +95,7 @@ def find_selectors_apart(census: Census) -> Matches:
 def find_child_key(census: Census) -> Matches:
     groups = [gang.group for gang in _gangs(census)] + list(census.composites.values())
     for group in {id(entry.item): entry for entry in groups if entry.topology_key}.values():
-        above, _end = census.chain(group)
-        for parent in above:
+        for parent in census.chain(group)[0]:
             if parent.topology_key and _is_same_or_coarser(group.topology_key, parent.topology_key):
                 same = group.topology_key == parent.topology_key
                 kind = "already the key of" if same else "coarser than the key of"
@@ -110,10 +109,9 @@ def find_exclusive_topology(census: Census) -> Matches:
     for gang in _gangs(census):
         for template in gang.templates:
             exclusive = find_exclusive(template.item.value, template.path)
-            if exclusive is None or exclusive.key != gang.group.topology_key or not _has_several(gang):
-                continue
-            yield tell(template.item, exclusive.path, exclusive.key, annotation=exclusive.path[-1], gang=gang)
-            break
+            if exclusive and exclusive.key == gang.group.topology_key and _has_several(gang):
+                yield tell(template.item, exclusive.path, exclusive.key, annotation=exclusive.path[-1], gang=gang)
+                break
 
 
 def _has_several(gang: LinkedGang) -> bool:
@@ -124,7 +122,7 @@ def _has_several(gang: LinkedGang) -> bool:
         if find_exclusive(template.item.value, template.path)
     ]
     spread = sum(pods for pods, _ in sizes) - max(size for _, size in sizes)
-    return gang.pods is None or (gang.group.quorum or 0) > gang.pods - spread
+    return gang.pods is None or gang.quorum > gang.pods - spread
 
 
 _ANTI = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
@@ -144,9 +142,9 @@ def _list_wishes(census: Census) -> list[tuple[LinkedGang, PodKind, int]]:
     from krmfn.capacity.pods import has_wishes, read_kinds
 
     return [
-        (gang, kind, (kind.pods or 0) - (gang.pods - gang.group.quorum))
+        (gang, kind, (kind.pods or 0) - (gang.pods - gang.quorum))
         for gang in census.gangs
-        if gang.pods is not None and gang.group.quorum is not None and gang.group.quorum <= gang.pods
+        if gang.pods is not None and 0 < gang.quorum <= gang.pods
         if any(map(has_wishes, gang.templates))
         for kind in read_kinds(gang.templates, census.facts)
     ]

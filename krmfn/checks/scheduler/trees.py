@@ -190,16 +190,17 @@ def find_basic_child(census: Census) -> Matches:
     """A basic child with several pods under a gang: the tree waits for one of them."""
     for gang in census.gangs_with(_PARENT):
         above, end = census.chain(gang.group)
-        if not end and above and gang.group.policy == "basic" and above[0].policy == "gang" and (gang.pods or 0) > 1:
+        starts_alone = gang.group.policy == "basic" and (gang.pods or 0) > 1
+        if starts_alone and not end and above and above[0].policy == "gang":
             yield tell(gang.group, ("schedulingPolicy", "basic"), above=above, gang=gang)
 
 
 @rule("children-differ")
 def find_children_differ(census: Census) -> Matches:
     for composite, children in list_families(census):
-        keys = {child.topology_key for child in children}
-        if composite.policy == "gang" and len(keys - {""}) > 1:
-            yield tell(composite.item, composite.path, names=sorted(keys - {""}))
+        names = sorted({child.topology_key for child in children} - {""})
+        if composite.policy == "gang" and len(names) > 1:
+            yield tell(composite.item, composite.path, names=names)
 
 
 def _are_replicas(item: Item, roots: Sequence[Group], settings: Settings) -> bool:
