@@ -216,8 +216,6 @@ def leave_out_present(
     found: Sequence[tuple[World, Counted]],
 ) -> list[tuple[World, Counted]]:
     """The findings of worlds, without those of an object that misses what one of its alternatives has."""
-    if not any(_has(finding.rule, "absence") for _, findings in found for finding, _ in findings):
-        return list(found)
     written = [(world, findings) for world, findings in found if not world.name]
     homes = Counter(id(item) for world, _ in written for item in world.items)
     missed = Counter(_identify(finding) for _, findings in written for finding, _ in findings)

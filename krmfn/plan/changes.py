@@ -34,14 +34,12 @@ def clean(value: Value) -> Fields:
     metadata = copy.get("metadata")
     if isinstance(metadata, Mapping):
         kept = {key: child for key, child in metadata.items() if key not in _SERVER_METADATA}
-        annotations = kept.get("annotations")
-        if isinstance(annotations, Mapping):
+        if isinstance(kept.get("annotations"), Mapping):
             mine = {
                 key: text
-                for key, text in annotations.items()
+                for key, text in kept.pop("annotations").items()
                 if str(key) not in _TRACKING_KEYS and not str(key).startswith(_TRACKING)
             }
-            kept = {key: child for key, child in kept.items() if key != "annotations"}
             kept |= {"annotations": mine} if mine else {}
         copy["metadata"] = kept
     return copy

@@ -51,12 +51,9 @@ def plan_upgrade(items: Items, release: Release, files: Sequence[str] = (), told
     those that the manifests can be converted in, `told` what else is said of the time after it."""
     more = tuple(map(_say, told))
     items = [item for item in items if _NAME.fullmatch(item.name) and _NAME.fullmatch(item.space)]
-    stored: dict[str, list[Item]] = {name: [] for name in list_releases()}
-    for item in sorted(items, key=_order):
-        old = find_writer(item.value, release)
-        if old:
-            stored[old.name].append(item)
-    stored = {name: mine for name, mine in stored.items() if mine}
+    written = [(find_writer(item.value, release), item) for item in sorted(items, key=_order)]
+    releases = map(find_release, list_releases())
+    stored = {one: mine for one in releases if (mine := [item for writer, item in written if writer is one])}
     if not stored:
         return Upgrade(
             release, (), (_say(f"Nothing in the input prevents an upgrade to Kubernetes {release}."),), more, ()
@@ -64,14 +61,15 @@ def plan_upgrade(items: Items, release: Release, files: Sequence[str] = (), told
     before: list[str] = []
     repair: list[str] = []
     if len(stored) > 1:
-        before.append(_say(f"The input has groups of {join([*stored])}. No cluster has both; each has its part here."))
-    for name, mine in stored.items():
-        writer = find_release(name)
+        before.append(
+            _say(f"The input has groups of {join([*map(str, stored)])}. No cluster has both; each has its part here.")
+        )
+    for writer, mine in stored.items():
         first, *later = list_steps(writer, release)  # what the first one cannot read stops it, whatever comes after it
         # Overlays can have the same object.
         before += dict.fromkeys(_list_before(mine, writer, first, later))
         repair += dict.fromkeys(_list_repair(mine, writer, first))
-    after = tuple(dict.fromkeys(_list_after(items, [find_release(name) for name in stored], release, files))) + more
+    after = tuple(dict.fromkeys(_list_after(items, [*stored], release, files))) + more
     blockers = tuple(item for mine in stored.values() for item in mine)
     return Upgrade(release, blockers, tuple(before), after, tuple(repair))
 

@@ -225,14 +225,11 @@ def list_fields(spec: Any) -> set[str]:
 def find_writer(value: Mapping[str, Any], release: Release) -> Release | None:
     """The newest release before `release` that stores this object, where `release` cannot read what that stored; None
     where it can, and for anything that no older release serves."""
-    group, _, version = str(value.get("apiVersion")).rpartition("/")
-    if group != GROUP:
-        return None
-    kind = str(value.get("kind"))
+    api_version, kind = str(value.get("apiVersion")), str(value.get("kind"))
     names = list_releases()
     older = [find_release(name) for name in names[: names.index(release.name)]]
-    writer = next((one for one in reversed(older) if version in one.kinds.get(kind, ())), None)
-    if writer is None or writer.kinds[kind][0] in release.kinds.get(kind, ()):
+    writer = next((one for one in reversed(older) if one.serves(api_version, kind)), None)
+    if writer is None or release.serves(writer.api_version(kind), kind):
         return None
     return writer
 

@@ -60,9 +60,8 @@ def grow(items: Items, settings: Settings) -> list[Branch]:
             children = tuple(map(branch, by_workload.pop(key, ())))
             trees.append(Branch("workload", str(workload.item.ref), words, {}, children))
     trees += [branch(root) for root in roots if (root.namespace, root.workload) in by_workload]
-    lost = {id(template) for template in census.lost}
     apart = [each for each in census.dangling if not each.spec.get("nodeName")]  # a pod that is bound does not wait
-    return trees + [_stand_apart(template, id(template) in lost) for template in apart]
+    return trees + [_stand_apart(template, census) for template in apart]
 
 
 def list_loose(items: Items, trees: Iterable[Branch]) -> list[str]:
@@ -161,11 +160,11 @@ def _say(group: Group, count: int | None, what: str, facts: Fields, obstacle: st
     return ", ".join(parts)
 
 
-def _stand_apart(template: Template, lost: bool) -> Branch:
-    """A template whose group is missing (`lost`), or in the cluster only."""
+def _stand_apart(template: Template, census: Census) -> Branch:
+    """A template whose group is missing, or in the cluster only."""
     leaf = _leaf(template)
     group = template.link.group if template.link else ""
-    if lost:
+    if (template.item.space, group) not in census.facts.groups:
         words = f"never starts: its group {group} is missing ({leaf.words})"
         return leaf._replace(words=words, facts=leaf.facts | {"neverStarts": True})
     return leaf._replace(words=f"in group {group}, which is in the cluster ({leaf.words})")

@@ -55,6 +55,7 @@ def from_item(item: Item, read: Iterable[Member] = ()) -> list[Member]:
         likely = _find_linked(item.value, ()) if item.may_hold(*_WORDS) else ()
         return [Member(item, path, None, path) for path in likely]
     apart = any(template.spec for template in kind.templates)
+    asking: list[Path] = []
     if (not kind.has_gangs or apart) and item.may_hold(*(_WORDS if apart else _WORDS[-1:])):
         known = {
             path
@@ -63,8 +64,6 @@ def from_item(item: Item, read: Iterable[Member] = ()) -> list[Member]:
             if not (apart and template.aside)
         }
         asking = [path for path in _find_linked(item.value, (), apart) if path not in known]
-    else:
-        asking = []
     counted = {member.path: member for member in read}
     pods = 0 if counted else None
     found = [counted.pop(path, Member(item, path, pods, path)) for path in asking]
