@@ -17,15 +17,13 @@ the answer. The `values` of a rule are CEL, in the order of the `{}` in its text
 
 from __future__ import annotations
 
-from typing import Final
-
 from krmfn.model.values import Fields, Names, Value
 from krmfn.releases import schemastore
 
 #: The name of all four objects.
-NAME: Final = "gang-link.krmfn.dev"
-_VERSION: Final = "admissionregistration.k8s.io/v1"
-_PATCH: Final = "variables.base == '' || !variables.told ? [] : [JSONPatch{op: 'add', path: '/spec/%s', value: %s}]"
+NAME = "gang-link.krmfn.dev"
+_VERSION = "admissionregistration.k8s.io/v1"
+_PATCH = "variables.base == '' || !variables.told ? [] : [JSONPatch{op: 'add', path: '/spec/%s', value: %s}]"
 
 
 def write_policies(namespaces: Value, link: Names) -> tuple[Fields, ...]:

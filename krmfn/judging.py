@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from krmfn.config.problems import ConfigError, Mistake, ask_about
 from krmfn.config.selection import IGNORE
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from krmfn.workspace.world import World
 
 #: Patterns that are compiled where a manifest ignores something.
-_COMMENT: Final = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
-_REASON: Final = r"(?m)^([^(\n]*+)\(.*\)"
+_COMMENT = r"#\s*krmfn:\s*ignore\s+([a-z0-9*?,\s-]+)"
+_REASON = r"(?m)^([^(\n]*+)\(.*\)"
 #: What was not read at all is reported, whichever rules are selected.
-_ALWAYS: Final = ("unreadable", "not-rendered")
-_NONE: Final = Rulings()
+_ALWAYS = ("unreadable", "not-rendered")
+_NONE = Rulings()
 
 
 #: The object of a finding, the finding on what somebody wrote, and its result.
@@ -274,7 +274,7 @@ def _join_alike(results: list[Result | None]) -> list[Result | None]:
     return results
 
 
-_ANNOTATION: Final = ("metadata", "annotations", IGNORE)
+_ANNOTATION = ("metadata", "annotations", IGNORE)
 
 
 def _has(rule: str, trait: str) -> bool:

@@ -4,7 +4,6 @@ serve its commands to editors (lsp) and to coding agents (mcp)."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from krmfn import __version__
 from krmfn.cli import COMMANDS, Options, Words, streams
@@ -18,7 +17,7 @@ from krmfn.releases.release import list_releases, newest_release
 from krmfn.reports import channels
 from krmfn.reports.pages import read_page
 
-SHELLS: Final = ("bash", "zsh", "fish")
+SHELLS = ("bash", "zsh", "fish")
 
 
 def print_rules(words: Words, options: Options) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from krmfn.bridge import write_policies
 from krmfn.cli import Options, Words, streams
 from krmfn.cli.options import UsageError, read_release
@@ -13,7 +11,7 @@ from krmfn.model.values import Fields
 from krmfn.releases.release import first_release
 from krmfn.reports import channels
 
-_HEAD: Final = """\
+_HEAD = """\
 # Links pods to their PodGroup when they are created: pods with the annotation krmfn.dev/pod-group.
 # Pods without it are not changed. Apply this file once per cluster, before the pods.
 """

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from krmfn import __version__
 from krmfn.cli import Options, Run, Words, streams
@@ -24,9 +24,9 @@ from krmfn.workspace.storing import NotTrusted, Store
 from krmfn.workspace.witness import ANSWERS, digest, recall, watch
 
 #: What the output of a command depends on, besides files.
-_ENVIRONMENT: Final = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS", "PATH")
+_ENVIRONMENT = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS", "PATH")
 #: Options with which a command changes files, or runs what may do anything.
-_CHANGING: Final = ("write", "fix", "write_baseline", "allow_exec")
+_CHANGING = ("write", "fix", "write_baseline", "allow_exec")
 #: What a revision is has git to say.
 ANSWERS["revision"] = name_tree
 

@@ -11,7 +11,7 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.cli import Options, Words, streams
 from krmfn.cli.findings import exit_status, report
@@ -105,7 +105,7 @@ def _move(result: Result, name: str) -> Result:
 
 
 #: The tag with the numbers of all worlds that have a result: names alone do not say in which order they come.
-_RANKS: Final = "worlds"
+_RANKS = "worlds"
 
 
 class Document(NamedTuple):
@@ -192,7 +192,7 @@ def _read_ignores(value: Sequence[Any]) -> Ignores:
     return Ignores(unused, used, *(tuple(map(tuple, value[2])), tuple(value[3])))
 
 
-_HEAD: Final = "# Findings that krmfn validate --baseline does not report. --write-baseline writes this file again.\n"
+_HEAD = "# Findings that krmfn validate --baseline does not report. --write-baseline writes this file again.\n"
 
 
 def read_baseline(options: Options) -> bytes | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.cli import Options, Run, Words
 from krmfn.releases import schemastore
@@ -131,7 +131,7 @@ def _is_choice(option: Option, value: str) -> bool:
     return not option.choices or all(word in option.choices for word in words)
 
 
-VARIABLE: Final = "KRMFN_CACHE"
+VARIABLE = "KRMFN_CACHE"
 
 
 def begin(command: Run, words: Words, options: Options) -> int:

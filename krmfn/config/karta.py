@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 
-_HINT: Final = "Write a WorkloadKind for it; krmfn kinds --from prints what was understood."
-_STEPS: Final = re.compile(r"(?>(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\])?|\.\[\])+)")
-_TERM: Final = re.compile(rf"({_STEPS.pattern})(?://(\d{{1,9}}))?\)?(?:-(\d{{1,9}}))?")
-_LABEL: Final = re.compile(r"""\.metadata\.labels\["([^"]+)"\].*""", re.DOTALL)
+_HINT = "Write a WorkloadKind for it; krmfn kinds --from prints what was understood."
+_STEPS = re.compile(r"(?>(?:\.[A-Za-z_][A-Za-z0-9_-]*(?:\[\])?|\.\[\])+)")
+_TERM = re.compile(rf"({_STEPS.pattern})(?://(\d{{1,9}}))?\)?(?:-(\d{{1,9}}))?")
+_LABEL = re.compile(r"""\.metadata\.labels\["([^"]+)"\].*""", re.DOTALL)
 
 
 class _Unsaid(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.config.karta import translate
 from krmfn.config.problems import ConfigError, Mistake, suggest
@@ -16,10 +16,10 @@ from krmfn.model.values import Key, Value, as_list, as_mapping, as_text, without
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 
-SCHEMA_PATH: Final = "krmfn/v1alpha1/workloadkind.json"
-LINK: Final = "schedulingGroup"
+SCHEMA_PATH = "krmfn/v1alpha1/workloadkind.json"
+LINK = "schedulingGroup"
 #: The keys below which there is the path of a field, wherever they stand.
-_FIELDS: Final = ("field", "atLeast", "atMost", "dividedBy", "where", "oneLessWith", "naming", "first")
+_FIELDS = ("field", "atLeast", "atMost", "dividedBy", "where", "oneLessWith", "naming", "first")
 
 
 def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mistake]:

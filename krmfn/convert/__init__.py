@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.convert import steps
 from krmfn.convert.board import Board
@@ -24,7 +24,7 @@ __all__ = ["Conversion", "convert"]
 
 _Step = Callable[[Board], None]
 #: Feature -> the steps to the first release that has it, and back from there.
-_STEPS: Final[tuple[tuple[str, _Step, _Step], ...]] = (
+_STEPS: tuple[tuple[str, _Step, _Step], ...] = (
     ("pod-groups", steps.to_1_36, steps.to_1_35),
     ("composite-groups", steps.to_1_37, steps.back_to_1_36),
 )

@@ -5,7 +5,7 @@ its schemas leave no room for: fields that it does not have, and values that it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from krmfn.convert.board import Board, relink, walk_templates
 from krmfn.krm.item import Item
@@ -16,7 +16,7 @@ from krmfn.releases.release import GROUP as NATIVE
 from krmfn.releases.release import QUORUMS, Release, assume_gates
 from krmfn.releases.spelling import GROUP_LINKS, NAMES, TEMPLATES, find_word, read_mode
 
-_VALUE: Final = -2
+_VALUE = -2
 
 
 def fit(board: Board, goal: Release, others: Sequence[Release], down: bool) -> None:

@@ -8,7 +8,7 @@ Source: sections 10.2 and 10.3 of the API reference (types v1alpha1, v1alpha2, v
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from krmfn.convert.board import Board, describe, read_entries, relink, walk_templates
 from krmfn.convert.fitting import spell_out
@@ -184,8 +184,8 @@ def _move_groups(board: Board, workload: Item, name: str, templates: set[str]) -
 
 
 #: Fields that 1.35 does not have.
-_NOT_IN_1_35: Final = ("schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority")
-_JOBS: Final[Mapping[str, Path]] = {
+_NOT_IN_1_35 = ("schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority")
+_JOBS: Mapping[str, Path] = {
     "Job": ("spec", "scheduling"),
     "CronJob": ("spec", "jobTemplate", "spec", "scheduling"),
 }

@@ -6,7 +6,7 @@ Source of the shape: KRM Functions Specification, section "ResourceList", field 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from krmfn.krm.paths import Fields
 
@@ -21,11 +21,11 @@ class _Absent:
 
 
 #: Marks an absent `field.currentValue` or `field.proposedValue`; None is a value (YAML null).
-ABSENT: Final[Any] = _Absent()
+ABSENT: Any = _Absent()
 
 #: Where objects without a namespace go, unless the applier is told otherwise.
-DEFAULT_NAMESPACE: Final = "default"
-SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "info")
+DEFAULT_NAMESPACE = "default"
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class ResourceRef(NamedTuple):

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from krmfn.krm.paths import dig
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
 
-_SETS: Final = "replica|instance|worker|host|node|pod|slice|shard|rank|partition|copie|copy|member|machine|group"
+_SETS = "replica|instance|worker|host|node|pod|slice|shard|rank|partition|copie|copy|member|machine|group"
 #: The fields at a template, or above it, that count its pods; and those that say how many of them are enough.
-_COUNTS: Final = re.compile(
+_COUNTS = re.compile(
     rf"(num(ber)?_?(of)?_?)?({_SETS})e?s|(num(ber)?_?(of)?_?)?(parallelism|size|count)"
     rf"|({_SETS}|podgroup|gang|world)_?(replicas|size|count)|({_SETS})e?s_?per_?\w+",
     re.IGNORECASE,
 )
-_LEAST: Final = re.compile(rf"quorum|min(imum)?_?(available|member|count|size|({_SETS})e?s)s?", re.IGNORECASE)
+_LEAST = re.compile(rf"quorum|min(imum)?_?(available|member|count|size|({_SETS})e?s)s?", re.IGNORECASE)
 #: Entries that are opaque, and are pod templates by their names.
-_TEMPLATE: Final = re.compile(
+_TEMPLATE = re.compile(
     r"(?!.*(claim|volume|service|patch|deployment|set|job))(.*template|podtemplatespec)", re.IGNORECASE
 )
 #: What says nothing in the name of a field on the way to a template.
-_WORDLESS: Final = re.compile(r"^(spec|template|pod)$|([Pp]od)?(Template|Group)?(Spec)?$")
-_DEEPEST: Final = 12
+_WORDLESS = re.compile(r"^(spec|template|pod)$|([Pp]od)?(Template|Group)?(Spec)?$")
+_DEEPEST = 12
 
 
 def draft(definition: Value) -> Fields:

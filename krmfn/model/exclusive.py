@@ -9,17 +9,17 @@ kubernetes-sigs/jobset `pkg/webhooks/pod_webhook.go` (ValidateCreate refuses the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.krm.paths import Path, dig
 
-JOBSET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+JOBSET = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 #: The nodes carry the names of their jobs already, so that no pod waits for another. Its value does not matter.
-LABELLED: Final = "alpha.jobset.sigs.k8s.io/node-selector"
-LEADER_WORKER_SET: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+LABELLED = "alpha.jobset.sigs.k8s.io/node-selector"
+LEADER_WORKER_SET = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 
-_JOBS: Final = "replicatedJobs"
-_SET: Final = "leaderWorkerTemplate"
+_JOBS = "replicatedJobs"
+_SET = "leaderWorkerTemplate"
 
 
 class Exclusive(NamedTuple):

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm.lines import read_lines
 from krmfn.krm.paths import Path
@@ -169,9 +169,9 @@ class KindRow:
         return bool(self.has_gangs or self.reason)
 
 
-_SCALED: Final = "an autoscaler decides how many pods it has"
+_SCALED = "an autoscaler decides how many pods it has"
 #: A condition as a text: `spec.a` (is set), `!spec.a`, `spec.a=value`, `metadata.annotations[example.com/b]!=value`.
-_CONDITION: Final = re.compile(r"(!?)([^!=[]+)(?:\[([^]]+)\])?(?:(!?)=(.*))?", re.DOTALL)
+_CONDITION = re.compile(r"(!?)([^!=[]+)(?:\[([^]]+)\])?(?:(!?)=(.*))?", re.DOTALL)
 
 
 class _Kinds(Mapping[Key, KindRow]):
@@ -242,7 +242,7 @@ class _Kinds(Mapping[Key, KindRow]):
         return len({**self._list_files(), **self._own})
 
 
-KINDS: Final = _Kinds()
+KINDS = _Kinds()
 
 
 def split_kind(text: str) -> Key:

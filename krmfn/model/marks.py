@@ -3,55 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.results import ResourceRef
 
 #: Before the name of every annotation of ours, and the API group of our configuration.
-PREFIX: Final = "krmfn.dev/"
-MANAGED_BY: Final = "app.kubernetes.io/managed-by"
-MANAGER: Final = "krmfn"
-GENERATED_FROM: Final = "krmfn.dev/generated-from"
-REVISION: Final = "krmfn.dev/revision"
+PREFIX = "krmfn.dev/"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGER = "krmfn"
+GENERATED_FROM = "krmfn.dev/generated-from"
+REVISION = "krmfn.dev/revision"
 #: On pods: the group that they are in, where a scheduler knows groups by labels.
-POD_GROUP_LABEL: Final = "krmfn.dev/group"
+POD_GROUP_LABEL = "krmfn.dev/group"
 #: On pods: the PodGroup that the bridge links them to, and the label whose value it appends to the name.
-POD_GROUP: Final = "krmfn.dev/pod-group"
-POD_GROUP_BY: Final = "krmfn.dev/pod-group-by"
+POD_GROUP = "krmfn.dev/pod-group"
+POD_GROUP_BY = "krmfn.dev/pod-group-by"
 #: Who makes our patch of a training runtime, in the list of a TrainJob.
-PATCHER: Final = "krmfn.dev/gangs"
+PATCHER = "krmfn.dev/gangs"
 #: The object that `krmfn facts` writes; its spec is spelled like `spec.cluster` of the configuration.
-FACTS_KIND: Final = "ClusterFacts"
+FACTS_KIND = "ClusterFacts"
 #: The kind by which users tell of their kinds.
-KIND_KIND: Final = "WorkloadKind"
+KIND_KIND = "WorkloadKind"
 #: What kinds our group has, in its only version.
-OWN_KINDS: Final = ("GangScheduling", KIND_KIND, FACTS_KIND)
-OWN_VERSION: Final = f"{PREFIX}v1alpha1"
+OWN_KINDS = ("GangScheduling", KIND_KIND, FACTS_KIND)
+OWN_VERSION = f"{PREFIX}v1alpha1"
 #: What stands in every object that describes a kind: in those of ours, and in those of Karta.
-KIND_WORDS: Final = (KIND_KIND.encode(), b"structureDefinition")
+KIND_WORDS = (KIND_KIND.encode(), b"structureDefinition")
 #: API groups of objects that steer tools and are sent to no cluster.
-TOOL_GROUPS: Final = ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")
+TOOL_GROUPS = ("krmfn.dev", "kustomize.config.k8s.io", "kpt.dev")
 #: On what kustomize and kpt read and nobody applies.
-LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
 #: The names that kustomize says an object had before, oldest first.
-PREVIOUS_NAMES: Final = "internal.config.kubernetes.io/previousNames"
+PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 #: Kueue: the label that names the queue of a resource, and the annotation that says with how few pods a Job may start.
-KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
-KUEUE_MINIMUM: Final = "kueue.x-k8s.io/job-min-parallelism"
+KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
+KUEUE_MINIMUM = "kueue.x-k8s.io/job-min-parallelism"
 #: Kueue: the label of pods that it admits together; their Workload has this name.
-KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
+KUEUE_POD_GROUP = "kueue.x-k8s.io/pod-group-name"
 #: How Flux applies an object: `Merge` adds fields to the one that the cluster has, or creates it.
-FLUX_APPLY: Final = "kustomize.toolkit.fluxcd.io/ssa"
-SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
+FLUX_APPLY = "kustomize.toolkit.fluxcd.io/ssa"
+SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 
 #: What makes an object a hook of Argo CD or Helm, its weight among hooks (Argo CD: the sync wave), when it is deleted.
-HOOKS: Final = (
+HOOKS = (
     ("argocd.argoproj.io/hook", "", "argocd.argoproj.io/hook-delete-policy"),
     ("helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy"),
 )
 #: What earlier versions wrote to make Argo CD and Flux create an object anew; taken off again.
-RECREATE: Final[Mapping[str, str]] = {
+RECREATE: Mapping[str, str] = {
     "argocd.argoproj.io/sync-options": "Force=true,Replace=true",
     "kustomize.toolkit.fluxcd.io/force": "enabled",
 }

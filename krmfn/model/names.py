@@ -7,12 +7,11 @@ most 63 (`short`) in every release of scheduling.k8s.io.
 from __future__ import annotations
 
 import re
-from typing import Final
 
-NAME_LIMIT: Final = 253
-LABEL_LIMIT: Final = 63
-_DIGEST: Final = 8
-_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+NAME_LIMIT = 253
+LABEL_LIMIT = 63
+_DIGEST = 8
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
 def digest(text: str) -> str:

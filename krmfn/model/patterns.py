@@ -8,10 +8,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence, Set
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 #: In the names of files with some fields of objects, for is_called().
-PATCH: Final = frozenset(("patch", "patches"))
+PATCH = frozenset(("patch", "patches"))
 _STARS = 3
 _SIGNS = frozenset("*?[\\")
 #: No path is longer.

@@ -6,9 +6,9 @@ What they will be is unknown, so nothing is said about them; the rest of an obje
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any
 
-_MARK: Final = (
+_MARK = (
     r"\$\{[^{}\n]*\}"  # envsubst, Flux, Terraform
     r"|\$\([A-Za-z_][^()\n]*\)"  # make, Kubernetes itself, a shell
     r"|\$[A-Za-z_]\w*"  # envsubst
@@ -22,14 +22,14 @@ _MARK: Final = (
     r"|(?<![A-Za-z0-9])(?:(?:PLACEHOLDER|CHANGE_?ME|REPLACE_?ME)(?![A-Za-z0-9])|YOUR[_-][A-Z])"
 )
 #: Of Helm, Jinja, Argo.
-_PAIRS: Final = (("{{", "}}"), ("[[", "]]"))
-_NAMED: Final = r"[A-Z]*(?:NAME|NAMESPACE|TENANT|TEAM|USER|PROJECT|CLUSTER|DOMAIN)[0-9]*"
+_PAIRS = (("{{", "}}"), ("[[", "]]"))
+_NAMED = r"[A-Z]*(?:NAME|NAMESPACE|TENANT|TEAM|USER|PROJECT|CLUSTER|DOMAIN)[0-9]*"
 #: Words such as YOUR_NAMESPACE, NAMESPACE or FILLED BY HAND, which are replaced as they stand. No object is called so.
-_WORD: Final = rf"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+|{_NAMED}"
+_WORD = rf"[A-Z][A-Z0-9]*(?:[ _-][A-Z0-9]+)+|{_NAMED}"
 #: The same as a part of a name: `cache-V_ZONE-ro`, `shell-HOSTNAME`; not what is set, as in `CRON_TZ=UTC 0 3 * * *`.
-_PART: Final = rf"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|{_NAMED})(?![A-Za-z0-9_=])"
+_PART = rf"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|{_NAMED})(?![A-Za-z0-9_=])"
 #: Mappings of labels are small; what is larger is not one value.
-_MOST: Final = 100
+_MOST = 100
 
 
 def is_placeholder(value: object) -> bool:

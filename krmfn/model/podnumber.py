@@ -8,11 +8,11 @@ the name of the group as it is. `a / 16` is the slice of a pod whose label has i
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-_SUMMAND: Final = "[^ ()*]+([*][1-9][0-9]{0,8})?"
+_SUMMAND = "[^ ()*]+([*][1-9][0-9]{0,8})?"
 #: The second and the third form, as a regular expression of Python and of RE2, which policies use.
-SLICE: Final = f"^[(]?{_SUMMAND}( [+] {_SUMMAND})*[)]? / [1-9][0-9]{{0,8}}$"
+SLICE = f"^[(]?{_SUMMAND}( [+] {_SUMMAND})*[)]? / [1-9][0-9]{{0,8}}$"
 
 
 class PodNumber(NamedTuple):

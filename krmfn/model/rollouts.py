@@ -7,7 +7,7 @@ kubernetes-sigs/lws pkg/controllers/leaderworkerset_controller.go (rollingUpdate
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import read_digits
@@ -61,7 +61,7 @@ def _get(value: Any, path: Path, default: object) -> object:
 
 
 #: (API group, kind) -> how many pods of a manifest are replaced at once; None where nobody replaces them.
-ROLLOUTS: Final[Mapping[Key, Count]] = {
+ROLLOUTS: Mapping[Key, Count] = {
     ("apps", "Deployment"): _count_deployment,
     ("apps", "StatefulSet"): _count_stateful_set,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _count_leader_worker_set,

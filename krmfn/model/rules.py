@@ -7,7 +7,7 @@ rows have the texts of what is found; some are put together where it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT
@@ -15,10 +15,10 @@ from krmfn.model.findings import Note, Rule
 from krmfn.releases import schemastore
 
 #: Which parts there are, each with its rules by id.
-PARTS: Final[Mapping[str, Mapping[str, Rule]]] = {
+PARTS: Mapping[str, Mapping[str, Rule]] = {
     part: {id: Rule(id, **row) for id, row in rows.items()} for part, rows in schemastore.load("rules.json").items()
 }
-RULES: Final[Mapping[str, Rule]] = dict(sorted((id, rule) for rules in PARTS.values() for id, rule in rules.items()))
+RULES: Mapping[str, Rule] = dict(sorted((id, rule) for rules in PARTS.values() for id, rule in rules.items()))
 
 
 def tell(rule: str, path: Path, case: str = "", current: Any = ABSENT, proposed: Any = ABSENT, /, **about: Any) -> Note:

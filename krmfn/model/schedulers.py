@@ -8,15 +8,15 @@ Source: volcano v1.15.1, scheduler-plugins v0.34.7 (`apis/scheduling/v1alpha1`),
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.model.marks import POD_GROUP_LABEL
 from krmfn.model.values import Key, Names
 
 #: The scheduler of pods that name none.
-DEFAULT_SCHEDULER: Final = "default-scheduler"
+DEFAULT_SCHEDULER = "default-scheduler"
 #: The label of queues, groups and nodes that are of one scheduler of KAI; a group without it is of the default one.
-NODE_POOL: Final = "kai.scheduler/node-pool"
+NODE_POOL = "kai.scheduler/node-pool"
 
 
 class Scheduler(NamedTuple):
@@ -42,7 +42,7 @@ class Scheduler(NamedTuple):
 
 
 #: By the name that the configuration has for them.
-SCHEDULERS: Final[Mapping[str, Scheduler]] = {
+SCHEDULERS: Mapping[str, Scheduler] = {
     "Volcano": Scheduler(
         "volcano",
         "scheduling.volcano.sh/v1beta1",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any
 
 from krmfn.checks.server.stage import gather_facts
 from krmfn.config import Settings
@@ -23,9 +23,9 @@ from krmfn.releases.spelling import NAMED, read_mode
 from krmfn.server.door import kind_of
 from krmfn.server.requests import hold
 
-_SERVER_METADATA: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
-_TRACKING: Final = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/")
-_TRACKING_KEYS: Final = ("kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id")
+_SERVER_METADATA = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+_TRACKING = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/")
+_TRACKING_KEYS = ("kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id")
 
 
 def clean(value: Value) -> Fields:

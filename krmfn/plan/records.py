@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.krm.results import FileRef, ResourceRef
@@ -12,7 +12,7 @@ from krmfn.model.values import Names
 #: `refuse`: the API server would not take the object in any case. `replace`: it takes the object, but not as an update.
 Action = Literal["refuse", "replace", "remove", "new", "update", "unchanged"]
 
-ACTIONS: Final[tuple[Action, ...]] = ("refuse", "replace", "remove", "new", "update", "unchanged")
+ACTIONS: tuple[Action, ...] = ("refuse", "replace", "remove", "new", "update", "unchanged")
 
 
 class Change(NamedTuple):

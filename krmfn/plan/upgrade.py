@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item, Items
@@ -20,11 +20,11 @@ from krmfn.releases.spelling import find_finalizer
 from krmfn.survey.counting import count_all
 from krmfn.survey.jobs import list_own_gangs
 
-PHASES: Final = ("before", "after", "repair")
+PHASES = ("before", "after", "repair")
 #: What the server takes for a name. Any other is in no cluster, and may be an option (`--all`) or a path (`../x`).
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-_BELOW_FIRST: Final = ("PodGroup", "CompositePodGroup", "Workload")
-_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithClusterBreakingPotential":true}'
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_BELOW_FIRST = ("PodGroup", "CompositePodGroup", "Workload")
+_OPTIONS = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithClusterBreakingPotential":true}'
 
 
 class Upgrade(NamedTuple):

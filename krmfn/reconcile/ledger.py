@@ -9,7 +9,7 @@ the owner's name at that time. Whatever is put around names later is put around 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item, Items, list_holding, list_identified
 from krmfn.krm.results import DEFAULT_NAMESPACE
@@ -22,7 +22,7 @@ from krmfn.reconcile.links import find_sites
 from krmfn.releases.spelling import TEMPLATES, list_words
 
 #: (API group, kind) of everything that targets generate.
-GENERATED: Final = frozenset(
+GENERATED = frozenset(
     {
         ("scheduling.k8s.io", "Workload"),
         ("scheduling.k8s.io", "CompositePodGroup"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig
@@ -13,19 +13,19 @@ from krmfn.model.values import Value, as_mapping
 from krmfn.releases.spelling import LINK_FIELDS, LINKS
 
 #: The keys under which pods name a group of another scheduler.
-_KEYS: Final = frozenset(row.link[1] for row in SCHEDULERS.values())
+_KEYS = frozenset(row.link[1] for row in SCHEDULERS.values())
 #: The keys that hold names of groups.
-_NAMES: Final = _KEYS | {POD_GROUP}
+_NAMES = _KEYS | {POD_GROUP}
 #: Every link is below one of these.
-_WORDS: Final = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP, *sorted(_KEYS)))
+_WORDS = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP, *sorted(_KEYS)))
 
 #: The list of a TrainJob that patches pod templates, and what is left of a patch that says nothing any more.
-_PATCHES: Final = "runtimePatches"
-_EMPTY: Final[tuple[Any, ...]] = ({}, [], None, {"manager": PATCHER})
+_PATCHES = "runtimePatches"
+_EMPTY: tuple[Any, ...] = ({}, [], None, {"manager": PATCHER})
 
 
 #: What to do about an object that cannot be edited.
-WRITE_OUT: Final = "Write the field in this place itself, without a merge key (<<), an anchor or an alias."
+WRITE_OUT = "Write the field in this place itself, without a merge key (<<), an anchor or an alias."
 
 
 class Site(NamedTuple):

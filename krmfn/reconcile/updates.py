@@ -4,7 +4,7 @@ an emission under the names that its objects have after a renaming."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from krmfn.krm.item import Item
 from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, POD_GROUP_LABEL, RECREATE, REVISION, SYNC_WAVE
@@ -18,7 +18,7 @@ from krmfn.releases.spelling import TEMPLATES, list_words
 from krmfn.targets.emission import Emission, Link
 
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
-OWNED: Final = list_words(
+OWNED = list_words(
     (
         "controllerRef", "podGroupTemplates", "compositePodGroupTemplates",
         *(path[0] for path in TEMPLATES),
@@ -27,10 +27,10 @@ OWNED: Final = list_words(
         *(field for row in SCHEDULERS.values() for field in row.writes),
     )
 )  # fmt: skip
-_TEMPLATE_LISTS: Final = list_words(("podGroupTemplates", "compositePodGroupTemplates"))
-_PHASES: Final = tuple(key for keys in HOOKS for key in keys if key)
+_TEMPLATE_LISTS = list_words(("podGroupTemplates", "compositePodGroupTemplates"))
+_PHASES = tuple(key for keys in HOOKS for key in keys if key)
 #: Annotations that are written where there are none: a value that stands there is the user's.
-_SUGGESTED: Final = frozenset({SYNC_WAVE, *RECREATE})
+_SUGGESTED = frozenset({SYNC_WAVE, *RECREATE})
 
 
 def update(item: Item, desired: Value) -> None:
@@ -84,11 +84,11 @@ def _merge_template(current: Value, desired: Value) -> Fields:
 
 
 #: Keys of `spec` whose text is the name of a generated object, and of a template, at any depth.
-_OBJECTS: Final = list_words(("workloadName", "parentCompositePodGroupName"))
-_TEMPLATES: Final = frozenset({*(path[-1] for path in TEMPLATES), POD_GROUP_LABEL})
-_LISTS: Final = _TEMPLATE_LISTS | {"subGroupPolicy"}
+_OBJECTS = list_words(("workloadName", "parentCompositePodGroupName"))
+_TEMPLATES = frozenset({*(path[-1] for path in TEMPLATES), POD_GROUP_LABEL})
+_LISTS = _TEMPLATE_LISTS | {"subGroupPolicy"}
 #: Last parts of links whose text is the name of a template.
-_LABELS: Final = frozenset({"podGroup", POD_GROUP_LABEL})
+_LABELS = frozenset({"podGroup", POD_GROUP_LABEL})
 
 
 class _Names:

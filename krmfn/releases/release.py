@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Mapping, Set
-from typing import Any, Final
+from typing import Any
 
 from krmfn.krm.paths import walk_values
 from krmfn.releases import schemastore
 
-GROUP: Final = "scheduling.k8s.io"
+GROUP = "scheduling.k8s.io"
 #: The fields that hold the quorums of groups.
-QUORUMS: Final = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
+QUORUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 
 
 class UnknownRelease(LookupError):

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.releases import schemastore
 from krmfn.releases.release import QUORUMS, Release, find_release, list_releases
 
-_RELEASES: Final = [find_release(name) for name in list_releases()]
+_RELEASES = [find_release(name) for name in list_releases()]
 
 
 def _unique(paths: Iterator[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
@@ -23,29 +23,29 @@ def _unique(paths: Iterator[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 
 
 #: Paths from the spec of a pod to the name of its PodGroup.
-GROUP_LINKS: Final = _unique(release.link for release in _RELEASES if release.has("pod-groups"))
+GROUP_LINKS = _unique(release.link for release in _RELEASES if release.has("pod-groups"))
 #: Paths from there to the name of a group or of a Workload.
-LINKS: Final = _unique(release.link for release in reversed(_RELEASES))
+LINKS = _unique(release.link for release in reversed(_RELEASES))
 #: The fields of a pod that hold a link.
-LINK_FIELDS: Final = frozenset(path[0] for path in LINKS)
+LINK_FIELDS = frozenset(path[0] for path in LINKS)
 #: Paths from the spec of a group to the name of its template; that of the Workload is beside it.
-TEMPLATES: Final = _unique(release.template for release in _RELEASES)
+TEMPLATES = _unique(release.template for release in _RELEASES)
 #: The kinds of scheduling.k8s.io that a release has. PriorityClass is in that group, too.
-SCHEDULING_KINDS: Final = tuple(dict.fromkeys(kind for release in _RELEASES for kind in release.kinds))
+SCHEDULING_KINDS = tuple(dict.fromkeys(kind for release in _RELEASES for kind in release.kinds))
 #: What 1.37 calls `schedulingPolicy`, and so on -> all words for it, where releases have several.
-NAMES: Final = {
+NAMES = {
     name: tuple(dict.fromkeys([name, *(release.call(name) for release in reversed(_RELEASES))]))
     for name in dict.fromkeys(name for release in _RELEASES for name in release.names)
 }
 #: The other way round: a word of a release -> the name in 1.37.
-NAMED: Final = {word: name for name, words in NAMES.items() for word in words[1:]}
+NAMED = {word: name for name, words in NAMES.items() for word in words[1:]}
 #: What stands below a field of a group or a template, where another name has to be looked for at any depth.
-_INNER: Final = frozenset({"gang", "basic", "topology", "key", "workloadName"})
-_QUORUMS: Final = frozenset(QUORUMS.values())
+_INNER = frozenset({"gang", "basic", "topology", "key", "workloadName"})
+_QUORUMS = frozenset(QUORUMS.values())
 #: How a kind calls its quorum.
-COUNTS: Final = {kind: NAMES.get(name, (name,)) for kind, name in QUORUMS.items()}
+COUNTS = {kind: NAMES.get(name, (name,)) for kind, name in QUORUMS.items()}
 #: Disruption modes as they are written (a word, or the field of a union) -> their names.
-MODES: Final[Mapping[str, str]] = {
+MODES: Mapping[str, str] = {
     word: name
     for release in _RELEASES
     for name, written in release.modes.items()

@@ -14,20 +14,20 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 Scope: TypeAlias = 'Mapping[str, "Any"]'
 Evaluate: TypeAlias = 'Callable[["Scope"], "Any"]'
 
-_TOKEN: Final = re.compile(
+_TOKEN = re.compile(
     r"""\s+|(?P<text>r?"(?:[^"\\\n]|\\.)*"|r?'(?:[^'\\\n]|\\.)*')|(?P<number>\d+(?![\w.]))"""
     r"|(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<sign>&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()\[\]])"
 )
-_LITERALS: Final = {"true": True, "false": False, "null": None}
+_LITERALS = {"true": True, "false": False, "null": None}
 #: Names that a rule cannot write as they are.
-_ESCAPED: Final = {"dot": ".", "dash": "-", "slash": "/", "underscores": "__"}
-_OVERLOAD: Final = ": call arguments did not match a supported operator, function or macro signature for rule: "
+_ESCAPED = {"dot": ".", "dash": "-", "slash": "/", "underscores": "__"}
+_OVERLOAD = ": call arguments did not match a supported operator, function or macro signature for rule: "
 
 
 class Unsupported(Exception):
@@ -370,7 +370,7 @@ def _any(items: Iterable[Any], test: Callable[[Any], Any], decisive: bool) -> bo
     return not decisive
 
 
-_RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+_RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": _equal,
     "!=": lambda left, right: not _equal(left, right),
     "<": _order(lambda left, right: left < right),
@@ -379,29 +379,29 @@ _RELATIONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ">=": _order(lambda left, right: left >= right),
     "in": lambda item, items: any(_equal(item, each) for each in _need(items, list, dict)),
 }
-_SUMS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+_SUMS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": _add,
     "-": lambda left, right: _number(left) - _number(right),
 }
 #: The operators with two sides, the loosest first.
-_LEVELS: Final[tuple[Mapping[str, Callable[[Evaluate, Evaluate], Evaluate]], ...]] = (
+_LEVELS: tuple[Mapping[str, Callable[[Evaluate, Evaluate], Evaluate]], ...] = (
     {"||": partial(_decide, True)},
     {"&&": partial(_decide, False)},
     {sign: partial(_apply, operate) for sign, operate in _RELATIONS.items()},
     {sign: partial(_apply, operate) for sign, operate in _SUMS.items()},
 )
-_FUNCTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
+_FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
     "size": lambda value: len(_need(value, str, list, dict)),
     "string": lambda value: str(_need(value, str, int)),
     "int": _to_int,
 }
-_METHODS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+_METHODS: Mapping[str, Callable[[Any, Any], bool]] = {
     "startsWith": _text_method(str.startswith),
     "endsWith": _text_method(str.endswith),
     "contains": _text_method(str.__contains__),
     "matches": _text_method(_matches),
 }
-_RUNS: Final[Mapping[str, Callable[[list[Any], Callable[[Any], Any]], Any]]] = {
+_RUNS: Mapping[str, Callable[[list[Any], Callable[[Any], Any]], Any]] = {
     "all": lambda items, test: _any(items, test, False),
     "exists": lambda items, test: _any(items, test, True),
     "exists_one": lambda items, test: sum(_truth(test(item)) for item in items) == 1,

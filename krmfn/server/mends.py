@@ -7,7 +7,7 @@ The words are data: `schemas/kubernetes/dialects.json`, which README.md beside i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm.editing import REMOVED, edit_copy
 from krmfn.krm.paths import Path, dig
@@ -24,13 +24,13 @@ from krmfn.server.schema import Type, field_of
 from krmfn.server.verdict import Cause
 
 #: How alike a mistyped field is to the only one that was meant.
-_ALIKE: Final = 0.85
+_ALIKE = 0.85
 #: Fields that people leave out, or write too early, on the way to the one that they mean.
-_WRAPS: Final = ("spec", "template")
+_WRAPS = ("spec", "template")
 #: Fields that objects have at several places.
-_ALWAYS: Final = frozenset({"metadata", "spec", "kind", "apiVersion"})
+_ALWAYS = frozenset({"metadata", "spec", "kind", "apiVersion"})
 #: What a reference may have besides a name, which the field that takes the name implies.
-_IMPLIED: Final = frozenset({"name", "kind", "apiVersion", "apiGroup", "group"})
+_IMPLIED = frozenset({"name", "kind", "apiVersion", "apiGroup", "group"})
 
 
 class Mend(NamedTuple):

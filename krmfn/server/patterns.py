@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 _CLASSES = {
     "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7F", "blank": r"\t ", "cntrl": r"\x00-\x1F\x7F",
@@ -18,11 +18,11 @@ _CLASSES = {
 _SPACE = r"\t\n\f\r "
 _GROUP = re.compile(r"\(\?(?:P?<\w+>|([imsU]*)(?:-([imsU]+))?([:)]))")
 #: That of resource.Quantity, as controller-gen writes it: no two of its parts match the same text.
-_QUANTITY: Final = (
+_QUANTITY = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
 #: About a hundredth of a second.
-_MOST_STEPS: Final = 20_000_000
+_MOST_STEPS = 20_000_000
 
 
 @cache

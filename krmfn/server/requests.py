@@ -9,7 +9,7 @@ section 2.1 of the reference.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
@@ -216,7 +216,7 @@ def _admit(kind: Kind, phase: str, facts: AdmissionFacts, new: Fields, old: Stor
     return None
 
 
-_VERSION: Final = ("metadata", "resourceVersion")
+_VERSION = ("metadata", "resourceVersion")
 
 
 class Address(NamedTuple):
@@ -280,7 +280,7 @@ def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path]
 
 
 #: Where a server keeps resources that it does not keep under their own name.
-_STORED: Final = {
+_STORED = {
     "replicationcontrollers": "controllers",
     "endpoints": "services/endpoints",
     "nodes": "minions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.json_lists import Skip, read_list
@@ -16,11 +16,11 @@ from krmfn.workspace.manifests import read_paths, read_tree
 from krmfn.workspace.trees import MOST_OF_CLUSTERS, InputMissing, ManifestFile, Tree
 
 #: How a component's metrics tell which feature gates are on.
-_METRIC: Final = re.compile(rb'^kubernetes_feature_enabled\{name="(\w+)",[^}]*\} ([01])', re.M)
-_NAME: Final = b"kubernetes_feature_enabled{"
+_METRIC = re.compile(rb'^kubernetes_feature_enabled\{name="(\w+)",[^}]*\} ([01])', re.M)
+_NAME = b"kubernetes_feature_enabled{"
 #: The head of a pod, up to the first field of its metadata; and the field of these that is looked for.
-_POD: Final = re.compile(rb'\{\s+"apiVersion": "v1",\s+"kind": "Pod",\s+"metadata": \{(\s+)')
-_SPACE: Final = b'"namespace":'
+_POD = re.compile(rb'\{\s+"apiVersion": "v1",\s+"kind": "Pod",\s+"metadata": \{(\s+)')
+_SPACE = b'"namespace":'
 #: What is kept of an object.
 Cut = Callable[[Any], Any]
 

@@ -14,7 +14,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Result, Unreadable
 from krmfn.krm.paths import dig, walk_values
@@ -28,32 +28,32 @@ from krmfn.reconcile.placement import beside
 from krmfn.workspace.manifests import LoadedFile, tell
 from krmfn.workspace.trees import Tree, find_around, join_path
 
-SORT: Final = "patches and parts of manifests"
-_CONFIGURATIONS: Final = "configurations of kpt functions"
-_EMBEDDED: Final = "files in Go programs"
+SORT = "patches and parts of manifests"
+_CONFIGURATIONS = "configurations of kpt functions"
+_EMBEDDED = "files in Go programs"
 #: The kinds of this group have to have a selector.
-_APPS: Final = "apps"
-_GROUPS: Final = {"scheduling.k8s.io"}
-_DEFINITIONS: Final = "apiextensions.k8s.io"
+_APPS = "apps"
+_GROUPS = {"scheduling.k8s.io"}
+_DEFINITIONS = "apiextensions.k8s.io"
 #: One of these is in the spec of each whole object of a kind.
-_NEEDED: Final = {
+_NEEDED = {
     (_DEFINITIONS, "CustomResourceDefinition"): {"group", "names", "scope"},
     ("helm.toolkit.fluxcd.io", "HelmRelease"): {"chart", "chartRef"},
     ("kustomize.toolkit.fluxcd.io", "Kustomization"): {"path", "sourceRef"},
 }
 #: What a test of Chainsaw or KUTTL expects: some fields of objects, and expressions in place of fields.
-_EXPECTED: Final = {"assert", "asserts"}
+_EXPECTED = {"assert", "asserts"}
 #: What it expects not to be there, in a file with the number of a step: `01-errors.yaml`.
-_UNEXPECTED: Final = {"error", "errors"}
-_EXPRESSION: Final = rb"(?m)^[ \t-]*\(.+\):( |$)"
+_UNEXPECTED = {"error", "errors"}
+_EXPRESSION = rb"(?m)^[ \t-]*\(.+\):( |$)"
 #: In such a file `sed` replaces `service_name`, which is the name of no object.
-TEMPLATES: Final = {"template", "templates", "tmpl", "tpl"}
-_NO_NAME: Final = r"[_A-Z]"
+TEMPLATES = {"template", "templates", "tmpl", "tpl"}
+_NO_NAME = r"[_A-Z]"
 #: What tools write without a value, and what people do.
-_MAY_BE_EMPTY: Final = ("creationTimestamp", "status", "emptyDir")
-_KPTFILE: Final = "Kptfile"
+_MAY_BE_EMPTY = ("creationTimestamp", "status", "emptyDir")
+_KPTFILE = "Kptfile"
 #: `name: ##NAME##`, and what ytt reads, such as `name: #@ data.values.name`: comments in YAML.
-_COMMENTED: Final = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$|(?:^|[ \t])#@(?: |[a-z]+/[a-z])"
+_COMMENTED = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$|(?:^|[ \t])#@(?: |[a-z]+/[a-z])"
 
 
 def leave_out_fragments(

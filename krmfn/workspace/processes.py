@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from krmfn.krm.sharing import prepare_start
 from krmfn.model.values import Fields, Value
@@ -31,7 +31,7 @@ _MOST_SECONDS = 360.0
 #: Nobody answers there: what a program would fetch fails at once.
 _NOWHERE = "http://127.0.0.1:9"
 #: By machine: how seccomp(2) knows it, and the number of its socket(2). Both are in the headers of Linux.
-_SOCKETS: Final = {
+_SOCKETS = {
     "x86_64": (0xC000003E, 41),
     "aarch64": (0xC00000B7, 198),
     "ppc64le": (0xC0000015, 326),
@@ -356,7 +356,7 @@ def _fits(value: object, shape: object) -> bool:
     return type(value) is type(shape)
 
 
-_DOMAINS: Final = [{"labels": {}, "pods": 0}]
-_PODS: Final = [{"name": "", "count": 0, "flavors": [""], "labels": {}, "tolerations": [{}], "domains": _DOMAINS}]
-_JOBS: Final = [{"job": "", "state": "", "order": 0, "choice": True, "preempts": [""], "podSets": _PODS}]
-_OF_KUEUE: Final[Any] = {"jobs": _JOBS, "workloads": [{}], "queues": [{}]}
+_DOMAINS = [{"labels": {}, "pods": 0}]
+_PODS = [{"name": "", "count": 0, "flavors": [""], "labels": {}, "tolerations": [{}], "domains": _DOMAINS}]
+_JOBS = [{"job": "", "state": "", "order": 0, "choice": True, "preempts": [""], "podSets": _PODS}]
+_OF_KUEUE: Any = {"jobs": _JOBS, "workloads": [{}], "queues": [{}]}

@@ -18,21 +18,21 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 #: Of all entries together. The oldest go when there is more.
-MOST_BYTES: Final = 512 * 2**20
+MOST_BYTES = 512 * 2**20
 #: An entry of fewer bytes shares a file with others, as long as that is not too large itself.
-_SMALL: Final = 2**14
-_MOST_SHARED: Final = 2**20
-_SECRET: Final = "secret"
-_SIGNATURE: Final = 32
+_SMALL = 2**14
+_MOST_SHARED = 2**20
+_SECRET = "secret"
+_SIGNATURE = 32
 #: Of the files of small entries. Before each are its digest and its length.
-_SHARED: Final = ".shared"
-_DIGEST: Final = 32
-_HEAD: Final = _DIGEST + 4
+_SHARED = ".shared"
+_DIGEST = 32
+_HEAD = _DIGEST + 4
 #: What entries hold besides plain data.
-_RECORDS: Final[Mapping[str, tuple[str, ...]]] = {
+_RECORDS: Mapping[str, tuple[str, ...]] = {
     "krmfn.krm.results": ("ABSENT", "Edit", "FileRef", "ResourceRef", "Result"),
     "krmfn.model.findings": ("EditStep",),
     "krmfn.server.spell": ("Amount", "Key"),

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from krmfn.model.kept import find, is_used, keep
 
@@ -147,7 +147,7 @@ def _ask_program(name: str) -> str:
 
 
 #: Who answers a kind of question, about files here.
-ANSWERS: Final[dict[str, Callable[[str], str]]] = {
+ANSWERS: dict[str, Callable[[str], str]] = {
     "real": os.path.realpath,
     "there": lambda path: str(os.path.lexists(path)),
     "leads to": lambda path: _ask_kind(path, os.stat),
