@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from krmfn.capacity.pods import PodKind
 from krmfn.model.quantity import parse_quantity
 from krmfn.model.selectors import tolerates
-from krmfn.model.values import Key, Names, Value, as_int, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Key, Names, Value, as_int, as_list, as_mapping, as_text, dig, name_of
 from krmfn.survey.facts import ClusterNode, Facts
 
 _GROUP = "resource.k8s.io"
@@ -170,7 +170,7 @@ class Devices:
 def delegate(nodes: Sequence[ClusterNode], asked: Iterable[str], facts: Facts) -> Sequence[ClusterNode]:
     """The nodes, each with its devices as those of the resources `asked` for that it does not have itself and that
     stand for a device class: the scheduler takes these from slices. Any amount, where it is not known."""
-    classes = {f"{_OF_CLASS}{key_of(value)[1]}": value for value in facts.objects(_GROUP, "DeviceClass")}
+    classes = {f"{_OF_CLASS}{name_of(value)}": value for value in facts.objects(_GROUP, "DeviceClass")}
     classes |= {as_text(value, "spec", "extendedResourceName"): value for value in classes.values()}
     given = {name for name in asked if name and (name in classes or name.startswith(_OF_CLASS))}
     if not given:

@@ -16,8 +16,8 @@ from krmfn.model.gotext import parse_int
 from krmfn.model.marks import KUEUE_MINIMUM, KUEUE_QUEUE
 from krmfn.model.quantity import add
 from krmfn.model.selectors import Answer, both, match_labels, match_namespace
-from krmfn.model.values import Fields, Names, Value, as_int, as_list, as_mapping, as_text, dig
-from krmfn.survey.census import Census, Template
+from krmfn.model.values import Fields, Names, Value, as_int, as_list, as_mapping, as_text, dig, group_by
+from krmfn.survey.census import Census, Template, count_pods
 from krmfn.survey.facts import Amounts, Facts, NodePort, Resources, list_running, read_ports, read_resources
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -88,18 +88,9 @@ class PodKind(NamedTuple):
 
 def read_kinds(templates: Iterable[Template], facts: Facts) -> tuple[PodKind, ...]:
     """The kinds of pods of some templates; equal ones are counted together."""
-    kinds: dict[object, PodKind] = {}
-    for template in templates:
-        if template.pods == 0:
-            continue
-        kind = _read(template, facts)
-        alike = repr((kind[2:], is_ray_worker(template)))
-        known = kinds.get(alike)
-        if known is not None:
-            both_known = known.pods is not None and kind.pods is not None
-            kind = known._replace(pods=(known.pods or 0) + (kind.pods or 0) if both_known else None)
-        kinds[alike] = kind
-    return tuple(kinds.values())
+    found = (_read(template, facts) for template in templates if template.pods != 0)
+    alike = group_by(lambda kind: repr((kind[2:], is_ray_worker(kind.template))), found)
+    return tuple(kinds[0]._replace(pods=count_pods(each.template for each in kinds)) for kinds in alike.values())
 
 
 def _read(template: Template, facts: Facts) -> PodKind:

@@ -243,10 +243,7 @@ def _find_cause(case: _Stuck, findings: Sequence[Finding]) -> Explanation | None
     failed = find_failed(top, [pod for pod in pods.mine if id(pod) in pods.done])
     if failed or (case.wanted and len(pods.bound) >= case.wanted):
         return failed or find_unstarted(pods.bound, case.told)
-    found = next(_list_causes(case, findings), None)
-    if found is None and not pods.mine:
-        return explain("none", top=top)
-    return found or explain("unknown")
+    return next(_list_causes(case, findings))
 
 
 def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
@@ -291,6 +288,7 @@ def _list_causes(case: _Stuck, findings: Sequence[Finding]) -> Explanations:
     yield from _quote(finding for finding in warnings if finding.rule not in load_ways("later"))
     if is_new:
         yield explain("new")
+    yield explain("unknown" if pods.mine else "none", top=top)
 
 
 def _find_elsewhere(top: Item, own: Iterable[Finding], wanted: int) -> Explanations:

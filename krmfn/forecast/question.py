@@ -24,7 +24,7 @@ from krmfn.capacity.world import DEFAULT_SLOTS
 from krmfn.config import Settings
 from krmfn.forecast.roster import Pod, Roster
 from krmfn.model.quantity import format_quantity
-from krmfn.model.values import Fields, Key, Names, Value, as_list, as_mapping, as_text, dig, key_of
+from krmfn.model.values import Fields, Key, Names, Value, as_list, as_mapping, as_text, dig, key_of, pick
 from krmfn.releases.release import has
 from krmfn.survey.census import Census, Template
 from krmfn.survey.facts import HOSTNAME, ClusterNode, Facts
@@ -182,7 +182,7 @@ def list_stored(facts: Facts, asked: set[str]) -> Iterator[Value]:
         }
     for group, kind in _STORED:
         for value in facts.objects(group, kind):
-            kept = {key: entry for key, entry in value.items() if key in _FIELDS}
+            kept = pick(value, _FIELDS)
             if kind == "ResourceClaim":
                 kept["spec"] = fill_in(value.get("spec"))
             if kind == "StorageClass":

@@ -110,17 +110,10 @@ def _list_nodes(outlook: Outlook) -> Lines:
     grouped = sort_alike(group_alike(loads))
     for load, number in grouped[:_MOST_LINES]:
         pods = [f"{gang} ×{count}" if count > 1 else gang for gang, count in load.gangs.items()]
-        pods += [f"{load.others} other{'s' if load.others > 1 else ''}"] if load.others else []
+        pods += [count(load.others, "other")] if load.others else []
         pods += ["cordoned"] if load.unschedulable else []
-        domain = [load.domain or "–"] if outlook.key else []
-        rows.append(
-            [
-                name_alike(load, number),
-                *domain,
-                *(spell_share(load, resource) for resource in resources),
-                ", ".join(pods),
-            ]
-        )
+        shown = [name_alike(load, number), *([load.domain or "–"] if outlook.key else [])]
+        rows.append([*shown, *(spell_share(load, resource) for resource in resources), ", ".join(pods)])
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     sides = ["<"] * (len(head) - 1 - len(resources)) + [">"] * len(resources) + ["<"]
     for row in (head, *rows):
