@@ -59,7 +59,7 @@ class Write(NamedTuple):
     old: Stored
 
 
-def deny(rule: str, detail: str, path: Path = ("spec",)) -> Cause:
+def deny(rule: str, detail: str, path: Path) -> Cause:
     """A 403: its text stands behind "is forbidden:"."""
     return Cause("Forbidden", path, detail, rule)
 

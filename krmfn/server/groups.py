@@ -50,7 +50,7 @@ def check_unique_names(kind: Kind, new: Value, old: Stored) -> Causes:
                 yield duplicate((*path, index, "name"), quote(name), "unique-template-names")
 
 
-def check_depth(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
+def check_depth(kind: Kind, new: Value, old: Stored, argument: int) -> Causes:
     """C21: at most `argument` levels, a flat list being one."""
     field, composites = _find(new.get("spec", {}), _COMPOSITES)
     for index, composite in enumerate(composites):

@@ -94,13 +94,13 @@ def duplicate(path: Path, text: str, rule: str = "unique-key") -> Cause:
     return Cause("Duplicate", path, _limit(f"Duplicate value: {text}"), rule)
 
 
-def not_found(path: Path, text: str, detail: str = "", rule: str = RULE) -> Cause:
-    return Cause("NotFound", path, f"Not found: {text}" + (f": {detail}" if detail else ""), rule)
+def not_found(path: Path, text: str, detail: str = "") -> Cause:
+    return Cause("NotFound", path, f"Not found: {text}" + (f": {detail}" if detail else ""), RULE)
 
 
-def too_many(path: Path, count: int, limit: int, rule: str = "max-items") -> Cause:
+def too_many(path: Path, count: int, limit: int) -> Cause:
     items = "item" if limit == 1 else "items"
-    return Cause("TooMany", path, f"Too many: {count}: must have at most {limit} {items}", rule)
+    return Cause("TooMany", path, f"Too many: {count}: must have at most {limit} {items}", "max-items")
 
 
 def too_long(path: Path, limit: int, unit: str = "bytes", rule: str = RULE) -> Cause:

@@ -18,7 +18,7 @@ from krmfn.checks.server.serving import (
     weigh_assumed,
 )
 from krmfn.config import Settings
-from krmfn.krm.item import Item, Items
+from krmfn.krm.item import HEAD, Item, Items
 from krmfn.krm.paths import Path, dig
 from krmfn.krm.results import ABSENT
 from krmfn.krm.sharing import share
@@ -340,9 +340,9 @@ class Judge:
             others = [each for each in self.items if (each.kind, each.name) == subject]
             if any(not each.namespace or path[0] == "webhooks" for each in others):
                 return "kustomize adds the namespace if an overlay sets one."
-        metadata = item.value.get("metadata")
-        adds = isinstance(metadata, dict) and bool(metadata.get("annotations") or metadata.get("labels"))
-        if len(path) == 1 and adds and not item.value.keys() - {"apiVersion", "kind", "metadata"}:
+        metadata = as_mapping(item.value, "metadata")
+        adds = metadata.get("annotations") or metadata.get("labels")
+        if len(path) == 1 and adds and item.value.keys() <= {*HEAD}:
             return "The object has only metadata: an apply adds it to the one in the cluster, and fails without it."
         from krmfn.model.patterns import PATCH, is_called
 
