@@ -42,6 +42,11 @@ NO_CASELESS_SUBDOMAIN = (
     "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an"
     f" alphanumeric character (e.g. 'Example.com', regex used for validation is '{_DNS_SUBDOMAIN}')"
 )
+_NO_DNS_1035 = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
+    " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
+    " validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
 _NAME_PART = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
     f" (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_LABEL_NAME}')"
@@ -78,32 +83,27 @@ def _is_label_name(text: str) -> bool:
     return bool(text) and not text.strip(_QUALIFIED) and text[0] in _ALNUM and text[-1] in _ALNUM
 
 
+def _find_faults(text: str, most: int, unit: str, wrong: str) -> Faults:
+    """Whether a text is too long, and what else is `wrong`, if anything."""
+    faults = (f"must be no more than {most} {unit}",) if count_bytes(text) > most else ()
+    return (*faults, wrong) if wrong else faults
+
+
 def check_short_name(text: str, unit: str = "characters") -> Faults:
     """A DNS label of RFC 1123."""
-    if _is_label(text):
-        return () if len(text) <= 63 else (f"must be no more than 63 {unit}",)
-    wrong = "must not contain dots" if _is_subdomain(text) else NO_LABEL
-    return (f"must be no more than 63 {unit}", wrong) if count_bytes(text) > 63 else (wrong,)
+    wrong = "" if _is_label(text) else "must not contain dots" if _is_subdomain(text) else NO_LABEL
+    return _find_faults(text, 63, unit, wrong)
 
 
 def check_dns_1035(text: str) -> Faults:
     """A DNS label of RFC 1035, which begins with a letter."""
-    wrong = ("must be no more than 63 characters",) if count_bytes(text) > 63 else ()
-    if not text.strip(_LABEL) and "a" <= text[:1] <= "z" and text[-1] != "-":
-        return wrong
-    return (
-        *wrong,
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
-        " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
-        " validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
-    )
+    fits = not text.strip(_LABEL) and "a" <= text[:1] <= "z" and text[-1] != "-"
+    return _find_faults(text, 63, "characters", "" if fits else _NO_DNS_1035)
 
 
 def check_long_name(text: str, unit: str = "characters") -> Faults:
     """A DNS subdomain of RFC 1123."""
-    if _is_subdomain(text):
-        return () if len(text) <= 253 else (f"must be no more than 253 {unit}",)
-    return (f"must be no more than 253 {unit}", NO_SUBDOMAIN) if count_bytes(text) > 253 else (NO_SUBDOMAIN,)
+    return _find_faults(text, 253, unit, "" if _is_subdomain(text) else NO_SUBDOMAIN)
 
 
 @lru_cache(1024)  # the objects of an input have few
@@ -120,16 +120,10 @@ def check_label_key(text: str) -> Faults:
         return ()
     wrong = []
     if slash:
-        if prefix:
-            wrong += ["prefix part " + message for message in check_long_name(prefix, "bytes")]
-        else:
-            wrong.append("prefix part must be non-empty")
-    if not name:
-        wrong.append("name part must be non-empty")
-    elif count_bytes(name) > 63:
-        wrong.append("name part must be no more than 63 bytes")
-    if not _is_label_name(name):
-        wrong.append("name part " + _NAME_PART)
+        faults = check_long_name(prefix, "bytes") if prefix else ("must be non-empty",)
+        wrong += ["prefix part " + fault for fault in faults]
+    faults = _find_faults(name, 63, "bytes", "" if _is_label_name(name) else _NAME_PART)
+    wrong += ["name part " + fault for fault in (faults if name else ("must be non-empty", *faults))]
     return tuple(wrong)
 
 
@@ -137,10 +131,7 @@ def check_label_key(text: str) -> Faults:
 def check_label_value(text: str) -> Faults:
     """The value of a label: empty, or like the name part of a key."""
     fits = not text or _is_label_name(text)
-    if fits and len(text) <= 63:
-        return ()
-    wrong = ("must be no more than 63 bytes",) if count_bytes(text) > 63 else ()
-    return wrong if fits else (*wrong, _NO_LABEL_VALUE)
+    return _find_faults(text, 63, "bytes", "" if fits else _NO_LABEL_VALUE)
 
 
 def check_path_segment(text: str) -> Faults:
