@@ -11,6 +11,7 @@ import re
 from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, dig, format_path
+from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Finding, Findings
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.tree import PodTemplate, leaves
@@ -52,7 +53,9 @@ def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> F
             if is_name_placeholder(dig(value, *cause.path)):
                 continue
             item, path = trace(wanted, value, cause.path)
-            message = f"{cause.message} ({format_path(cause.path)} of the generated {_name(value)})"
+            metadata = value["metadata"]
+            made = ResourceRef("", value["kind"], metadata["name"], metadata.get("namespace", ""))
+            message = f"{cause.message} ({format_path(cause.path)} of the generated {made})"
             key = (id(item), path, cause.message)
             if key not in seen:
                 seen.add(key)
@@ -93,9 +96,3 @@ def _find_template(wanted: Wanted, value: Value) -> PodTemplate:
                 if template.owner == link.owner and link.path[: len(template.path)] == template.path:
                     return template
     return templates[0]
-
-
-def _name(value: Value) -> str:
-    metadata = value["metadata"]
-    space = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-    return f"{value['kind']} {space}{metadata['name']}"

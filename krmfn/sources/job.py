@@ -55,14 +55,16 @@ def _read_leaf(manifest: Manifest) -> Leaf | None:
     least = parse_int(as_text(manifest.value, "metadata", "annotations", KUEUE_MINIMUM))
     least = leaf.pods if least is None or least < 0 else min(least, leaf.pods)  # Kueue may admit less than parallelism
     made = manifest.leaf("job", leaf.templates[0], least)
-    return made._replace(number=leaf.number if is_numbered(manifest, leaf.templates[0].path[:-1]) else "")
+    return _check_number(manifest, made._replace(number=leaf.number), "NonIndexed")
 
 
-def is_numbered(manifest: Manifest, spec: Path, default: str = "NonIndexed") -> bool:
-    """Whether the pods of the JobSpec at `spec` have the numbers from 0 to their number, less one, all the time."""
-    completions = manifest.get((*spec, "completions"))
-    mode = manifest.text((*spec, "completionMode"), default)
-    return mode == "Indexed" and completions in (None, manifest.count((*spec, "parallelism"), 1))
+def _check_number(manifest: Manifest, leaf: Leaf, mode: str) -> Leaf:
+    """The leaf, without the number of its pods unless they have the numbers from 0 to their number, less one, all the
+    time. `mode` is the one of Jobs that name none."""
+    spec = leaf.templates[0].path[:-1]
+    indexed = manifest.text((*spec, "completionMode"), mode) == "Indexed"
+    whole = manifest.get((*spec, "completions")) in (None, manifest.count((*spec, "parallelism"), 1))
+    return leaf if indexed and whole else leaf._replace(number="")
 
 
 def _schedules_itself(manifest: Manifest) -> bool:
@@ -94,12 +96,8 @@ def read_jobset(manifest: Manifest) -> Group | None:
     group = read_roles(manifest)
     if not isinstance(group, Composite) or _follows(manifest, leaves(group)):
         return None
-    return group._replace(children=tuple(_check_number(manifest, leaf) for leaf in leaves(group)))
-
-
-def _check_number(manifest: Manifest, leaf: Leaf) -> Leaf:
-    """The leaf, without the number of its pods where the Jobs give them none; JobSets make Indexed Jobs by default."""
-    return leaf if is_numbered(manifest, leaf.templates[0].path[:-1], "Indexed") else leaf._replace(number="")
+    # JobSets make Indexed Jobs by default.
+    return group._replace(children=tuple(_check_number(manifest, leaf, "Indexed") for leaf in leaves(group)))
 
 
 def _follows(manifest: Manifest, every: tuple[Leaf, ...]) -> bool:

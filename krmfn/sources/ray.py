@@ -30,6 +30,7 @@ _HOST = "ray.io/replica-host-index"
 #: The longest names that KubeRay accepts. It adds a dash and five characters for the RayCluster of a RayJob or a
 #: RayService, and a dash and the minutes of Unix time for the RayJob of a RayCronJob.
 _LIMITS = {"RayCluster": 53, "RayJob": 47, "RayService": 47, "RayCronJob": 36}
+_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?")
 #: The field is not called rayClusterSpec here.
 _OF_SERVICE: Path = ("spec", "rayClusterConfig")
 _HEAD_SERVICE: Path = (*_OF_SERVICE, "headGroupSpec", "headService", "metadata", "name")
@@ -228,7 +229,10 @@ def read_worker_groups(manifest: Manifest, spec: Path, autoscaling: bool) -> lis
     defaults = find_defaults()
     groups = [_read_group(manifest, path, defaults) for path in manifest.list_paths((*spec, "workerGroupSpecs"))]
     for group in groups:
-        _check_bounds(manifest, group, autoscaling)
+        if group.minimum > group.maximum:
+            manifest.tell("min-above-max", (*group.path, "minReplicas"), group=group)
+        if group.suspended and autoscaling:
+            manifest.tell("suspend-with-autoscaling", (*group.path, "suspend"), group=group)
     _check_names(manifest, groups)
     total = 1
     for group in groups:
@@ -246,13 +250,6 @@ def _read_group(manifest: Manifest, path: Path, defaults: Mapping[str, int]) -> 
     return WorkerGroup(path, name, replicas, least, most, hosts, suspended)
 
 
-def _check_bounds(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> None:
-    if group.minimum > group.maximum:
-        manifest.tell("min-above-max", (*group.path, "minReplicas"), group=group)
-    if group.suspended and autoscaling:
-        manifest.tell("suspend-with-autoscaling", (*group.path, "suspend"), group=group)
-
-
 def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
     first: dict[str, int] = {}
     for index, group in enumerate(groups):
@@ -265,15 +262,10 @@ def _check_names(manifest: Manifest, groups: list[WorkerGroup]) -> None:
             manifest.tell("group-name-reserved", path, group=group)
         elif group.name in first:
             manifest.tell("group-name-duplicate", path, group=group, other=first[group.name])
-        elif not is_label_value(group.name, longest):
+        elif len(group.name) > longest or not _LABEL_VALUE.fullmatch(group.name):
             limit = f"{longest} (numOfHosts is above 1)" if group.hosts > 1 else longest
             manifest.tell("group-name-invalid", path, group=group, limit=limit)
         first.setdefault(group.name, index)
-
-
-def is_label_value(text: str, limit: int = 63) -> bool:
-    """Whether `text` can be the value of a label, at most `limit` characters long (and is not empty)."""
-    return len(text) <= limit and re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?", text) is not None
 
 
 #: A key is a slip of the pen when it is at least this like a known one (1 is equal).

@@ -87,8 +87,8 @@ def _find_queue(gang: Gang, row: Scheduler) -> tuple[str, NoteTuple]:
     if len(queues) < 2:
         return next(iter(queues), ""), ()
     (first, one), (second, other), *_ = queues.items()
-    about = {"one": gang.owners[one], "other": gang.owners[other], "label": row.queue}
-    return "", (tell("queue-not-shared", (), "", first, second, **about),)
+    own, others = gang.owners[one], gang.owners[other]
+    return "", (tell("queue-not-shared", (), "", first, second, one=own, other=others, label=row.queue),)
 
 
 def find_first(gang: Gang, part: str, key: str) -> str:

@@ -82,13 +82,12 @@ def find_controller_unlinked(census: Census, settings: Settings) -> Matches:
         named = item.kind == "JobSet" or settings.release.has("named-delegation")
         if named and TEMPLATE_ANNOTATION in str(item.value):
             continue
-        effect = "the reference has no effect, and the pods are scheduled one by one"
+        alone = "and the pods are scheduled one by one"
+        effect = f"the reference has no effect, {alone}"
         if item.group_kind == ("batch", "Job") and settings.has("job-groups"):
-            effect = (
-                f"the Job controller of {settings.release} then creates no gang, and the pods are scheduled one by one"
-                if not settings.has("job-scheduling")
-                else "the Job controller creates a second Workload and PodGroup"
-            )
+            effect = f"the Job controller of {settings.release} then creates no gang, {alone}"
+            if settings.has("job-scheduling"):
+                effect = "the Job controller creates a second Workload and PodGroup"
         yield tell(workload.item, ("spec", "controllerRef"), item.name, owner=item, effect=effect)
 
 

@@ -146,8 +146,8 @@ def find_queue_refused(census: Census) -> Matches:
         amounts = [(path, read_resources(dig(item.value, *path))) for path in paths]
         for (path, less), (other, more) in combinations(amounts, 2):
             if wrong := next((name for name, amount in less.items() if amount > more.get(name, amount)), ""):
-                about: Fields = {"less": path, "amount": less[wrong], "other": other, "most": more[wrong]}
-                yield tell(item, (*path, wrong), wrong=wrong, **about)
+                amount, most = less[wrong], more[wrong]
+                yield tell(item, (*path, wrong), less=path, amount=amount, wrong=wrong, other=other, most=most)
                 break
 
 
@@ -176,17 +176,16 @@ def find_volcano_job_never_whole(census: Census) -> Matches:
         pods = [as_int(task, "replicas") if "replicas" in as_mapping(task) else 1 for task in tasks]
         if not tasks or any(number is None for number in pods):
             continue
-        for index, (task, number) in enumerate(zip(tasks, pods, strict=True)):
+        counted = [(task, number or 0) for task, number in zip(tasks, pods, strict=True)]
+        for index, (task, number) in enumerate(counted):
             asked = as_int(task, "minAvailable") or 0
-            if asked > (number or 0):
+            if asked > number:
                 place, name = ("spec", "tasks", index, "minAvailable"), as_text(task, "name")
                 yield tell(item, place, asked, case="task", text=name, number=number)
-        total = sum(number or 0 for number in pods)
+        total = sum(number for _, number in counted)
         late = [task for task in tasks if as_list(task, "dependsOn", "name")]
-        first = sum(number or 0 for task, number in zip(tasks, pods, strict=True) if task not in late)
-        usual = sum(
-            as_count(task, "minAvailable", default=number or 0) for task, number in zip(tasks, pods, strict=True)
-        )
+        first = sum(number for task, number in counted if task not in late)
+        usual = sum(as_count(task, "minAvailable", default=number) for task, number in counted)
         given = as_int(item.value, "spec", "minAvailable")
         need = usual if given is None else given
         if need > total:

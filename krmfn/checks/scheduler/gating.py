@@ -9,7 +9,7 @@ from krmfn.config import Settings
 from krmfn.model.findings import Finding
 from krmfn.model.marks import is_generated
 from krmfn.model.rules import RULES
-from krmfn.model.values import Fields, Value, as_mapping
+from krmfn.model.values import Value, as_mapping
 from krmfn.model.wording import join
 from krmfn.releases import schemastore
 from krmfn.releases.release import list_needed
@@ -54,8 +54,7 @@ def _find_off(groups: list[Group], census: Census, settings: Settings) -> Iterat
             off = ["the cluster"]
         if off:
             effect = schemastore.load("ways.json")["gateEffects"].get(gate, "the fields that need it are ignored")
-            about: Fields = {"gate": gate, "off": off, "effect": effect, "names": list(components)}
-            yield tell(groups[0].item, ("apiVersion",), **about)
+            yield tell(groups[0].item, ("apiVersion",), gate=gate, off=off, effect=effect, names=list(components))
 
 
 def _blame(component: str, gate: str, facts: Facts) -> str:

@@ -13,7 +13,7 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
 from krmfn.model.schedulers import SCHEDULERS
 from krmfn.model.tree import Path
-from krmfn.model.values import Fields, Value, as_int, as_list, as_mapping, as_text, dig
+from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
 from krmfn.survey.census import Census, Template
 from krmfn.survey.facts import Amounts
@@ -129,8 +129,8 @@ def find_volume_shared(census: Census, settings: Settings) -> Matches:
                 # One of the pods runs: the gang starts only where its quorum can do without the others.
                 remembered = single and not is_obeyed(census, settings, "stale-gang-snapshot")
                 stuck = remembered and (gang.pods or 0) - used[name] + 1 < (gang.quorum or 1)
-                about: Fields = {"pods": used[name], "gang": gang, "name": name, "limit": limit}
-                yield tell(template, ("volumes", index), modes[0], error=stuck, **about)
+                path, pods = ("volumes", index), used[name]
+                yield tell(template, path, modes[0], error=stuck, pods=pods, gang=gang, name=name, limit=limit)
 
 
 #: Deadlines up to this many seconds are reported: the 1.36 scheduler alone may hold a gang for 300 s.

@@ -72,9 +72,9 @@ def find_tail_starves(census: Census, settings: Settings) -> Matches:
         if not there < quorum <= pods:  # without the quorum not even the first ones start
             continue
         left = f"only {last} to create" if last > 1 else "only one to create"
-        about: Fields = {"left": left, "gang": gang, "quorum": quorum, "there": there, "jobs": jobs}
-        field, path = name_min_count(gang.group, template.item), (*jobs.path, "completions")
-        yield tell(template.item, path, jobs.completions, field=field, **about)
+        item, path, told = template.item, (*jobs.path, "completions"), jobs.completions
+        field = name_min_count(gang.group, item)
+        yield tell(item, path, told, field=field, left=left, gang=gang, quorum=quorum, there=there, jobs=jobs)
 
 
 @rule("rollout-shares-group")
