@@ -180,21 +180,16 @@ _ROLES = {"headGroupSpec": "head", "leaderTemplate": "leader", "workerTemplate":
 
 
 def _make(template: Template, name: str) -> Value:
-    labels = {**as_mapping(template.metadata, "labels"), **_list_labels(template)}
-    metadata = {"name": name, "namespace": template.item.space, "labels": labels}
+    item, role = template.item, find_role(template)
+    labels = {**as_mapping(template.metadata, "labels"), **dict.fromkeys(_list_owner_labels(item), item.name)}
+    if item.group == "ray.io":
+        labels |= {"ray.io/node-type": "head" if role == "head" else "worker", "ray.io/group": role}
+    metadata = {"name": name, "namespace": item.space, "labels": labels}
     spec = add_injected(template)
     if template.link is not None and template.link.bridged:
         field, key = GROUP_LINKS[0]
         spec = {**spec, field: {key: template.link.group}}  # as the bridge does
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-
-def _list_labels(template: Template) -> dict[str, str]:
-    item, suffix = template.item, find_role(template)
-    labels = dict.fromkeys(_list_owner_labels(item), item.name)
-    if item.group == "ray.io":
-        labels |= {"ray.io/node-type": "head" if suffix == "head" else "worker", "ray.io/group": suffix}
-    return labels
 
 
 def full_name(value: Value) -> str:

@@ -115,7 +115,7 @@ def list_places(standing: Standing, outlook: Outlook) -> dict[str, int]:
     domains = {load.name: load.domain for load in outlook.loads or () if load.domain}
     found: dict[str, int] = {}
     for node, pods in list_nodes(standing):
-        found[domains.get(node, node)] = found.get(domains.get(node, node), 0) + pods
+        add(found, {domains.get(node, node): pods})
     return found
 
 

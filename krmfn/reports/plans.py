@@ -171,20 +171,17 @@ def _render_markdown(plan: Plan, pictures: Sequence[Outlooks]) -> str:
             "**The API server would refuse this change.** What must be replaced needs a new name, or a deletion first."
         )
     lines = ["## Update plan", "", verdict, "", _summarize(plan), ""]
-    folded = _fold(plan)
-    changed = [(entry, worlds) for action in ACTIONS for entry, worlds in folded if entry.action == action]
+    named = [(entry, _name(entry, worlds)) for entry, worlds in _fold(plan)]
+    changed = [(entry, name) for action in ACTIONS for entry, name in named if entry.action == action]
     if changed:
         lines += ["| object | what happens | why, or which fields |", "|---|---|---|"]
-        lines += [
-            f"| {channels.code(str(entry.ref))}{_mark(worlds)} | {_TITLES[entry.action]} | {_reason(entry)} |"
-            for entry, worlds in changed
-        ]
+        lines += [f"| {name} | {_TITLES[entry.action]} | {_reason(entry)} |" for entry, name in changed]
         lines.append("")
     if plan.shifts is not None:
         lines += [*_write_cluster(plan, pictures), ""]
-    for entry, worlds in changed:
+    for entry, name in changed:
         if entry.reasons or entry.consequences:
-            lines += [f"### {channels.code(str(entry.ref))}{_mark(worlds)}", "", *_details(entry), ""]
+            lines += [f"### {name}", "", *_details(entry), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -208,8 +205,8 @@ def _write_cluster(plan: Plan, pictures: Sequence[Outlooks]) -> Lines:
         yield from draw_change(before, after)
 
 
-def _mark(worlds: str) -> str:
-    return f" {channels.markdown(worlds)}" if worlds else ""
+def _name(entry: Entry, worlds: str) -> str:
+    return channels.code(str(entry.ref)) + (f" {channels.markdown(worlds)}" if worlds else "")
 
 
 def _reason(entry: Entry) -> str:

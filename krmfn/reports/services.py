@@ -30,8 +30,8 @@ def _write_command(result: Result) -> str:
         properties["file"] = result.file.path
         if result.file.line:
             properties["line"] = str(result.file.line)
-        if result.file.line and result.file.column:
-            properties["col"] = str(result.file.column)
+            if result.file.column:
+                properties["col"] = str(result.file.column)
     properties["title"] = f"krmfn {rule}" if rule else "krmfn"
     message = describe(result) + (f"\n{hint}" if hint else "")
     listed = ",".join(f"{key}={channels.github_property(value)}" for key, value in properties.items())
