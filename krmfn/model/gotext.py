@@ -36,11 +36,15 @@ def parse_int(text: object) -> int | None:
     """
     if not isinstance(text, str):
         return None
-    number = read_digits(text[1:] if text[:1] in ("+", "-") else text)
+    number = read_digits(_strip_sign(text))
     if number is None:
         return None
     number = -number if text[0] == "-" else number
     return number if -(2**63) <= number < 2**63 else None
+
+
+def _strip_sign(text: str) -> str:
+    return text[1:] if text[:1] in ("+", "-") else text
 
 
 def clamp_int(text: str) -> int:
@@ -52,7 +56,7 @@ def clamp_int(text: str) -> int:
     """
     number = parse_int(text)
     if number is None:
-        digits = text[1:] if text[:1] in ("+", "-") else text
+        digits = _strip_sign(text)
         number = 2**63 - 1 if digits.isascii() and digits.isdigit() else 0
         return -number - 1 if number and text[0] == "-" else number
     return number
@@ -74,13 +78,12 @@ def read_int(text: str) -> int:
     """As parse_int. Raises BadNumber."""
     number = parse_int(text)
     if number is None:
-        bare = text[1:] if text[:1] in ("+", "-") else text
-        digits = bare.encode("ascii", "replace").decode()
-        length = next((place for place, digit in enumerate(digits) if not _digit(digit)), len(digits))
+        bare = _strip_sign(text)
+        digits = re.split("[^0-9]", bare, maxsplit=1)[0]
         # Go reads from the left: a number that is too large is told before a character that does not belong there.
-        leading = digits[:length].lstrip("0")
+        leading = digits.lstrip("0")
         large = len(leading) > 20 or int(leading or "0") >= 2**64
-        wrong = "value out of range" if large or (digits and length == len(digits)) else "invalid syntax"
+        wrong = "value out of range" if large or (bare and digits == bare) else "invalid syntax"
         raise BadNumber(f"strconv.Atoi: parsing {quote(text)}: {wrong}")
     return number
 
@@ -88,7 +91,7 @@ def read_int(text: str) -> int:
 def read_duration(text: str) -> int:
     """Nanoseconds of a duration such as `1h30m`, as time.ParseDuration reads it. Raises BadNumber."""
     invalid = BadNumber(f"time: invalid duration {quote_ascii(text)}")
-    rest = text[1:] if text[:1] in ("+", "-") else text
+    rest = _strip_sign(text)
     if rest == "0":
         return 0
     if not rest:
@@ -112,7 +115,8 @@ def read_duration(text: str) -> int:
         part *= _UNITS[unit]
         if fraction:
             digits = _fitting(fraction)
-            part += int(float(int(digits)) * (float(_UNITS[unit]) / float(10 ** len(digits))))
+            # What is beyond all floats is infinite, as in Go: nothing is left of a fraction with so many zeros.
+            part += int(float(digits) * (float(_UNITS[unit]) / float(f"1e{len(digits)}")))
         total += part
         if part > 2**63 or total > 2**63:
             raise invalid
@@ -125,12 +129,9 @@ def read_duration(text: str) -> int:
 
 def _fitting(fraction: str) -> str:
     """The leading digits of a fraction that fit into 63 bits; Go drops the rest."""
-    number = 0
-    for place, digit in enumerate(fraction):
-        if number > (2**63 - 1) // 10 or number * 10 + int(digit) > 2**63:
-            return fraction[:place]
-        number = number * 10 + int(digit)
-    return fraction
+    zeros = len(fraction) - len(fraction.lstrip("0"))
+    size = 19 if int(fraction[zeros : zeros + 19] or "0") <= 2**63 else 18
+    return fraction[: zeros + size]
 
 
 def read_time(text: str, micro: bool = False) -> str:
@@ -173,7 +174,7 @@ def read_microtime(text: str) -> str:
 
 def _microseconds(text: str, rest: str) -> tuple[str, str]:
     digits = rest[1:7]
-    number = read_digits(digits[1:] if digits[:1] in ("+", "-") else digits)  # Go reads a sign here
+    number = read_digits(_strip_sign(digits))  # Go reads a sign here
     if rest[:1] not in (".", ",") or len(digits) < 6 or number is None:
         raise _cannot(text, rest, ".000000")
     if number and digits[0] == "-":

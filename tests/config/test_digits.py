@@ -137,6 +137,30 @@ def test_in_what_is_counted(field: str, folder: Path, capsys: pytest.CaptureFixt
         assert code in (0, 1, 2), said[-500:]
 
 
+ZEROS = "0" * 5000
+
+
+@pytest.mark.parametrize(
+    ("schedule", "is_one"),
+    [
+        (f"@every {MANY}h", False),
+        (f"@every 1.{MANY}h", True),
+        (f"@every 1.{ZEROS}1h", True),
+        (f"@every 1.{ZEROS[:400]}1h", True),
+        (f"{MANY} * * * *", False),
+        (f"*/{MANY} * * * *", False),
+    ],
+)
+def test_in_a_schedule(schedule: str, is_one: bool, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Go reads a fraction of any length."""
+    pods = "{restartPolicy: Never, containers: [{name: main, image: a}]}"
+    head = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: train}\n"
+    spec = f'spec: {{schedule: "{schedule}", jobTemplate: {{spec: {{template: {{spec: {pods}}}}}}}}}\n'
+    (folder / "job.yaml").write_text(head + spec)
+    code, said = run(capsys, "validate", "--stage", "server", "job.yaml")
+    assert code == (0 if is_one else 1), said[-500:]
+
+
 SPOT = re.compile(r"(?<=: )\"?[\w./-]+\"?(?=[,}\n ])")
 
 
