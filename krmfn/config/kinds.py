@@ -18,6 +18,11 @@ from krmfn.releases import schemastore
 
 SCHEMA_PATH = "krmfn/v1alpha1/workloadkind.json"
 LINK = "schedulingGroup"
+#: What two roles must not have in common, what would follow, and what to do.
+_ONCE = (
+    ("template", "its pods would be counted twice", "Remove one of the two roles."),
+    ("name", "their groups could not be told apart", "Give each role its own name."),
+)
 #: The keys below which there is the path of a field, wherever they stand.
 _FIELDS = ("field", "atLeast", "atMost", "dividedBy", "where", "oneLessWith", "naming", "first")
 
@@ -30,9 +35,9 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mist
         return
     spec = complete_roles(without_nulls(value["spec"]))
     group, name = spec["group"], spec["kind"]
-    if (group, name) in KINDS.shipped and KINDS[group, name].has_gangs:
+    if _makes_gangs((group, name)):
         yield Mistake(("spec", "kind"), f"krmfn knows {name} of {group or 'v1'} itself", "Remove this WorkloadKind.")
-    if "like" in spec and not (split_kind(spec["like"]) in KINDS.shipped and KINDS[split_kind(spec["like"])].has_gangs):
+    if "like" in spec and not _makes_gangs(split_kind(spec["like"])):
         known = (f"{kind}.{group}" for group, kind in KINDS.shipped)
         yield Mistake(("spec", "like"), f"krmfn knows no gangs of {spec['like']}", suggest(spec["like"], known))
     own = any(not role.get("aside") for role in spec.get("roles", ()))
@@ -52,6 +57,10 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mist
     yield from _find_absent(spec, definitions)
 
 
+def _makes_gangs(key: Key) -> bool:
+    return key in KINDS.shipped and KINDS[key].has_gangs
+
+
 def _find_in_role(role: Value, spec: Value) -> Iterator[Mistake]:
     """What is wrong with a role, by its place in it."""
     template = role["template"]
@@ -63,12 +72,11 @@ def _find_in_role(role: Value, spec: Value) -> Iterator[Mistake]:
     if "podSpec" in role and spec.get("link", {}).get("kept") != "Never":
         hint = "Write link: {kept: Never}: without pod templates only the bridge can link the pods."
         yield Mistake(("podSpec",), "needs the link bridge", hint)
-    if next(other for other in spec["roles"] if other["template"] == template) is not role:
-        message = f"{template} is the template of an earlier role, too: its pods would be counted twice"
-        yield Mistake(("template",), message, "Remove one of the two roles.")
-    if role.get("name") and next(other for other in spec["roles"] if other.get("name") == role["name"]) is not role:
-        message = f"{role['name']} is the name of an earlier role, too: their groups could not be told apart"
-        yield Mistake(("name",), message, "Give each role its own name.")
+    for key, follows, hint in _ONCE:
+        word = role.get(key, "")
+        first = next((other for other in spec["roles"] if other.get(key) == word), role)
+        if first is not role and (word or key == "template"):
+            yield Mistake((key,), f"{word} is the {key} of an earlier role, too: {follows}", hint)
     for key in ("count", "minimum", "podSpec"):
         for factor in _list_factors(role.get(key)):
             naming = factor.get("naming", "")

@@ -13,7 +13,7 @@ from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, l
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
 from krmfn.krm.results import Severity
 from krmfn.model.gotext import read_digits
-from krmfn.model.values import Value
+from krmfn.model.values import Value, Version
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import find_release, list_gates, newest_release
 
@@ -118,7 +118,7 @@ def _build(spec: Value) -> Settings:
 _DIGITS = 9
 
 
-def _read_version(text: str) -> tuple[int, int]:
+def _read_version(text: str) -> Version:
     """Major and minor version. A part with more digits than any has is later than all."""
     major, minor = (read_digits(part, _DIGITS) for part in text.lstrip("v").split(".")[:2])
     return 10**_DIGITS if major is None else major, 10**_DIGITS if minor is None else minor

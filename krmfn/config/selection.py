@@ -78,9 +78,7 @@ def options_for(settings: Settings, item: Item) -> Selection:
 @cache
 def known_annotations() -> Mapping[str, Schema]:
     """Every annotation of ours by name, with the schema of its value. `<group>` in a name stands for a group's."""
-    gang = descend(load_schema(), "spec", "gang")["properties"]
-    settable = {child["x-krmfn-annotation"]: child for child in gang.values() if "x-krmfn-annotation" in child}
-    return {**load_schema()["x-krmfn-annotations"], **settable}
+    return {**load_schema()["x-krmfn-annotations"], **{key: schema for key, (_, schema) in _list_settable().items()}}
 
 
 def _decide(settings: Settings, item: Item) -> tuple[Why, bool]:
@@ -106,7 +104,7 @@ def _has_kuberay_opt_in(item: Item) -> bool:
 
 def _read_annotations(given: Mapping[str, str]) -> tuple[Fields, list[Note]]:
     """The options that annotations set, by field name, and a note for each one that is wrong."""
-    known, fields = known_annotations(), _option_fields()
+    known, fields = known_annotations(), _list_settable()
     changes: Fields = {}
     notes: list[Note] = []
     for key, text in given.items():
@@ -126,17 +124,17 @@ def _read_annotations(given: Mapping[str, str]) -> tuple[Fields, list[Note]]:
             hint = "Write a whole number." if is_number else problems[0].hint  # which is about YAML
             notes.append(Note("annotation-value", _path(key), message, text, hint=hint))
         elif group:
-            changes.setdefault(fields[pattern], {})[group] = value
+            changes.setdefault(fields[pattern][0], {})[group] = value
         elif pattern in fields:
-            changes[fields[pattern]] = value
+            changes[fields[pattern][0]] = value
     return changes, notes
 
 
 @cache
-def _option_fields() -> Mapping[str, str]:
-    """The field of GangOptions that each annotation sets."""
+def _list_settable() -> Mapping[str, tuple[str, Schema]]:
+    """The field of GangOptions that each annotation sets, and the schema of its value."""
     gang = descend(load_schema(), "spec", "gang")["properties"]
-    return {child["x-krmfn-annotation"]: snake(name) for name, child in gang.items()}
+    return {child["x-krmfn-annotation"]: (snake(name), child) for name, child in gang.items()}
 
 
 def _match_annotation(key: str, known: Mapping[str, Schema]) -> tuple[str, str]:

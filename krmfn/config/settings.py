@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
 from krmfn.krm.results import FileRef, Severity
-from krmfn.model.values import Names, Value
+from krmfn.model.values import Names, Value, Version, Versions
 from krmfn.releases.release import Release, has
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class GangOptions(NamedTuple):
 class KubeRay(NamedTuple):
     """The KubeRay installation: version of its CRDs as (major, minor), and what the operator itself creates."""
 
-    version: tuple[int, int]
+    version: Version
     manages: Manager
 
 
@@ -110,7 +110,7 @@ class Settings(NamedTuple):
     link: LinkBy
     kuberay: KubeRay
     #: Installed versions of other projects, by their keys in schemas/crds/projects.json.
-    operators: Mapping[str, tuple[int, int]]
+    operators: Versions
     select: Select
     gang: GangOptions
     overrides: tuple[Override, ...]

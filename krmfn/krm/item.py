@@ -96,42 +96,42 @@ class Item:
     @property
     def group(self) -> str:
         """The API group, empty for the core group."""
-        return (self._ref or self.ref).group
+        return self.ref.group
 
     @property
     def group_kind(self) -> tuple[str, str]:
         """The API group and the kind, by which tables of kinds are asked."""
-        return (self._ref or self.ref).group_kind
+        return self.ref.group_kind
 
     @property
     def key(self) -> tuple[str, str]:
         """What objects of a kind are told apart by: the namespace that an applier uses, and the name."""
-        return (self._ref or self.ref).key
+        return self.ref.key
 
     @property
     def kind(self) -> str:
         """The kind, empty when there is none."""
-        return (self._ref or self.ref).kind
+        return self.ref.kind
 
     @property
     def api_version(self) -> str:
         """The apiVersion, empty when there is none."""
-        return (self._ref or self.ref).api_version
+        return self.ref.api_version
 
     @property
     def name(self) -> str:
         """metadata.name, empty when there is none."""
-        return (self._ref or self.ref).name
+        return self.ref.name
 
     @property
     def namespace(self) -> str:
         """metadata.namespace, empty when there is none."""
-        return (self._ref or self.ref).namespace
+        return self.ref.namespace
 
     @property
     def space(self) -> str:
         """The namespace that an applier uses: `default` where metadata names none."""
-        return (self._ref or self.ref).space
+        return self.ref.space
 
     @property
     def labels(self) -> Mapping[str, str]:

@@ -7,6 +7,8 @@ from typing import NoReturn
 
 from krmfn.krm.errors import Unreadable
 
+#: Parts of a text that are looked for.
+Signs = tuple[bytes, ...]
 _BLANKS = " \t\r\n"
 BOM = b"\xef\xbb\xbf"
 #: What may stand for any word: aliases and escapes.
@@ -38,7 +40,7 @@ class Source:
         self._starts: list[int] | None = None
         self._characters: list[int] | None = None
         self._digest = ""
-        self._signs: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
+        self._signs: dict[Signs, Signs] = {}
 
     @property
     def digest(self) -> str:
@@ -49,7 +51,7 @@ class Source:
             self._digest = sha256(self.data).hexdigest()
         return self._digest
 
-    def list_signs(self, words: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    def list_signs(self, words: Signs) -> Signs:
         """Those that the data has of words and of what may stand for any: aliases and escapes."""
         if words not in self._signs:
             stand_ins = self.list_signs(()) if words else tuple(sign for sign in STAND_INS if sign in self.data)

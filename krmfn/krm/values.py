@@ -21,6 +21,8 @@ from krmfn.krm.places import position
 MAX_GROWTH = 20
 _FREE_NODES = 200
 
+#: Path, code and message of a problem, and where it begins in the text.
+_Found = tuple[Path, str, str, int]
 _ESCAPED = "kubectl and kustomize refuse the escape `\\/`"
 _REFOLDED = "kustomize adds a line break before the indented lines of this folded text, kubectl does not"
 _EMPTY = "kubectl reads this empty value as null, kustomize and kpt as an empty string"
@@ -126,8 +128,8 @@ def build(node: Node | None, text: str) -> tuple[Any, bool]:
     return None if node is None else builder.build(node), builder.repeats
 
 
-def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[tuple[Path, str, str, int]]:
-    """Yield (path, code, message, offset) of everything that readers disagree on, in the order of the text.
+def find_problems(node: Node | None, text: str, json: bool = False) -> Iterator[_Found]:
+    """Yield everything that readers disagree on, in the order of the text.
 
     Codes: `duplicate-key`, `merged-key-set-twice`, `non-string-key`, `ambiguous-scalar`, `refused-escape`.
     """
@@ -180,9 +182,7 @@ def _is_no_string(key: Scalar) -> bool:
         return True  # infinite, which a key may be
 
 
-def _find_key_problems(
-    path: Path, mapping: Mapping, builder: _Builder, json: bool
-) -> Iterator[tuple[Path, str, str, int]]:
+def _find_key_problems(path: Path, mapping: Mapping, builder: _Builder, json: bool) -> Iterator[_Found]:
     seen: set[str] = set()
     for key, child in mapping.pairs:
         if is_merge(key):
@@ -200,11 +200,13 @@ def _find_key_problems(
         if name in seen:
             yield (*path, name), "duplicate-key", f'key "{name}" already set in map', key.start
         seen.add(name)
-        if isinstance(target, Scalar) and not target.style and _is_no_string(target):
-            message = f'the key `{target.content}` is not a string: kubectl reads "{name}", other readers may refuse it'
-            yield (*path, name), "non-string-key", message, key.start
-        elif isinstance(target, Scalar) and not target.style and (message := explain_ambiguity(target.content)):
-            yield (*path, name), "ambiguous-scalar", message, key.start
+        if isinstance(target, Scalar) and not target.style:
+            word = target.content
+            if _is_no_string(target):
+                message = f'the key `{word}` is not a string: kubectl reads "{name}", other readers may refuse it'
+                yield (*path, name), "non-string-key", message, key.start
+            elif message := explain_ambiguity(word):
+                yield (*path, name), "ambiguous-scalar", message, key.start
         elif isinstance(key, Scalar) and not json and _has_slash_escape(key, builder.text):
             yield (*path, name), "refused-escape", _ESCAPED, key.start
         if _is_empty_in_flow(child, mapping):

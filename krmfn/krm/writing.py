@@ -118,7 +118,9 @@ def is_collection(value: Any) -> bool:
     """Whether a value is a mapping or a list (strings and bytes are neither)."""
     if isinstance(value, str):
         return False
-    return isinstance(value, dict | list | Mapping | Sequence) and not isinstance(value, str | bytes | bytearray)
+    if isinstance(value, dict | list):
+        return True
+    return isinstance(value, Mapping | Sequence) and not isinstance(value, bytes | bytearray)
 
 
 def write_flow(value: Any, style: Style = DEFAULT) -> str:

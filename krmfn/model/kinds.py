@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from krmfn.krm.lines import read_lines
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ResourceRef
-from krmfn.model.values import Key, Names, Value, without_nulls
+from krmfn.model.values import Key, Names, Value, Version, Versions, without_nulls
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release
 
@@ -390,13 +390,13 @@ def find_own_scheduling(ref: ResourceRef, release: Release) -> Names:
     return (kind.owns if kind else ()) or (tuple(owns.split("/")) if owns else ())
 
 
-def kuberay_keeps(version: tuple[int, int], field: str) -> bool:
+def kuberay_keeps(version: Version, field: str) -> bool:
     """Whether the CRDs of KubeRay `version`, which prune pod templates by their schema, keep the link `field` in them.
     Source: the CRDs at the tags v1.3.0 to v1.7.0."""
     return version == (1, 6) if field == "workloadRef" else version >= (1, 7)
 
 
-def keeps_link(kind: KindRow, installed: Mapping[str, tuple[int, int]]) -> bool | None:
+def keeps_link(kind: KindRow, installed: Versions) -> bool | None:
     """Whether the CRD of a kind keeps `schedulingGroup` in pod templates, by the installed releases of projects; None
     where that is not known: no release is given, or one whose last number decides."""
     version = installed.get(kind.project)

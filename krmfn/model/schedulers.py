@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from krmfn.model.marks import POD_GROUP_LABEL
-from krmfn.model.values import Key, Names
+from krmfn.model.values import Key, Names, Versions
 
 #: The scheduler of pods that name none.
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -68,6 +68,6 @@ SCHEDULERS: Mapping[str, Scheduler] = {
 }
 
 
-def counts_sub_groups(operators: Mapping[str, tuple[int, int]]) -> bool:
+def counts_sub_groups(operators: Versions) -> bool:
     """Whether a group of KAI has a minimum of sub-groups (since 0.15); before, it waits for all of them."""
     return operators.get("kai", (0, 15)) >= (0, 15)

@@ -20,6 +20,9 @@ ByName: TypeAlias = Mapping[str, Value]
 #: Namespace and name of an object, or API group and kind.
 Key: TypeAlias = tuple[str, str]
 Names: TypeAlias = tuple[str, ...]
+#: Major and minor version of a project, and those of the installed ones by the projects' names.
+Version: TypeAlias = tuple[int, int]
+Versions: TypeAlias = Mapping[str, Version]
 _NOTHING: Value = {}
 
 _Each = TypeVar("_Each")
