@@ -165,7 +165,7 @@ def validate(
 
 def _read_settings(kubernetes: str | None, feature_gates: Mapping[str, bool] | None, config: Value | None) -> Settings:
     """The settings that the arguments of `validate` say. Raises ConfigError and ValueError."""
-    KINDS.use_own(())  # not those of an earlier call
+    KINDS.forget_own()  # not those of an earlier call
     settings = read_settings({**_EMPTY, **(config or {})})
     if settings.kind_files:
         raise ValueError("kinds names files: give each WorkloadKind itself, or among the manifests")

@@ -30,4 +30,4 @@ def pytest_collection_finish() -> None:
 def forget_kinds() -> Iterator[None]:
     """A process reads the kinds of one user; here tests follow each other in one."""
     yield
-    KINDS.use_own(())
+    KINDS.forget_own()

@@ -13,7 +13,7 @@ from krmfn.config.schema import Schema, descend, fill_defaults, find_problems, l
 from krmfn.config.settings import GangOptions, KubeRay, Override, Ruling, Rulings, Select, Settings
 from krmfn.krm.results import Severity
 from krmfn.model.gotext import read_digits
-from krmfn.model.values import Value, Version
+from krmfn.model.values import Value, Version, without_nulls
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import find_release, list_gates, newest_release
 
@@ -90,18 +90,18 @@ def _build(spec: Value) -> Settings:
     return Settings(
         release=find_release(version) if (version := spec["kubernetes"]["version"]) else newest_release(),
         assumed=not spec["kubernetes"]["version"],
-        api_versions={kind: text for kind, text in spec["kubernetes"]["apiVersions"].items() if text is not None},
-        feature_gates={gate: on for gate, on in spec["kubernetes"]["featureGates"].items() if on is not None},
+        api_versions=without_nulls(spec["kubernetes"]["apiVersions"]),
+        feature_gates=without_nulls(spec["kubernetes"]["featureGates"]),
         scheduler=spec["scheduler"],
         link=spec["link"],
         kuberay=KubeRay(_read_version(spec["kuberay"]["version"]), spec["kuberay"]["manages"]),
-        operators={name: _read_version(text) for name, text in spec["operators"].items() if text is not None},
+        operators={name: _read_version(text) for name, text in without_nulls(spec["operators"]).items()},
         select=_build_select(spec["select"]),
         gang=GangOptions(**{snake(key): value for key, value in spec["gang"].items()}),
         overrides=tuple(
             Override(
                 _build_selector(override["select"]),
-                {snake(key): value for key, value in override["gang"].items() if value is not None},
+                {snake(key): value for key, value in without_nulls(override["gang"]).items()},
             )
             for override in spec["overrides"]
         ),

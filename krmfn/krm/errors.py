@@ -37,12 +37,8 @@ class Unreadable(Exception):
 
 
 class EditRefused(Exception):
-    """An edit cannot be made without changing something else (an anchor that others use, a merged key)."""
-
-    def __init__(self, reason: str) -> None:
-        """`reason` is a sentence that names what stands in the way."""
-        super().__init__(reason)
-        self.reason = reason
+    """An edit cannot be made without changing something else (an anchor that others use, a merged key). The message is
+    a sentence that names what stands in the way."""
 
 
 class Misconfigured(Exception):

@@ -22,6 +22,8 @@ from krmfn.krm.source import Source
 #: All that the SystemError of Python 3.11 says where no memory is left for the frame of a call.
 FRAMELESS = "error return without exception set"
 
+_DEFECT = "This is a bug in the function, not in your input. Please report it with the lines above.\n"
+
 
 class ResourceList:
     """What an orchestrator sends to a function and gets back. `items` may be changed as a list; their order in the
@@ -103,7 +105,7 @@ def run(
         source, target = _open(stdin, sys.stdin), _open(stdout, printed)
         parts, results, status = _answer(function, source, fail_on)
         if results:
-            _fail(status, (report or spell_results)(results), errors)
+            _fail(status, report(results) if report else "".join(spell_result(each) + "\n" for each in results), errors)
         _write(target, parts)
         return status
 
@@ -133,7 +135,9 @@ def guard(work: Callable[[], int], errors: IO[str] | None = None) -> int:
         pass  # told below, when what the error holds on to is free
     except Exception as error:
         if str(error) != FRAMELESS:
-            return _fail(3, _describe_defect(), errors)
+            import traceback
+
+            return _fail(3, traceback.format_exc() + _DEFECT, errors)
     return _fail(2, "error: the input needs more memory than there is\n", errors)
 
 
@@ -183,11 +187,6 @@ def _answer(function: Function, source: IO[bytes], fail_on: Severity) -> tuple[P
         return [resources.render_original(results)], results, 1
 
 
-def spell_results(results: Iterable[Result]) -> str:
-    """One line for each result."""
-    return "".join(spell_result(result) + "\n" for result in results)
-
-
 def spell_result(result: Result) -> str:
     """One line for people: `severity: Kind namespace/name path: message`.
 
@@ -221,12 +220,3 @@ def _write(target: IO[bytes], parts: Parts) -> None:
     except OSError as error:
         silence(1)
         raise Unreadable(f"stdout cannot be written: {error.strerror}") from None
-
-
-def _describe_defect() -> str:
-    import traceback
-
-    return (
-        traceback.format_exc()
-        + "This is a bug in the function, not in your input. Please report it with the lines above.\n"
-    )

@@ -182,12 +182,12 @@ class _Kinds(Mapping[Key, KindRow]):
         self._files: dict[Key, str] = {}
         self._own: dict[Key, KindRow] = {}
 
-    def use_own(self, rows: Iterable[KindRow]) -> None:
-        """Know these kinds besides those that are shipped, in place of those that were given before."""
-        self._own = {(row.group, row.name): row for row in rows}
+    def forget_own(self) -> None:
+        """Know the kinds that are shipped, and no others."""
+        self._own = {}
 
     def add_own(self, rows: Iterable[KindRow]) -> None:
-        """Know these kinds, too."""
+        """Know these kinds besides those that are shipped, or in their place."""
         self._own.update({(row.group, row.name): row for row in rows})
 
     @property

@@ -58,16 +58,10 @@ def match_node(terms: object, labels: Value, name: str) -> bool:
     """Whether one of the node selector terms selects the node; a term without requirements selects none."""
     for term in as_list(terms):
         expressions, fields = as_list(term, "matchExpressions"), as_list(term, "matchFields")
-        if (expressions or fields) and all(
-            [_match_node(entry, labels) for entry in expressions]
-            + [_match_node(entry, {"metadata.name": name}) for entry in fields]
-        ):
+        entries = [(entry, labels) for entry in expressions] + [(entry, {"metadata.name": name}) for entry in fields]
+        if entries and all(holds(*_read_entry(entry), known) for entry, known in entries):
             return True
     return False
-
-
-def _match_node(entry: object, labels: Value) -> bool:
-    return holds(*_read_entry(entry), labels)
 
 
 def _read_entry(entry: object) -> tuple[str, str, Sequence[Any]]:

@@ -86,7 +86,7 @@ def repository(tmp_path: Path) -> Path:
 def run(folder: Path, *words: str, cache: Path | None = None) -> Done:
     """A command in a folder, in this process, which knows nothing of earlier ones."""
     caching.open_store.cache_clear()
-    KINDS.use_own(())
+    KINDS.forget_own()
     return call(b"", [*words, *(["--cache", str(cache)] if cache else [])], folder)
 
 

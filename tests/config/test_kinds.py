@@ -125,10 +125,10 @@ def test_kinds_lie_beside_the_configuration_of_folders_and_of_the_dump_that_why_
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8"}}}
     listed = {"apiVersion": "v1", "kind": "List", "items": [*(each for each in made if each), *pods, node]}
     (tmp_path / "dump.json").write_text(yaml.safe_dump(listed))
-    KINDS.use_own(())
+    KINDS.forget_own()
     said = run(tmp_path, "why", "swarm/bees", "--cluster", "dump.json", "--prove")[1]
     assert "needs 10 cpu at once" in said, said
-    KINDS.use_own(())
+    KINDS.forget_own()
     assert "5 pods" not in run(tmp_path, "tree", "in")[1]
     (tmp_path / "krmfn.yaml").write_text(CONFIG % "")
     assert "5 pods" in run(tmp_path, "tree", "in")[1]
@@ -138,7 +138,7 @@ def test_kinds_stand_beside_the_configuration_and_among_the_manifests(tmp_path: 
     (tmp_path / "krmfn.yaml").write_text(f"{CONFIG % ''}---\n{KIND}")
     assert "minCount: 5" in run(tmp_path, "generate", "-", data=SWARM)[1]
     (tmp_path / "krmfn.yaml").unlink()
-    KINDS.use_own(())  # as in a process of its own
+    KINDS.forget_own()  # as in a process of its own
     assert "minCount: 5" not in run(tmp_path, "generate", "-", data=SWARM)[1]
     code, out, err = run(tmp_path, "generate", "-", data=f"{KIND}---\n{SWARM}")
     assert (code, "minCount: 5" in out) == (0, True), err
@@ -354,7 +354,8 @@ def test_no_value_in_any_place_of_a_file_is_a_bug(other: object) -> None:
 
 def read_swarm(spec: dict[str, Any]) -> SourceReading:
     """What becomes of a Swarm whose kind has this spec."""
-    KINDS.use_own([KindRow({**spec, "group": "swarms.example.com", "kind": "Swarm"})])
+    KINDS.forget_own()
+    KINDS.add_own([KindRow({**spec, "group": "swarms.example.com", "kind": "Swarm"})])
     return read(yaml.safe_load(SWARM))
 
 
@@ -427,7 +428,7 @@ def test_a_template_that_is_nowhere_is_named(tmp_path: Path) -> None:
     (tmp_path / "swarm.yaml").write_text(SWARM.replace("parts:", "pieces:"))
     assert "this Swarm has no pods: nothing is at spec.parts.*.template" in run(tmp_path, "generate", ".")[2]
     (tmp_path / "kinds.yaml").unlink()
-    KINDS.use_own([])
+    KINDS.forget_own()
     assert "krmfn kinds --from its CustomResourceDefinition" in run(tmp_path, "generate", ".")[2]
 
 

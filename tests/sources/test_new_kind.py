@@ -49,11 +49,12 @@ spec:
 def new_kind() -> Iterator[None]:
     know(SWARM)
     yield
-    KINDS.use_own(())
+    KINDS.forget_own()
 
 
 def know(*texts: str) -> None:
-    KINDS.use_own(KindRow(yaml.safe_load(text)) for text in texts)
+    KINDS.forget_own()
+    KINDS.add_own(KindRow(yaml.safe_load(text)) for text in texts)
 
 
 def run(folder: Path, *words: str, data: str = "") -> tuple[int, str, str]:
