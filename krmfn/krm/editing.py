@@ -288,28 +288,21 @@ def edit_copy(value: Any, path: Path, depth: int, new: Any) -> Any:
     if depth == len(path):
         return new
     part = path[depth]
-    last = depth == len(path) - 1
     if value is None:
         return _nest(path[depth:], new) if new is not REMOVED else None
-    copied: Any
-    if isinstance(part, str) and isinstance(value, dict):
-        copied = dict(value)
-        if last and new is REMOVED:
-            copied.pop(part, None)
-        elif part in value or new is not REMOVED:
-            copied[part] = edit_copy(value.get(part), path, depth + 1, new)
-        return copied
-    if isinstance(part, int) and isinstance(value, list) and 0 <= part <= len(value):
-        copied = list(value)
-        if last and new is REMOVED:
-            del copied[part : part + 1]
-        elif part < len(value):
+    if not is_collection(value):
+        raise EditRefused(f"{format_path(path[:depth])} is neither a map nor a list")
+    is_map = isinstance(part, str) and isinstance(value, dict)
+    if not is_map and not (isinstance(part, int) and isinstance(value, list) and 0 <= part <= len(value)):
+        raise EditRefused(f"{format_path(path[: depth + 1])} does not exist")
+    copied = value.copy()
+    if part in (value if is_map else range(len(value))):
+        if new is REMOVED and depth == len(path) - 1:
+            del copied[part]
+        else:
             copied[part] = edit_copy(value[part], path, depth + 1, new)
-        elif new is not REMOVED:
-            copied.append(_nest(path[depth + 1 :], new))
-        return copied
-    raise EditRefused(
-        f"{format_path(path[:depth])} is neither a map nor a list"
-        if not is_collection(value)
-        else f"{format_path(path[: depth + 1])} does not exist"
-    )
+    elif new is not REMOVED and is_map:
+        copied[part] = _nest(path[depth + 1 :], new)
+    elif new is not REMOVED:
+        copied.append(_nest(path[depth + 1 :], new))
+    return copied

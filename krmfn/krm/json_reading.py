@@ -64,13 +64,11 @@ class _Reader:
         position = self.skip(position)
         sign = self.text[position : position + 1]
         while sign != closing:
+            key = None
             if is_map:
                 key, position = self.read_key(position)
-                child, position = self.read(position, depth + 1)
-                node.children.append((key, child))
-            else:
-                child, position = self.read(position, depth + 1)
-                node.children.append(child)
+            child, position = self.read(position, depth + 1)
+            node.children.append((key, child) if key else child)
             position = self.skip(position)
             sign = self.text[position : position + 1]
             if sign == ",":

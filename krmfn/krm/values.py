@@ -85,15 +85,10 @@ class _Builder:
 
     def merge(self, node: Node, into: Fields) -> None:
         """Apply `<<`: a mapping, or a sequence of mappings of which the first wins."""
-        if isinstance(follow(node), Mapping):
-            into.update(self.build(node))
-        elif isinstance(node, Sequence):
-            for child in reversed(node.items):
-                if not isinstance(follow(child), Mapping):
-                    raise self.refuse(node, "map merge requires map or sequence of maps as the value")
-                into.update(self.build(child))
-        else:
-            raise self.refuse(node, "map merge requires map or sequence of maps as the value")
+        for child in reversed(node.items) if isinstance(node, Sequence) else [node]:
+            if not isinstance(follow(child), Mapping):
+                raise self.refuse(node, "map merge requires map or sequence of maps as the value")
+            into.update(self.build(child))
 
     def spell(self, key: Node) -> str:
         """Give the JSON key of a key node."""
