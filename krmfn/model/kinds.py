@@ -292,7 +292,7 @@ def _move(value: Any, at: str, old: str = "spec") -> Any:
 def _read_role(role: Value) -> TemplatePath:
     count = role.get("count", [])
     return TemplatePath(
-        _slash(role["template"]),
+        role["template"],
         None if count == "Unknown" else _read_factors(count),
         role.get("aside", False),
         tuple(role.get("keys", ())),
@@ -305,7 +305,7 @@ def _read_role(role: Value) -> TemplatePath:
         role.get("head", False),
         (index,) if isinstance(index := role.get("index", ()), str) else tuple(index),
         role.get("podIndex", ""),
-        _slash(role.get("podSpec", "")),
+        role.get("podSpec", ""),
     )
 
 
@@ -327,8 +327,7 @@ def list_conditions(written: Any) -> list[Value]:
 
 def _read_conditions(written: Any) -> tuple[Condition, ...]:
     return tuple(
-        Condition(**{word: _slash(part) if word == "field" else part for word, part in each.items() if word != "when"})
-        for each in list_conditions(written)
+        Condition(**{word: part for word, part in each.items() if word != "when"}) for each in list_conditions(written)
     )
 
 
@@ -342,12 +341,12 @@ def _read_factor(factor: Any) -> Factor:
     if isinstance(factor, int):
         return Factor(default=factor)
     if isinstance(factor, str):
-        return Factor(_slash(factor))
+        return Factor(factor)
     entries = factor.get("entries", False)
     words = ("atLeast", "atMost", "dividedBy", "where", "oneLessWith", "naming", "first")
-    more = (_slash(factor.get(word, "")) for word in words)
-    default = _slash(factor.get("default", 0 if entries else 1))
-    return Factor(_slash(factor["field"]), default, entries, factor.get("plus", 0), *more)
+    more = (factor.get(word, "") for word in words)
+    default = factor.get("default", 0 if entries else 1)
+    return Factor(factor["field"], default, entries, factor.get("plus", 0), *more)
 
 
 def _split(path: str) -> Names:
@@ -355,16 +354,11 @@ def _split(path: str) -> Names:
     return tuple(path.split(".")) if path else ()
 
 
-def _slash(path: Any) -> Any:
-    """The steps of a path; a number stays one."""
-    return path.replace(".", "/") if isinstance(path, str) else path
-
-
 @lru_cache(1024)  # a kind has few fields, and its objects few entries
 def place(field: str, stars: Path) -> Path:
     """The path of a field of a role, in the entry that `stars` lead to; a number in it is that of an entry."""
     left = iter(stars)
-    steps = field.split("/") if field else ()
+    steps = field.split(".") if field else ()
     return tuple(next(left) if step == "*" else int(step) if step.isdecimal() else step for step in steps)
 
 
@@ -381,13 +375,13 @@ def list_names(group: str) -> list[str]:
 def find_ray_cluster(kind: str) -> Names:
     """Where a kind of KubeRay keeps its cluster; () for other kinds."""
     row = KINDS.find(("ray.io", kind))
-    return tuple(row.templates[0].path.split("/")[:-2]) if row else ()
+    return tuple(row.templates[0].path.split(".")[:-2]) if row else ()
 
 
 def find_own_scheduling(ref: ResourceRef, release: Release) -> Names:
     """The path of the field by which the kind's own controller makes the groups, () where it has none."""
     kind, owns = find_kind(ref), release.owns.get(f"{ref.kind}.{ref.group}", "")
-    return (kind.owns if kind else ()) or (tuple(owns.split("/")) if owns else ())
+    return (kind.owns if kind else ()) or _split(owns)
 
 
 def kuberay_keeps(version: Version, field: str) -> bool:

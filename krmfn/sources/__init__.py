@@ -101,7 +101,7 @@ def _read(manifest: Manifest) -> SourceReading:
 
     group = read_group(manifest)
     if group is None and not manifest.notes:
-        places = " or ".join(role.path.replace("/", ".") for role in manifest.kind.templates)
+        places = " or ".join(role.path for role in manifest.kind.templates)
         manifest.note("group-without-pods", ("spec",), f"this {manifest.ref.kind} has no pods: nothing is at {places}")
     if group is not None and not manifest.counting:
         _check_bridge(manifest, group)
@@ -128,7 +128,7 @@ def read_group(manifest: Manifest) -> Group | None:
     if group is not None and row.keeper is not None and not manifest.counting:
         every = leaves(group)
         if not _shares_templates(manifest, group):
-            last = row.templates[-1].path.rpartition("/")[2]  # that of the most pods
+            last = row.templates[-1].path.rpartition(".")[2]  # that of the most pods
             paths = [template.path for leaf in every for template in leaf.templates]
             manifest.note_link_version(next((path for path in paths if path[-1] == last), paths[0]))
     return group

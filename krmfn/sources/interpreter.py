@@ -40,7 +40,7 @@ def read_roles(manifest: Manifest) -> Group | None:
     row = manifest.kind
     roles = [role for role in row.templates if not role.aside]
     leaves = [leaf for role in roles for leaf in _read_role(manifest, role)]
-    entries = tuple(takewhile(lambda step: step != "*", roles[0].path.split("/"))) if "*" in roles[0].path else ()
+    entries = tuple(takewhile(lambda step: step != "*", roles[0].path.split("."))) if "*" in roles[0].path else ()
     place = entries or _find_common(roles)
     if not leaves or not manifest.fits(sum(leaf.pods for leaf in leaves), place):
         return None
@@ -97,7 +97,7 @@ def _find_common(roles: list[TemplatePath]) -> Path:
     """Where all roles are."""
     if len(roles) == 1:
         return ("spec",)
-    first, *others = (role.path.split("/") for role in roles)
+    first, *others = (role.path.split(".") for role in roles)
     return tuple(step for step, *rest in zip(first, *others, strict=False) if all(step == other for other in rest))
 
 
@@ -199,7 +199,7 @@ def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplat
     """The factors of an entry: of those in a list whose entries name roles, that of the entry that names it, or 1."""
     for factor in factors:
         if factor.names:
-            steps = factor.names.split("/").index("*")
+            steps = factor.names.split(".").index("*")
             lists = _expand(manifest, _split(factor.names))
             number = next((str(path[steps]) for path in lists if entry.key in as_list(manifest.get(path))), "")
             field, first = factor.field.replace("*", number), factor.first.replace("*", number)
@@ -269,9 +269,9 @@ def _read_bound(manifest: Manifest, bound: int | str, stars: Path, absent: int) 
 
 def _list_entries(manifest: Manifest, role: TemplatePath) -> list[_RoleTemplate]:
     """Where the manifest has pod templates of a role, with their names, which are those of the entries on the way."""
-    if role.roles and not manifest.require(_split(role.path.partition("/*")[0])):
+    if role.roles and not manifest.require(_split(role.path.partition(".*")[0])):
         return []
-    head, *parts = role.path.split("/*")
+    head, *parts = role.path.split(".*")
     found = [_RoleTemplate(_split(head), (), role.name)]
     for part in parts:
         inner = [entry for each in found for entry in _list_inner(manifest, role, each)]
@@ -296,4 +296,4 @@ def _list_inner(manifest: Manifest, role: TemplatePath, outer: _RoleTemplate) ->
 
 
 def _split(field: str) -> Names:
-    return tuple(field.split("/")) if field else ()
+    return tuple(field.split(".")) if field else ()

@@ -101,7 +101,7 @@ def _expand(value: Any, pattern: str) -> Iterator[tuple[Path, Path]]:
         path = place(pattern, ())
         return iter([(path, ())] if dig(value, *path) is not None else [])
     places: list[tuple[Path, Path, Any]] = [((), (), value)]
-    for step in pattern.split("/"):
+    for step in pattern.split("."):
         entries = [(path, stars, key, child) for path, stars, node in places for key, child in _children(node, step)]
         places = [((*path, key), (*stars, key) if step == "*" else stars, child) for path, stars, key, child in entries]
     return ((path, stars) for path, stars, _ in places)

@@ -271,7 +271,7 @@ def _read(path: str) -> bytes | None:
 def list_pod_templates() -> Iterator[NameField]:
     """The pod templates of every kind that can become a gang. A list on the way is walked element by element."""
     plain = [
-        NameField(kind.group, kind.name, template.path.removeprefix("/").replace("*", role).replace("//", "/"))
+        NameField(kind.group, kind.name, template.path.replace(".", "/").replace("*", role).replace("//", "/"))
         for kind in list_linked()
         for template in kind.templates
         if not template.spec
@@ -288,7 +288,7 @@ def list_references() -> Iterator[Reference]:
     templates = sorted(list_pod_templates())
     # In kinds without pod templates, pods take their annotations from an entry.
     entries = [
-        NameField(kind.group, kind.name, template.path.replace("/*", ""))
+        NameField(kind.group, kind.name, template.path.replace(".*", "").replace(".", "/"))
         for kind in list_linked()
         for template in kind.templates
         if template.spec

@@ -218,9 +218,9 @@ def test_a_kind_whose_operator_schedules_its_pods_as_a_gang_already(row: KindRow
     pod: Any = {"spec": {"schedulingGroup": {"podGroupName": "train"}, "containers": [{"name": "c", "image": "i"}]}}
     if template.spec:
         pod = {"annotations": {"krmfn.dev/pod-group": "train"}}
-    value = put({}, template.path.split("/"), template.roles[0] if template.roles else "Worker", pod)
+    value = put({}, template.path.split("."), template.roles[0] if template.roles else "Worker", pod)
     if "*" in template.path and not (template.roles or "Specs" in template.path):
-        value = put({}, template.path.split("/"), "", pod)
+        value = put({}, template.path.split("."), "", pod)
     head = {"apiVersion": f"{row.group}/v1", "kind": row.name, "metadata": {"name": "train", "namespace": "ml"}}
     group = make_group("Volcano", schedulingPolicy={"gang": {"minCount": 1}})
     group["apiVersion"] = "scheduling.k8s.io/v1beta1"

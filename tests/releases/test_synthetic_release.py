@@ -80,7 +80,7 @@ def odd(schemas: Path) -> None:
         serve(folder / f"{kind.lower()}.json", dict.fromkeys(versions, gates))
         change(folder / f"{kind.lower()}.json", free_modes)
     change(folder / "release.json", lambda it: it.update(kinds=kinds, names=names))
-    change(folder / "release.json", lambda it: it.update(owns={"StatefulSet.apps": "spec/scheduling"}))
+    change(folder / "release.json", lambda it: it.update(owns={"StatefulSet.apps": "spec.scheduling"}))
     locked = {"stage": "ga", "default": True, "locked": True}
     change(folder / "release.json", lambda it: it["gates"]["GenericWorkload"].update(locked))
     created = "x-kubernetes-handwritten"

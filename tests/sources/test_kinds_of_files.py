@@ -385,32 +385,32 @@ def test_what_is_noted_of_the_definition_of_dynamo() -> None:
 def find_versions(definition: dict[str, Any], path: str) -> list[str]:
     """The versions of a definition that have a field."""
     versions = definition["spec"]["versions"]
-    return [each["name"] for each in versions if keeps(each["schema"]["openAPIV3Schema"], path.split("/"))]
+    return [each["name"] for each in versions if keeps(each["schema"]["openAPIV3Schema"], path.split("."))]
 
 
 def check_paths(row: KindRow, has: Callable[[str], list[str]]) -> None:
     """`has` says which versions have the field at a path."""
-    conditions = [each.field for each in (*row.order, *row.excluded) if not each.field.startswith("metadata/")]
-    paths = ["/".join(path) for path in (row.managed_by, row.rival, row.owns, row.whole)]
+    conditions = [each.field for each in (*row.order, *row.excluded) if not each.field.startswith("metadata.")]
+    paths = [".".join(path) for path in (row.managed_by, row.rival, row.owns, row.whole)]
     for field in (*conditions, *paths):
         assert not field or has(field), field
     for role in row.templates:
         assert has(role.path), role.path
-        place = role.path if role.spec else f"{role.path}/metadata"
-        assert role.aside or has(f"{place}/annotations"), place
+        place = role.path if role.spec else f"{role.path}.metadata"
+        assert role.aside or has(f"{place}.annotations"), place
         for factor in role.factors or ():
             for field in (factor.field, factor.over, factor.where, factor.less):
                 assert not field or has(field), field
         if not role.spec and not role.aside:
-            kept = bool(has(f"{role.path}/spec/schedulingGroup"))
+            kept = bool(has(f"{role.path}.spec.schedulingGroup"))
             dropped = row.drops != ("", "") and not row.drops[0]  # by every version
             assert kept != dropped or role.path in TYPED, role.path
 
 
 #: The definition keeps what its controller, which knows the types of Kubernetes 1.34, drops.
 TYPED = {
-    "spec/roles/*/customComponentsPattern/components/*/template",
-    "spec/roles/*/components/*/template",
+    "spec.roles.*.customComponentsPattern.components.*.template",
+    "spec.roles.*.components.*.template",
 }
 
 

@@ -39,7 +39,7 @@ def test_a_row_is_whole(key: tuple[str, str]) -> None:
     assert bool(row.rival) == bool(row.rival_name)
     assert row.keeper is None or row.group not in ("", "apps", "batch")
     for template in row.templates:
-        stars = [path.split("/").count("*") for path in (template.path, template.counted)]
+        stars = [path.split(".").count("*") for path in (template.path, template.counted)]
         assert stars[1] <= stars[0], "a count belongs to its template"
         assert not template.roles or "*" in template.path
 
@@ -60,7 +60,7 @@ def test_the_definitions_of_the_projects_say_who_keeps_the_link(group: str, kind
     row = KINDS[group, kind]
     shipped = find_shipped(group, kind, "v1alpha2" if kind == "JobSet" else "v1", {})
     assert isinstance(shipped, Shipped)
-    template = [0 if step == "*" else step for step in (*row.templates[-1].path.split("/"), "spec")]
+    template = [0 if step == "*" else step for step in (*row.templates[-1].path.split("."), "spec")]
     fields = {version: structure.list_fields(tuple(template)) for version, structure in shipped.structures.items()}
     early = [version for version, names in fields.items() if "workloadRef" in names]
     late = [version for version, names in fields.items() if "schedulingGroup" in names]
