@@ -114,7 +114,7 @@ def render_kinds() -> str:
 
 def _say_template(template: TemplatePath) -> str:
     place = f"`{template.path.replace('.*', '[*]')}`" if template.path else "the object itself"
-    field = template.counted.rpartition("/")[2]
+    field = template.counted.rpartition(".")[2]
     return f"{place} in no gang" if template.aside else f"{place} by `{field}`" if field else place
 
 
