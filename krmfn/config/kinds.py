@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from krmfn.config.karta import translate
-from krmfn.config.problems import ConfigError, Mistake, suggest
+from krmfn.config.problems import ConfigError, Mistake, Mistakes, suggest
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
 from krmfn.krm.paths import Path, dig
@@ -27,7 +27,7 @@ _ONCE = (
 _FIELDS = ("field", "atLeast", "atMost", "dividedBy", "where", "oneLessWith", "naming", "first")
 
 
-def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Iterator[Mistake]:
+def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Mistakes:
     """What is wrong with a WorkloadKind of a user, among the CustomResourceDefinitions that are at hand."""
     found = list(find_problems(value, schemastore.load(SCHEMA_PATH)))
     yield from found
@@ -61,7 +61,7 @@ def _makes_gangs(key: Key) -> bool:
     return key in KINDS.shipped and KINDS[key].has_gangs
 
 
-def _find_in_role(role: Value, spec: Value) -> Iterator[Mistake]:
+def _find_in_role(role: Value, spec: Value) -> Mistakes:
     """What is wrong with a role, by its place in it."""
     template = role["template"]
     if "like" in role:
@@ -127,7 +127,7 @@ def _list_places(spec: Value) -> Iterator[_NamedPath]:
         yield from (_NamedPath(("spec", key), f"spec.{name}") for name in spec.get(key, ()))
 
 
-def _find_absent(spec: Value, definitions: Iterable[Item]) -> Iterator[Mistake]:
+def _find_absent(spec: Value, definitions: Iterable[Item]) -> Mistakes:
     """The paths that no version of the kind's CustomResourceDefinition has, or has as something else; where that is not
     at hand, those that lead neither to the spec nor to the metadata."""
     said = [item for item in definitions if _identify(item) == (spec["group"], spec["kind"])]
@@ -170,7 +170,7 @@ def _identify(definition: Item) -> Key:
     return as_text(definition.value, "spec", "group"), as_text(definition.value, "spec", "names", "kind")
 
 
-def _find_misspelled(spec: Value, definitions: Iterable[Item]) -> Iterator[Mistake]:
+def _find_misspelled(spec: Value, definitions: Iterable[Item]) -> Mistakes:
     """The group, or the kind, where a CustomResourceDefinition has the other one and a similar word."""
     for item in definitions:
         wrong = [(word, its) for word, its in zip(("group", "kind"), _identify(item), strict=True) if its != spec[word]]
@@ -233,14 +233,14 @@ def use_objects(items: Iterable[Item]) -> None:
     KINDS.add_own(KindRow(spec) for spec in (*new, *(item.value["spec"] for item in found)))
 
 
-def _find_twice(item: Item) -> Iterator[Mistake]:
+def _find_twice(item: Item) -> Mistakes:
     """Keys that the file has twice: readers do not agree which one counts."""
     for problem in item.problems:
         if problem.code == "duplicate-key":
             yield Mistake(problem.path, f"the key {problem.path[-1]} is there twice", "Remove one of them.")
 
 
-def _find_others(item: Item, found: Iterable[Item]) -> Iterator[Mistake]:
+def _find_others(item: Item, found: Iterable[Item]) -> Mistakes:
     """A WorkloadKind before this one that says something else of the same kind."""
     for other in found:
         if other is item:

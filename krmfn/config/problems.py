@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from krmfn.krm.paths import Path, format_path
 from krmfn.model.wording import find_nearest, join
@@ -23,6 +23,9 @@ class Mistake(NamedTuple):
         where = [self.place, format_path(self.path) if self.path else ""]
         text = ": ".join([*filter(None, where), self.message])
         return f"{text}. {self.hint}" if self.hint else text
+
+
+Mistakes: TypeAlias = Iterator[Mistake]
 
 
 class ConfigError(Exception):

@@ -7,10 +7,10 @@ than all the rest of a run. Holds no key of the configuration: they stand in sch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from krmfn.config.problems import Mistake, suggest
+from krmfn.config.problems import Mistake, Mistakes, suggest
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields, Value
 from krmfn.model.wording import find_nearest, join
@@ -52,7 +52,7 @@ def descend(schema: Schema, *keys: str) -> Schema:
     return resolve(schema)
 
 
-def find_problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Mistake]:
+def find_problems(value: Any, schema: Schema, path: Path = ()) -> Mistakes:
     """Every mistake in `value` by `schema`, in the order of the value."""
     schema = resolve(schema)
     branches = schema.get("oneOf") or schema.get("anyOf")
@@ -96,7 +96,7 @@ def fill_defaults(value: Value, schema: Schema) -> Fields:
     return filled
 
 
-def _check_object(value: Value, schema: Schema, path: Path) -> Iterator[Mistake]:
+def _check_object(value: Value, schema: Schema, path: Path) -> Mistakes:
     properties = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for key, child in value.items():
@@ -119,7 +119,7 @@ def _check_object(value: Value, schema: Schema, path: Path) -> Iterator[Mistake]
         yield Mistake(path, "is empty", f"Give one of {join(properties, 'or')}.")
 
 
-def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[Mistake]:
+def _check_branches(value: Any, branches: list[Schema], path: Path) -> Mistakes:
     """A value that may have several forms: the mistakes by the form whose type it has."""
     larger = any(branch["type"] == "object" for branch in branches)
     for branch in branches:
@@ -135,7 +135,7 @@ def _check_branches(value: Any, branches: list[Schema], path: Path) -> Iterator[
     yield Mistake(path, message, f"Use {' or '.join(forms)}.")
 
 
-def _check_text(value: str, schema: Schema, path: Path) -> Iterator[Mistake]:
+def _check_text(value: str, schema: Schema, path: Path) -> Mistakes:
     """Texts with a grammar: a pattern, a selector of labels, a version of Kubernetes."""
     if schema.get("format") == "label-selector":
         from krmfn.config.selectors import SelectorError, parse_requirements

@@ -13,6 +13,7 @@ from krmfn.config.reading import snake
 from krmfn.config.schema import Schema, descend, find_problems, load_schema, resolve
 from krmfn.config.settings import GangOptions, Settings
 from krmfn.krm.item import Item
+from krmfn.krm.paths import Texts
 from krmfn.model.findings import Note, NoteTuple
 from krmfn.model.gotext import parse_int
 from krmfn.model.marks import PREFIX
@@ -102,7 +103,7 @@ def _has_kuberay_opt_in(item: Item) -> bool:
     return any(item.annotations.get(key) == "true" for key in KUBERAY_ANNOTATIONS)
 
 
-def _read_annotations(given: Mapping[str, str]) -> tuple[Fields, list[Note]]:
+def _read_annotations(given: Texts) -> tuple[Fields, list[Note]]:
     """The options that annotations set, by field name, and a note for each one that is wrong."""
     known, fields = known_annotations(), _list_settable()
     changes: Fields = {}

@@ -4,11 +4,12 @@ kubectl and kustomize (k8s.io/apimachinery `labels.Parse`). Knows no configurati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from krmfn.krm.item import Item
+from krmfn.krm.paths import Texts
 from krmfn.model.gotext import parse_int
 from krmfn.model.selectors import holds
 from krmfn.model.values import Names
@@ -25,7 +26,7 @@ class Requirement(NamedTuple):
     operator: str
     values: Names = ()
 
-    def matches(self, labels: Mapping[str, str]) -> bool:
+    def matches(self, labels: Texts) -> bool:
         """Whether `labels` satisfy the term. `!=` and `notin` hold for an absent key, as in kubectl."""
         return holds(*self, labels)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
+from krmfn.krm.paths import Texts
 from krmfn.krm.results import FileRef, Severity
 from krmfn.model.values import Names, Value, Version, Versions
 from krmfn.releases.release import Release, has
@@ -31,7 +32,7 @@ class GangOptions(NamedTuple):
     min_count: Literal["Replicas", "MinReplicas"] | int
     autoscaling: Literal["Skip", "MinReplicas"]
     topology_key: str
-    group_topology_keys: Mapping[str, str]
+    group_topology_keys: Texts
     disruption_mode: str
     naming: Literal["Stable", "Revisioned"]
     gang_group: str
@@ -104,7 +105,7 @@ class Settings(NamedTuple):
     pinned version of a kind; `assumed` says that nobody gave the release."""
 
     release: Release
-    api_versions: Mapping[str, str]
+    api_versions: Texts
     feature_gates: Mapping[str, bool]
     scheduler: Scheduler
     link: LinkBy

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from math import isinf
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import NUMBER_TAG
@@ -96,7 +97,7 @@ def _read_json_number(text: str) -> int | float:
     if text.lstrip("-").isdigit() and len(text) < 30 and -_INT64 <= int(text) < 2 * _INT64:
         return int(text)
     number = float(text)
-    if number in (float("inf"), float("-inf")):
+    if isinf(number):
         raise Unreadable(f"the number {text[:20]} is too large")
     return number
 
@@ -115,8 +116,8 @@ def parse_number(text: str) -> int | float | None:
 def _parse_int(text: str) -> int | None:
     if text.startswith(("0b-", "0b+")):  # what follows `0b` is read by ParseInt, which takes a sign
         text = text[2] + "0b" + text[3:]
-    sign = -1 if text[:1] == "-" else 1
-    digits = text[1:] if text[:1] in ("+", "-") else text
+    is_signed = text[:1] in ("+", "-")
+    digits = text[1:] if is_signed else text
     base = 10
     if digits[:1] == "0" and len(digits) > 1:
         base = {"x": 16, "o": 8, "b": 2}.get(digits[1].lower(), 8)
@@ -128,12 +129,11 @@ def _parse_int(text: str) -> int | None:
     if len(digits) > 70:  # beyond 64 bits in every base; int() would take long
         return None
     try:
-        number = sign * int(digits, base)
+        number = int(digits, base) * (-1 if text[0] == "-" else 1)
     except ValueError:
         return None
     # ParseUint takes no sign, so only an unsigned text reaches the upper half of 64 bits.
-    top = 2 * _INT64 if text[:1] not in ("+", "-") else _INT64
-    return number if -_INT64 <= number < top else None
+    return number if -_INT64 <= number < (_INT64 if is_signed else 2 * _INT64) else None
 
 
 def _is_float(text: str) -> bool:
@@ -142,7 +142,7 @@ def _is_float(text: str) -> bool:
 
 def _parse_float(text: str) -> int | float | None:
     number = float(text)
-    if number in (float("inf"), float("-inf")):
+    if isinf(number):
         return None  # ParseFloat reports a range error, so the text stays a string
     # encoding/json prints integral floats below 1e21 without a point, and the API machinery reads those as int64.
     if number.is_integer() and abs(number) < 2 * _INT64:

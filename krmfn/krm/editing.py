@@ -12,7 +12,7 @@ from typing import Any
 
 from krmfn.krm.errors import EditRefused
 from krmfn.krm.lines import Lines
-from krmfn.krm.lookup import Step, find_child, read_key
+from krmfn.krm.lookup import Step, Way, find_child, read_key
 from krmfn.krm.nodes import Alias, Mapping, Node, Parent, Sequence, is_merge, walk, walk_places
 from krmfn.krm.paths import Path, format_path
 from krmfn.krm.places import begins_line, column, is_block_scalar
@@ -60,7 +60,7 @@ class Editor:
 
     def rename(self, path: Path, name: str) -> None:
         """Plan to give what stands at `path` another key."""
-        way: list[Step] = []
+        way: Way = []
         node: Node = self.root
         for part in path:
             step = find_child(node, part)
@@ -97,7 +97,7 @@ class Editor:
             new = write_block(self._read(alias), self.style, column(self.text, alias.start))
         self.edits.append((alias.start, alias.end - alias.start, new))
 
-    def _change(self, way: list[Step], node: Node, path: Path, depth: int, value: Any) -> None:
+    def _change(self, way: Way, node: Node, path: Path, depth: int, value: Any) -> None:
         """Walk down to the place of the change. `way` are the steps to `node`, none of them an alias or merged."""
         way = way[:]
         while depth < len(path) and isinstance(node, Parent):
@@ -125,7 +125,7 @@ class Editor:
         elif value is not REMOVED:
             self._replace(way, _nest(path[depth:], value))
 
-    def _change_merged(self, way: list[Step], node: Parent, step: Step, path: Path, depth: int, value: Any) -> None:
+    def _change_merged(self, way: Way, node: Parent, step: Step, path: Path, depth: int, value: Any) -> None:
         """Write a key out that came from a merge; the written one wins when it stands behind the `<<`."""
         part = path[depth]
         assert isinstance(node, Mapping)
@@ -139,7 +139,7 @@ class Editor:
             raise EditRefused(f"{format_path(path[: depth + 1])} is set before a merge key that sets it too")
         self._insert(way, node, path, depth, new)
 
-    def _assign(self, way: list[Step], node: Node, path: Path, value: Any) -> None:
+    def _assign(self, way: Way, node: Node, path: Path, value: Any) -> None:
         """Replace a node, or only those of its children that differ."""
         old = self._read(node)
         if same(old, value):
@@ -162,12 +162,12 @@ class Editor:
         else:
             self._replace(way, value)
 
-    def _change_first(self, way: list[Step], node: Node, path: Path, value: Any) -> None:
+    def _change_first(self, way: Way, node: Node, path: Path, value: Any) -> None:
         """Make the first of several changes in a node; the others are those of another editor."""
         self._change(way, node, path, len(path) - 1, value)
         self.again = True
 
-    def _remove_elements(self, way: list[Step], node: Sequence, path: Path, places: list[int]) -> None:
+    def _remove_elements(self, way: Way, node: Sequence, path: Path, places: list[int]) -> None:
         """Plan to take out some elements of a list: all together where each has lines of its own, else the last one."""
         self.removes = True
         edits = [edit for place in places for edit in remove_child(self.text, node, place)]
@@ -177,7 +177,7 @@ class Editor:
         elif self._free(way, node, None):
             self.edits = edits
 
-    def _insert(self, way: list[Step], node: Parent, path: Path, depth: int, value: Any) -> None:
+    def _insert(self, way: Way, node: Parent, path: Path, depth: int, value: Any) -> None:
         part = path[depth]
         if isinstance(node, Mapping) != isinstance(part, str):
             kind = "a map" if isinstance(node, Mapping) else "a list"
@@ -193,7 +193,7 @@ class Editor:
         else:
             self.edits = insert_elements(self.text, node, [value], self.style)
 
-    def _replace(self, way: list[Step], value: Any) -> None:
+    def _replace(self, way: Way, value: Any) -> None:
         if not way:
             raise EditRefused("an object cannot be replaced as a whole")
         step = way[-1]
@@ -203,7 +203,7 @@ class Editor:
     def _splice(self, step: Step, value: Any) -> Edits:
         return replace_child(self.text, step.holder, step.place, value, self.style)
 
-    def _remove(self, way: list[Step], step: Step, path: Path) -> None:
+    def _remove(self, way: Way, step: Step, path: Path) -> None:
         holder = step.holder
         if not self._free(way, holder, step.node, step.key):
             return
@@ -224,7 +224,7 @@ class Editor:
             if any(path[-1] in each for each in (merged if isinstance(merged, list) else [merged])):
                 raise EditRefused(f"{format_path(path)} is also set by a merge key")
 
-    def _free(self, way: list[Step], holder: Node, replaced: Node | None, key: Node | None = None) -> bool:
+    def _free(self, way: Way, holder: Node, replaced: Node | None, key: Node | None = None) -> bool:
         """Whether only this place is changed; otherwise plan to write out another user of an anchor first."""
         shared = [node for node in [self.root, *(step.node for step in way), holder] if node.anchor is not None]
         region = (0, 0)

@@ -12,7 +12,7 @@ from krmfn.krm.errors import EditRefused, Unreadable
 from krmfn.krm.frames import Frame
 from krmfn.krm.lookup import find_place, find_scalar, list_scalars
 from krmfn.krm.nodes import Node, Scalar
-from krmfn.krm.paths import Fields, Path, dig
+from krmfn.krm.paths import Fields, Path, Texts, dig
 from krmfn.krm.places import begins_line
 from krmfn.krm.reading import Reading
 from krmfn.krm.results import FileRef, ResourceRef
@@ -46,7 +46,7 @@ class Item:
         self.frame = frame
         self.start = start
         self.end = end
-        self._fields: dict[str, Mapping[str, str]] | None = None
+        self._fields: dict[str, Texts] | None = None
         self._reading: Reading | None = None
         self._ref: ResourceRef | None = None
         #: The item as it was read, for the places of what was edited since.
@@ -134,12 +134,12 @@ class Item:
         return self.ref.space
 
     @property
-    def labels(self) -> Mapping[str, str]:
+    def labels(self) -> Texts:
         """metadata.labels; values that are no strings are given as they are spelled."""
         return self._words("labels")
 
     @property
-    def annotations(self) -> Mapping[str, str]:
+    def annotations(self) -> Texts:
         """metadata.annotations; values that are no strings are given as they are spelled."""
         return self._words("annotations")
 
@@ -375,7 +375,7 @@ class Item:
         scalar = self.scalar(path)
         return scalar.content if scalar else ""
 
-    def _words(self, field: str) -> Mapping[str, str]:
+    def _words(self, field: str) -> Texts:
         if self._fields is None:
             self._fields = {}
         if field not in self._fields:
@@ -428,7 +428,7 @@ def list_holding(items: Iterable[Item], *words: bytes) -> list[Item]:
     return holding
 
 
-def _read_address(annotations: Mapping[str, str], index: int) -> FileRef:
+def _read_address(annotations: Texts, index: int) -> FileRef:
     """The file that the annotations name; an empty path and `index` where they name none."""
     path = next((annotations[key] for key in PATHS if key in annotations), "")
     if not path:

@@ -268,7 +268,7 @@ def read_listing(source: Source, text: str, start: int, root: Mapping, frame: Fr
     for key, node in root.pairs:
         name = read_key(key)
         if name in entries:
-            raise Unreadable(f'key "{name}" already set in map', *source.place(source.count(at(key.start))))
+            raise Unreadable(f'key "{name}" already set in map', *source.place_of(at(key.start)))
         if name is not None:
             entries[name] = key, node
     _find_foot(listing, text, root, at)
@@ -334,7 +334,7 @@ def _find_items(listing: Listing, text: str, key: Node, node: Node, at: Offsets)
         listing.value = (listing.after_key, max(listing.after_key, at(node.end)))
         return
     if not isinstance(node, Sequence):
-        raise Unreadable("items is not a list", *listing.source.place(listing.source.count(at(node.start))))
+        raise Unreadable("items is not a list", *listing.source.place_of(at(node.start)))
     items, frame = node.items, listing.frame
     if node.flow:
         listing.form = "flow"

@@ -26,6 +26,10 @@ class Step(NamedTuple):
     merged: bool
 
 
+#: Steps, each from the node that the one before leads to.
+Way = list[Step]
+
+
 def read_key(key: Node) -> str | None:
     """The key as the API machinery spells it; None for keys that are no scalar or null."""
     target = follow(key)
@@ -69,9 +73,9 @@ def _find_merged(node: Node, part: str) -> Node | None:
     return None
 
 
-def find_steps(root: Node, path: Path) -> list[Step]:
+def find_steps(root: Node, path: Path) -> Way:
     """The steps of `path` that exist; as long as the path when the value exists."""
-    steps: list[Step] = []
+    steps: Way = []
     node = root
     for part in path:
         step = find_child(node, part)

@@ -5,12 +5,13 @@ Knows nothing about what the fields mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 Path = tuple[str | int, ...]
-#: A mapping of plain data.
+#: A mapping of plain data; and one of texts, such as labels.
 Fields = dict[str, Any]
+Texts = Mapping[str, str]
 
 
 def dig(value: object, *path: str | int, default: Any = None) -> Any:

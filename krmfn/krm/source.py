@@ -75,11 +75,11 @@ class Source:
 
     def line(self, offset: int) -> int:
         """Number of the line that has a byte, from 1."""
-        return self.place(self.count(offset))[0]
+        return self.place_of(offset)[0]
 
-    def column(self, offset: int) -> int:
-        """Column of a byte in characters, from 0."""
-        return self.place(self.count(offset))[1] - 1
+    def place_of(self, offset: int) -> tuple[int, int]:
+        """Line and column of a byte, both from 1."""
+        return self.place(self.count(offset))
 
     def count(self, offset: int) -> int:
         """The characters before a byte."""
@@ -105,8 +105,9 @@ class Source:
         before its first line."""
         if not error.line:
             raise error
-        column = error.column + (self.column(start) - pad if error.line == 1 else 0)
-        raise Unreadable(error.message, self.line(start) + error.line - 1, column) from None
+        line, column = self.place_of(start)
+        shift = column - 1 - pad if error.line == 1 else 0
+        raise Unreadable(error.message, line + error.line - 1, error.column + shift) from None
 
     def text(self, start: int, end: int) -> str:
         """Decode a span. Raises Unreadable with the position of a byte that is no UTF-8."""
@@ -114,7 +115,7 @@ class Source:
             return self.data[start:end].decode()
         except UnicodeDecodeError as error:
             offset = start + error.start
-            raise Unreadable("the text is not UTF-8", self.line(offset), self.column(offset) + 1) from None
+            raise Unreadable("the text is not UTF-8", *self.place_of(offset)) from None
 
 
 def looks_like_json(text: str) -> bool:

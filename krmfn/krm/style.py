@@ -106,13 +106,11 @@ def _find_separators(text: str, node: Mapping) -> tuple[str, str]:
 
 def flow_style(text: str, node: Parent, style: Style) -> Style:
     """The style of one flow collection inside YAML: strings in double quotes where its neighbours have them."""
-    if style.json:
+    if style.json or not isinstance(node, Mapping):
         return style
-    quoted = isinstance(node, Mapping) and any(isinstance(key, Scalar) and key.style == '"' for key, _ in node.pairs)
-    comma, colon = style.comma, style.colon
-    if isinstance(node, Mapping) and quoted:
-        comma, colon = _find_separators(text, node)
-    return Style(style.step, style.wide, quoted, style.newline, comma, colon)
+    if any(isinstance(key, Scalar) and key.style == '"' for key, _ in node.pairs):
+        return Style(style.step, style.wide, True, style.newline, *_find_separators(text, node))
+    return style
 
 
 def is_multiline(text: str, node: Parent) -> bool:

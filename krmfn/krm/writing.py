@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from krmfn.krm.nodes import MAX_DEPTH
@@ -70,7 +71,7 @@ def write_scalar(value: Any, json: bool = False) -> str:
     if isinstance(value, int):
         return int.__repr__(value)
     if isinstance(value, float):
-        if not float("-inf") < value < float("inf"):
+        if not isfinite(value):
             raise ValueError(f"{value} cannot be written as JSON")
         return float.__repr__(value)
     raise ValueError(f"a {type(value).__name__} cannot be written as YAML")

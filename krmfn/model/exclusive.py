@@ -8,10 +8,9 @@ kubernetes-sigs/jobset `pkg/webhooks/pod_webhook.go` (ValidateCreate refuses the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.paths import Path, Texts, dig
 
 JOBSET = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 #: The nodes carry the names of their jobs already, so that no pod waits for another. Its value does not matter.
@@ -50,6 +49,6 @@ def find_exclusive(value: object, template: Path) -> Exclusive | None:
     return None
 
 
-def _read(value: object, path: Path) -> Mapping[str, str]:
+def _read(value: object, path: Path) -> Texts:
     found = dig(value, *path)
     return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}

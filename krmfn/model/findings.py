@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.item import Item
-from krmfn.krm.paths import Path, format_path
+from krmfn.krm.paths import Path, Texts, format_path
 from krmfn.krm.results import ABSENT, Result, Severity
 from krmfn.model.values import Value
 from krmfn.releases.release import Release
@@ -40,7 +40,7 @@ class Rule(NamedTuple):
     traits: Sequence[str] = ()
     message: str = ""
     hint: str = ""
-    cases: Mapping[str, Mapping[str, str]] = {}
+    cases: Mapping[str, Texts] = {}
 
     def holds(self, release: Release) -> bool:
         """Whether the rule holds for a release."""

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from krmfn.krm.lines import read_lines
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, Texts
 from krmfn.krm.results import ResourceRef
 from krmfn.model.values import Key, Names, Value, Version, Versions, without_nulls
 from krmfn.releases import schemastore
@@ -273,7 +273,7 @@ def complete_roles(spec: Value) -> Value:
     return {**spec, "roles": roles} if roles else spec
 
 
-def read_manager(spec: Value) -> Mapping[str, str]:
+def read_manager(spec: Value) -> Texts:
     """The field that hands a resource to another controller, and the kind's own one; alone it is for spec.managedBy."""
     managed = spec.get("managedBy", {})
     return {"field": "spec.managedBy", "controller": managed} if isinstance(managed, str) else managed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from krmfn.krm.item import Item, list_holding
+from krmfn.krm.paths import Texts
 from krmfn.krm.results import ResourceRef
 
 #: Before the name of every annotation of ours, and the API group of our configuration.
@@ -50,7 +51,7 @@ HOOKS = (
     ("helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy"),
 )
 #: What earlier versions wrote to make Argo CD and Flux create an object anew; taken off again.
-RECREATE: Mapping[str, str] = {
+RECREATE: Texts = {
     "argocd.argoproj.io/sync-options": "Force=true,Replace=true",
     "kustomize.toolkit.fluxcd.io/force": "enabled",
 }

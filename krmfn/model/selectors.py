@@ -13,6 +13,8 @@ from krmfn.model.values import Value, as_list, as_mapping, as_text
 
 #: True, False, or None where a controller or the cluster may decide it.
 Answer = bool | None
+#: Which keys a label may get that is not written; None: no others.
+MayGet = Callable[[str], bool] | None
 
 #: Those of selectors of labels; nodes can be selected by numbers, too.
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -27,7 +29,7 @@ def match_namespace(selector: object, name: str, space: object, complete: bool =
     return match_labels(selector, labels, None if space is not None or complete else lambda key: key != _NAMESPACE)
 
 
-def match_labels(selector: object, labels: Value, may_get: Callable[[str], bool] | None = None) -> Answer:
+def match_labels(selector: object, labels: Value, may_get: MayGet = None) -> Answer:
     """Whether a label selector selects what has these labels; `may_get` tells which further keys it may have.
 
     No selector selects nothing, an empty one everything.
@@ -47,9 +49,7 @@ def both(*answers: Answer) -> Answer:
     return False if False in answers else None if None in answers else True
 
 
-def _match(
-    key: str, operator: str, values: Sequence[Any], labels: Value, may_get: Callable[[str], bool] | None
-) -> Answer:
+def _match(key: str, operator: str, values: Sequence[Any], labels: Value, may_get: MayGet) -> Answer:
     is_open = key not in labels and may_get is not None and may_get(key)
     return None if is_open or operator not in _OPERATORS else holds(key, operator, values, labels)
 

@@ -141,4 +141,4 @@ def _locate(item: Item, region: Region) -> Edit:
     """A change of an item in lines and columns of its file."""
     source, before = item.source, item.text
     start, end = (item.start + len(before[:at].encode()) for at in (region.start, region.end))
-    return Edit(source.line(start), source.column(start) + 1, source.line(end), source.column(end) + 1, region.text)
+    return Edit(*source.place_of(start), *source.place_of(end), region.text)
