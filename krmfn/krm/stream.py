@@ -7,6 +7,7 @@ v1/List), not the objects inside.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from collections.abc import Sequence as Many
 from typing import Any, NamedTuple, TypeAlias
 
@@ -120,12 +121,8 @@ class Stream:
         known = {id(item) for part in self._parts for item in part.items}
         added = [item for item in self.items if id(item) not in known]
         alone = self._parts[0].listing if len(self._parts) == 1 else None
-        edits: list[Splice] = []
-        seen = self._source.begin
+        edits = self._cut_others() if objects_only else []
         for part in self._parts:
-            if objects_only and self._source.data[seen : part.start].strip():
-                edits.append((seen, part.start, b""))
-            seen = part.end
             if part.listing is not None:
                 # Elements that are no objects are not among the items, and stay.
                 gone = {id(item) for item in part.items} - kept
@@ -137,8 +134,6 @@ class Stream:
                         edits.append((part.start, part.end, b""))
                     elif item.touched:
                         edits.append((item.start, item.end, item.text.encode()))
-        if objects_only and self._source.data[seen:].strip():
-            edits.append((seen, len(self._source.data), b""))
         if added and alone is None and self._parts:
             last = self._parts[-1]
             for item in last.listing.items[-1:] if last.listing else last.items:
@@ -149,6 +144,13 @@ class Stream:
         if alone is not None or not added:
             return body
         return _append_documents(body, added, self._source.newline)
+
+    def _cut_others(self) -> list[Splice]:
+        """The edits that leave out what is between the parts."""
+        data = self._source.data
+        starts = [self._source.begin, *(part.end for part in self._parts)]
+        ends = [*(part.start for part in self._parts), len(data)]
+        return [(start, end, b"") for start, end in zip(starts, ends, strict=True) if data[start:end].strip()]
 
 
 def _append_documents(body: bytes, items: list[Item], newline: str) -> bytes:
@@ -413,24 +415,24 @@ def _compose(text: str) -> Node | None:
     return root
 
 
-def _tell_incomplete(value: object, frame: Frame, begin: int) -> Skipped | None:
-    """What kubectl says of an object that lacks its kind or its API version; None for what need not be an object."""
+def _find_incomplete(value: object, frame: Frame, begin: int) -> Iterator[Skipped]:
+    """What kubectl says of an object that lacks its kind or its API version; nothing of what need not be an object."""
     if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
-        return None
+        return
     missing = [name for name in _IDENTITY if not isinstance(value.get(name), str) or not value[name]]
     if len(missing) != 1:
-        return None
+        return
     (name,) = missing
     letters = sorted(name.lower())
     if any(sorted(str(key).lower()) != letters for key in value.keys() - _BODY):  # `Kind` and `apiVerison` are slips
-        return None
+        return
     if name == "apiVersion" and not value["kind"][0].isupper():  # a kind of some other program: `kind: run`
-        return None
+        return
     words = "not set" if value.get(name) in (None, "") else "isn't string type"
     kind = value["kind"] if name == "apiVersion" else "object"
     message = f"{name} {words}: kubectl refuses this {kind}"
     source = frame.source
-    return Skipped(source.path, frame.index, source.line(begin), message, "incomplete")
+    yield Skipped(source.path, frame.index, source.line(begin), message, "incomplete")
 
 
 def _find_remarks(source: Source, before: int, begin: int) -> tuple[Remark, ...]:
@@ -475,21 +477,19 @@ def _unpack(
         if value is not None:
             for item, own in zip(listing.items, value["items"], strict=True):
                 item.adopt_value(own)
-        objects = [item for item in listing.items if item.kind and item.api_version]
-        if len(objects) < len(listing.items):
-            skipped += (
-                each
-                for item in listing.items
-                if not (item.kind and item.api_version) and (each := _tell_incomplete(item.value, frame, item.start))
-            )
+        objects = []
+        for item in listing.items:
+            if item.kind and item.api_version:
+                objects.append(item)
+            else:
+                skipped += _find_incomplete(item.value, frame, item.start)
         return StreamPart(*span, objects, listing)
     if not api_version or not kind:
         if value is None and api_version != kind and isinstance(words.get("metadata"), Mapping):
             from krmfn.krm.values import to_value
 
             value = to_value(root, text)
-        incomplete = _tell_incomplete(value, frame, begin)
-        skipped += [incomplete] if incomplete else []
+        skipped += _find_incomplete(value, frame, begin)
         return None
     start = begin + len(text[: root.start].encode()) if frame.json else begin
     item = Item(frame, start, span[1])

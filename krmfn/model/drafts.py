@@ -71,10 +71,12 @@ def _find_roles(schema: Value, above: list[tuple[str, Value]], path: str) -> Ite
 
 def _count(levels: list[tuple[str, Value]]) -> Fields:
     """The product of what counts on the way to a template; and of what is enough, where the innermost says it."""
+    fields = {
+        f"{path}.{name}": (name, as_mapping(each)) for path, properties in levels for name, each in properties.items()
+    }
 
     def find(word: re.Pattern[str]) -> list[str]:
-        named = ((path, name, each) for path, properties in levels for name, each in properties.items())
-        return [f"{path}.{name}" for path, name, each in named if word.fullmatch(name) and _is_number(as_mapping(each))]
+        return [path for path, (name, each) in fields.items() if word.fullmatch(name) and _is_number(each)]
 
     found, least = find(_COUNTS), find(_LEAST)
     if not found:
@@ -87,10 +89,9 @@ def _count(levels: list[tuple[str, Value]]) -> Fields:
         if beside:
             minimum = [each, *(path for path in found if path != (alike or beside)[-1])]
     filled = {
-        f"{path}.{name}": {"field": f"{path}.{name}", "default": number}
-        for path, properties in levels
-        for name, each in properties.items()
-        if isinstance(number := dig(each, "default"), int) and number != 1
+        path: {"field": path, "default": number}
+        for path, (_, each) in fields.items()
+        if isinstance(number := each.get("default"), int) and number != 1
     }
     product = {key: [filled.get(path, path) for path in each] for key, each in (("count", found), ("minimum", minimum))}
     return {key: each[0] if len(each) == 1 else each for key, each in product.items() if each}

@@ -47,6 +47,10 @@ def _strip_sign(text: str) -> str:
     return text[1:] if text[:1] in ("+", "-") else text
 
 
+def _leading_digits(text: str) -> str:
+    return re.split("[^0-9]", text, maxsplit=1)[0]
+
+
 def clamp_int(text: str) -> int:
     """What strconv.Atoi returns also beside an error: of a number that 64 bits cannot hold the nearest one, of
     anything else 0.
@@ -79,7 +83,7 @@ def read_int(text: str) -> int:
     number = parse_int(text)
     if number is None:
         bare = _strip_sign(text)
-        digits = re.split("[^0-9]", bare, maxsplit=1)[0]
+        digits = _leading_digits(bare)
         # Go reads from the left: a number that is too large is told before a character that does not belong there.
         leading = digits.lstrip("0")
         large = len(leading) > 20 or int(leading or "0") >= 2**64
@@ -203,12 +207,10 @@ def _digit(character: str) -> bool:
 
 
 def _number(text: str, rest: str, element: str) -> tuple[int, str]:
-    end = 0
-    while end < len(element) and end < len(rest) and _digit(rest[end]):
-        end += 1
-    if end < (1 if element == "15" else len(element)):  # Go reads an hour of one digit, too
+    digits = _leading_digits(rest[: len(element)])
+    if len(digits) < (1 if element == "15" else len(element)):  # Go reads an hour of one digit, too
         raise _cannot(text, rest, element)
-    return int(rest[:end]), rest[end:]
+    return int(digits), rest[len(digits) :]
 
 
 def _skip(text: str, rest: str, prefix: str) -> str:
