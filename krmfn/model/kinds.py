@@ -140,18 +140,18 @@ class KindRow:
         self.project: str = link.get("project", "")
         self.immutable = tuple(spec.get("immutable", ()))
         self.immutable_running = tuple(spec.get("immutableRunning", ()))
-        self.managed_by = _split(managed.get("field", ""))
+        self.managed_by = split_path(managed.get("field", ""))
         self.manager = managed.get("controller", "")
         self.staged = bool(order) or any(role.get("late") for role in roles)
         self.order = () if order == "Optional" else _read_conditions(order)
         self.versions = tuple(spec.get("versions", ()))
         self.renewed, self.kept = (spec.get("update") == word for word in ("Beside", "Kept"))
-        self.rival = _split(rival.get("field", ""))
+        self.rival = split_path(rival.get("field", ""))
         self.rival_name: str = rival.get("name", "")
-        self.owns = _split(spec.get("ownScheduling", ""))
+        self.owns = split_path(spec.get("ownScheduling", ""))
         self.owner_labels = tuple(spec.get("podLabels", ()))
         self.excluded = _read_conditions([*spec.get("except", ()), *scaled])
-        self.whole = _split(spec.get("replicas", ""))
+        self.whole = split_path(spec.get("replicas", ""))
 
     @property
     def shipped(self) -> bool:
@@ -349,8 +349,8 @@ def _read_factor(factor: Any) -> Factor:
     return Factor(factor["field"], default, entries, factor.get("plus", 0), *more)
 
 
-def _split(path: str) -> Names:
-    """The steps of a path of a file, one by one."""
+def split_path(path: str) -> Names:
+    """The steps of a path as files of kinds write it; none of an empty one."""
     return tuple(path.split(".")) if path else ()
 
 
@@ -358,8 +358,7 @@ def _split(path: str) -> Names:
 def place(field: str, stars: Path) -> Path:
     """The path of a field of a role, in the entry that `stars` lead to; a number in it is that of an entry."""
     left = iter(stars)
-    steps = field.split(".") if field else ()
-    return tuple(next(left) if step == "*" else int(step) if step.isdecimal() else step for step in steps)
+    return tuple(next(left) if step == "*" else int(step) if step.isdecimal() else step for step in split_path(field))
 
 
 def find_kind(ref: ResourceRef) -> KindRow | None:
@@ -381,7 +380,7 @@ def find_ray_cluster(kind: str) -> Names:
 def find_own_scheduling(ref: ResourceRef, release: Release) -> Names:
     """The path of the field by which the kind's own controller makes the groups, () where it has none."""
     kind, owns = find_kind(ref), release.owns.get(f"{ref.kind}.{ref.group}", "")
-    return (kind.owns if kind else ()) or _split(owns)
+    return (kind.owns if kind else ()) or split_path(owns)
 
 
 def kuberay_keeps(version: Version, field: str) -> bool:

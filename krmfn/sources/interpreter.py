@@ -11,10 +11,10 @@ from math import prod
 from typing import NamedTuple
 
 from krmfn.krm.paths import Path
-from krmfn.model.kinds import Condition, Factor, TemplatePath, place
+from krmfn.model.kinds import Condition, Factor, TemplatePath, place, split_path
 from krmfn.model.podnumber import add_labels, divide
 from krmfn.model.tree import Composite, Group, Leaf, PodTemplate
-from krmfn.model.values import Fields, Names, as_list
+from krmfn.model.values import Fields, as_list
 from krmfn.sources.manifest import Manifest
 
 ASK_FOR_ONE = 'To generate one, add the annotation krmfn.dev/gang: "true".'
@@ -104,7 +104,7 @@ def _find_common(roles: list[TemplatePath]) -> Path:
 def find_holding(manifest: Manifest, conditions: tuple[Condition, ...]) -> Path:
     """The field of the first condition of the kind's file that is true of the manifest; () where none is."""
     for condition in conditions:
-        for start in _expand(manifest, _split(condition.field)):
+        for start in _expand(manifest, split_path(condition.field)):
             path = (*start, condition.key) if condition.key else start
             if _holds(manifest, condition, path) != condition.unless:
                 return path or ("spec",)
@@ -200,7 +200,7 @@ def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplat
     for factor in factors:
         if factor.names:
             steps = factor.names.split(".").index("*")
-            lists = _expand(manifest, _split(factor.names))
+            lists = _expand(manifest, split_path(factor.names))
             number = next((str(path[steps]) for path in lists if entry.key in as_list(manifest.get(path))), "")
             field, first = factor.field.replace("*", number), factor.first.replace("*", number)
             yield factor._replace(field=field, first=first) if number else Factor()
@@ -211,7 +211,7 @@ def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplat
 def _find_zero(manifest: Manifest, factors: tuple[Factor, ...]) -> Path:
     """The field because of which the only role of a kind has no pods."""
     fields = [field for factor in factors for field in (factor.field, factor.at_most)]
-    paths = [_split(field) for field in fields if field and isinstance(field, str)]
+    paths = [split_path(field) for field in fields if field and isinstance(field, str)]
     return next((path for path in paths if manifest.get(path) == 0), paths[0])
 
 
@@ -269,13 +269,13 @@ def _read_bound(manifest: Manifest, bound: int | str, stars: Path, absent: int) 
 
 def _list_entries(manifest: Manifest, role: TemplatePath) -> list[_RoleTemplate]:
     """Where the manifest has pod templates of a role, with their names, which are those of the entries on the way."""
-    if role.roles and not manifest.require(_split(role.path.partition(".*")[0])):
+    if role.roles and not manifest.require(split_path(role.path.partition(".*")[0])):
         return []
     head, *parts = role.path.split(".*")
-    found = [_RoleTemplate(_split(head), (), role.name)]
+    found = [_RoleTemplate(split_path(head), (), role.name)]
     for part in parts:
         inner = [entry for each in found for entry in _list_inner(manifest, role, each)]
-        found = [each._replace(path=(*each.path, *_split(part[1:]))) for each in inner]
+        found = [each._replace(path=(*each.path, *split_path(part[1:]))) for each in inner]
     if len(manifest.kind.templates) > 1:  # a role may be left out
         found = [entry for entry in found if manifest.get(entry.path) is not None]
     return [entry if entry.name else entry._replace(name=manifest.ref.kind.lower()) for entry in found]
@@ -293,7 +293,3 @@ def _list_inner(manifest: Manifest, role: TemplatePath, outer: _RoleTemplate) ->
             manifest.note("field-missing", named, f"a {role.noun} needs a {role.name_field}")
         found.append(_RoleTemplate(path, (*outer.stars, path[-1]), "-".join(filter(None, (outer.name, own)))))
     return found
-
-
-def _split(field: str) -> Names:
-    return tuple(field.split(".")) if field else ()
