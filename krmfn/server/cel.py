@@ -18,11 +18,13 @@ from typing import Any, TypeAlias
 
 Scope: TypeAlias = 'Mapping[str, "Any"]'
 Evaluate: TypeAlias = 'Callable[["Scope"], "Any"]'
+#: What an operator, or a method with an argument, makes of two values.
+Operation: TypeAlias = "Callable[[Any, Any], Any]"
 
 _TOKEN = re.compile(
     r"""\s+|(?P<text>r?"(?:[^"\\\n]|\\.)*"|r?'(?:[^'\\\n]|\\.)*')|(?P<number>\d+(?![\w.]))"""
     r"|(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
-    r"|(?P<sign>&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()\[\]])"
+    r"|(?P<sign>&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()\[\]])|(?P<unknown>[\s\S]+)"
 )
 _LITERALS = {"true": True, "false": False, "null": None}
 #: Names that a rule cannot write as they are.
@@ -54,30 +56,17 @@ def compile_rule(rule: str) -> Evaluate:
     return found
 
 
-def _split(rule: str) -> list[tuple[str, str]]:
-    tokens = []
-    at = 0
-    while at < len(rule):
-        match = _TOKEN.match(rule, at)
-        if match is None:
-            raise Unsupported(rule[at])
-        if match.lastgroup:
-            tokens.append((match.lastgroup, match[0]))
-        at = match.end()
-    return tokens
-
-
 class _Parser:
     """A descent through the grammar: each method reads one level of it and gives a function that evaluates it."""
 
     def __init__(self, rule: str) -> None:
-        self.tokens = _split(rule)
+        #: Kind and text of each; the last one is the end.
+        self.tokens = [(match.lastgroup, match[0]) for match in _TOKEN.finditer(rule) if match.lastgroup]
+        self.tokens.append(("end", ""))
         self.at = 0
 
     def here(self) -> str:
-        """The sign or word that comes next; empty at the end and for literals."""
-        if self.at == len(self.tokens):
-            return ""
+        """The text that comes next; empty at the end."""
         return self.tokens[self.at][1]
 
     def take(self, *wanted: str) -> str:
@@ -134,7 +123,7 @@ class _Parser:
                 return found
 
     def name(self) -> str:
-        kind, text = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+        kind, text = self.tokens[self.at]
         if kind != "name":
             raise Unsupported(text)
         self.at += 1
@@ -148,7 +137,7 @@ class _Parser:
         if self.take("["):
             items = self.arguments("]")
             return lambda scope: [item(scope) for item in items]
-        kind, text = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+        kind, text = self.tokens[self.at]
         if kind in ("number", "float", "text"):
             self.at += 1
             value = _unquote(text) if kind == "text" else json.loads(text)
@@ -174,9 +163,10 @@ class _Parser:
             self.need(")")
             return found
         argument = self.only(self.arguments(")"))
-        if name not in ("size", "string", "int"):
+        if name not in _FUNCTIONS:
             raise Unsupported(name)
-        return lambda scope: _FUNCTIONS[name](argument(scope))
+        function = _FUNCTIONS[name]
+        return lambda scope: function(argument(scope))
 
     def member_of_has(self) -> Evaluate:
         """What `has(a.b)` asks of: everything before the last name."""
@@ -195,11 +185,10 @@ class _Parser:
             return self.macro(target, name)
         arguments = self.arguments(")")
         if name == "size" and not arguments:
-            return lambda scope: len(_need(target(scope), str, list, dict))
+            return lambda scope: _size(target(scope))
         if name not in _METHODS:
             raise Unsupported(name)
-        argument = self.only(arguments)
-        return _apply(_METHODS[name], target, argument)
+        return _apply(_METHODS[name], target, self.only(arguments))
 
     def macro(self, target: Evaluate, name: str) -> Evaluate:
         variable = self.name()
@@ -231,23 +220,13 @@ def _look_up(name: str) -> Evaluate:
     return found
 
 
-def _apply(operate: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
+def _apply(operate: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
     return lambda scope: operate(left(scope), right(scope))
 
 
 def _decide(decisive: bool, left: Evaluate, right: Evaluate) -> Evaluate:
     """`||` and `&&`: the side that decides does so although the other one fails."""
-
-    def found(scope: Scope) -> bool:
-        try:
-            first = _truth(left(scope))
-        except EvaluationFailed:
-            if _truth(right(scope)) == decisive:
-                return decisive
-            raise
-        return first if first == decisive else _truth(right(scope))
-
-    return found
+    return lambda scope: _any((left, right), lambda side: side(scope), decisive)
 
 
 def _field(value: Any, name: str) -> tuple[bool, Any]:
@@ -289,6 +268,10 @@ def _need(value: Any, *types: type) -> Any:
     return value
 
 
+def _size(value: Any) -> int:
+    return len(_need(value, str, list, dict))
+
+
 def _truth(value: Any) -> bool:
     return bool(_need(value, bool))
 
@@ -326,8 +309,8 @@ def _sort(value: Any) -> Any:
     return sorted(map(_sort, value), key=_spell) if isinstance(value, list) else value
 
 
-def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def found(left: Any, right: Any) -> bool:
+def _order(compare: Operation) -> Operation:
+    def found(left: Any, right: Any) -> Any:
         if isinstance(left, str) and isinstance(right, str):
             return compare(left, right)
         if isinstance(left, str) or isinstance(right, str):
@@ -343,7 +326,7 @@ def _to_int(value: Any) -> int:
     return int(_need(value, str, int, float))
 
 
-def _text_method(method: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+def _text_method(method: Operation) -> Operation:
     return lambda value, argument: method(_need(value, str), _need(argument, str))
 
 
@@ -370,7 +353,7 @@ def _any(items: Iterable[Any], test: Callable[[Any], Any], decisive: bool) -> bo
     return not decisive
 
 
-_RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = {
+_RELATIONS: Mapping[str, Operation] = {
     "==": _equal,
     "!=": lambda left, right: not _equal(left, right),
     "<": _order(lambda left, right: left < right),
@@ -379,7 +362,7 @@ _RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": _order(lambda left, right: left >= right),
     "in": lambda item, items: any(_equal(item, each) for each in _need(items, list, dict)),
 }
-_SUMS: Mapping[str, Callable[[Any, Any], Any]] = {
+_SUMS: Mapping[str, Operation] = {
     "+": _add,
     "-": lambda left, right: _number(left) - _number(right),
 }
@@ -391,11 +374,11 @@ _LEVELS: tuple[Mapping[str, Callable[[Evaluate, Evaluate], Evaluate]], ...] = (
     {sign: partial(_apply, operate) for sign, operate in _SUMS.items()},
 )
 _FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "size": lambda value: len(_need(value, str, list, dict)),
+    "size": _size,
     "string": lambda value: str(_need(value, str, int)),
     "int": _to_int,
 }
-_METHODS: Mapping[str, Callable[[Any, Any], bool]] = {
+_METHODS: Mapping[str, Operation] = {
     "startsWith": _text_method(str.startswith),
     "endsWith": _text_method(str.endswith),
     "contains": _text_method(str.__contains__),

@@ -42,12 +42,8 @@ def _translate(pattern: str) -> str:
     while at < len(pattern):
         lines, opened = scopes[-1]
         char = pattern[at]
-        if char == "\\":
-            text, at = _escape(pattern, at)
-            out.append(text)
-            continue
-        if char == "[":
-            text, at = _read_class(pattern, at)
+        if char in "\\[":
+            text, at = (_escape if char == "\\" else _read_class)(pattern, at)
             out.append(text)
             continue
         group = _GROUP.match(pattern, at) if char == "(" else None
@@ -65,13 +61,8 @@ def _translate(pattern: str) -> str:
                 scopes[-1] = (lines, [*opened, opens])
             at = group.end()
             continue
-        if group:
-            out.append("(")
-            scopes.append((lines, []))
-            at = group.end()
-            continue
         if char == "(":
-            if pattern.startswith("(?", at):
+            if pattern.startswith("(?", at) and not group:
                 raise ValueError("Go has no such group")
             scopes.append((lines, []))
         elif char == ")":
@@ -83,7 +74,7 @@ def _translate(pattern: str) -> str:
         elif char == "|" and opened:
             char = ")" * len(opened) + "|" + "".join(opened)
         out.append(char)
-        at += 1
+        at = group.end() if group else at + 1
     out.append(")" * len(scopes[0][1]))
     return "".join(out)
 

@@ -42,6 +42,7 @@ def test_values(rule: str, value: Any, result: bool) -> None:
         ("self.a.b == 1", {}, "no such key: a"),
         ("self.all(x, x.k == 1)", [{"k": 1}, {}], "no such key: k"),
         ("self.a == 1 && true", {}, "no such key: a"),
+        ("self.a == 1 || self.b == 1", {}, "no such key: a"),
         ("self[1] == 1", [0], "index out of bounds: 1"),
         ("self > 0", "x", "no such overload"),
     ],
