@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Mapping, Set
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from krmfn.krm.paths import walk_values
 from krmfn.releases import schemastore
@@ -15,6 +15,10 @@ from krmfn.releases import schemastore
 GROUP = "scheduling.k8s.io"
 #: The fields that hold the quorums of groups.
 QUORUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
+
+
+#: An object, or a row of the data, as it was read.
+Row: TypeAlias = "Mapping[str, Any]"
 
 
 class UnknownRelease(LookupError):
@@ -35,7 +39,7 @@ class Gate:
     the fields in `fills`.
     """
 
-    def __init__(self, name: str, row: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, row: Row) -> None:
         self.name = name
         self.stage: str = row["stage"]
         self.default: bool = row["default"]
@@ -63,14 +67,14 @@ class Release:
     that a version does not have.
     """
 
-    def __init__(self, name: str, row: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, row: Row) -> None:
         self.name = name
         self.version: str = row["version"]
         self.preview: bool = row.get("preview", False)
         self.kinds: Mapping[str, tuple[str, ...]] = {kind: tuple(versions) for kind, versions in row["kinds"].items()}
         self.link: tuple[str, ...] = tuple(row["link"])
         self.template: tuple[str, ...] = tuple(row.get("template", ()))
-        self.modes: Mapping[str, Any] = row.get("modes", {})
+        self.modes: Row = row.get("modes", {})
         self.names: Mapping[str, str] = row.get("names", {})
         self.owns: Mapping[str, str] = row.get("owns", {})
         self.unreadable: Mapping[str, str] = row.get("unreadable", {})
@@ -161,14 +165,19 @@ def newest_release() -> Release:
     return next(found for name in reversed(list_releases()) if not (found := find_release(name)).preview)
 
 
+def all_releases() -> list[Release]:
+    """All releases, oldest first."""
+    return [find_release(name) for name in list_releases()]
+
+
 def first_release(feature: str) -> Release:
     """The oldest release that has a feature. Raises StopIteration when none has."""
-    return next(found for name in list_releases() if (found := find_release(name)).has(feature))
+    return next(found for found in all_releases() if found.has(feature))
 
 
 def list_gates() -> list[str]:
     """The feature gates of all releases."""
-    return list(dict.fromkeys(gate for name in reversed(list_releases()) for gate in find_release(name).gates))
+    return list(dict.fromkeys(gate for release in reversed(all_releases()) for gate in release.gates))
 
 
 def has(release: Release, given: Mapping[str, bool], feature: str) -> bool:
@@ -199,17 +208,12 @@ def assume_gates(given: Mapping[str, bool], release: Release, fields: Container[
     return {**gates, **given}
 
 
-def list_needed(release: Release, objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def list_needed(release: Release, objects: Iterable[Row]) -> tuple[str, ...]:
     """The gates without which the API server drops a field of these objects, or does not serve them, or the
     scheduler ignores them; in the release's order. Objects of other groups (of Volcano) need none."""
-    kinds: set[str] = set()
-    specs: list[Any] = []
-    for value in objects:
-        if not value["apiVersion"].startswith(GROUP):
-            continue
-        kinds.add(value["kind"])
-        specs.append(value.get("spec"))
-    fields = list_fields(specs)
+    native = [value for value in objects if value["apiVersion"].startswith(GROUP)]
+    kinds = {value["kind"] for value in native}
+    fields = list_fields([value.get("spec") for value in native])
     needed: set[str] = set()
     for gate in reversed(tuple(release.gates.values())):  # those that a gate needs stand before it
         if gate.name in needed or gate.kinds & kinds or gate.fields & fields:
@@ -222,14 +226,17 @@ def list_fields(spec: Any) -> set[str]:
     return set[str]().union(*(each for each in walk_values(spec) if isinstance(each, dict)))
 
 
-def find_writer(value: Mapping[str, Any], release: Release) -> Release | None:
+def find_writer(value: Row, release: Release) -> Release | None:
     """The newest release before `release` that stores this object, where `release` cannot read what that stored; None
     where it can, and for anything that no older release serves."""
-    api_version, kind = str(value.get("apiVersion")), str(value.get("kind"))
-    names = list_releases()
-    older = [find_release(name) for name in names[: names.index(release.name)]]
-    writer = next((one for one in reversed(older) if one.serves(api_version, kind)), None)
-    if writer is None or release.serves(writer.api_version(kind), kind):
+    group, _, version = str(value.get("apiVersion")).rpartition("/")
+    if group != GROUP:
+        return None
+    kind = str(value.get("kind"))
+    releases = all_releases()
+    older = releases[: releases.index(release)]
+    writer = next((one for one in reversed(older) if version in one.kinds.get(kind, ())), None)
+    if writer is None or writer.kinds[kind][0] in release.kinds.get(kind, ()):
         return None
     return writer
 
@@ -237,8 +244,8 @@ def find_writer(value: Mapping[str, Any], release: Release) -> Release | None:
 def list_steps(old: Release, new: Release) -> list[Release]:
     """The releases through which a cluster goes from `old` to `new`, which is the last: a control plane is upgraded one
     minor release at a time."""
-    names = list_releases()
-    return [find_release(name) for name in names[names.index(old.name) + 1 : names.index(new.name) + 1]]
+    releases = all_releases()
+    return releases[releases.index(old) + 1 : releases.index(new) + 1]
 
 
 def tell_damage(kind: str, release: Release) -> str:

@@ -67,19 +67,14 @@ def is_of_program(item: Item, release: str) -> bool:
 def find_similar(kind: str, release: str) -> tuple[str, tuple[str, ...]]:
     """The kind that a wrong one means, and the versions in which the release has it, empty when none is like it. Those
     that are off count only if there are no others."""
-    table = read_kinds(release)
-    served: dict[str, list[str]] = {}
-    for standing in ("served", "off"):
-        known = {*served}
-        for version, kinds in table[standing].items():
-            for name in (name for name in kinds if name not in known):
-                served.setdefault(name, []).append(version)
-    names = {name.lower(): name for name in served}
     from difflib import get_close_matches
 
+    table = read_kinds(release)
+    names = {name.lower(): name for of in table.values() for kinds in of.values() for name in kinds}
     close = get_close_matches(kind.lower(), names, 1, 0.8)
     found = names[close[0]] if close else ""
-    return found, tuple(served.get(found, ()))
+    served, off = (tuple(each for each in table[word] if found in table[word][each]) for word in ("served", "off"))
+    return found, served or off
 
 
 @cache

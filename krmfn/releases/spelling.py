@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from krmfn.releases import schemastore
-from krmfn.releases.release import QUORUMS, Release, find_release, list_releases
+from krmfn.releases.release import QUORUMS, Release, Row, all_releases
 
-_RELEASES = [find_release(name) for name in list_releases()]
+_RELEASES = all_releases()
 
 
 def _unique(paths: Iterator[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
@@ -73,10 +73,10 @@ def find_word(fields: Any, name: str) -> str:
     return name
 
 
-def read_fields(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_fields(spec: Row) -> Row:
     """The fields of a group or a template under the names of 1.37; quorums as they are written."""
     if not _INNER.isdisjoint(NAMES):
-        found: Mapping[str, Any] = _rename(spec, {word: name for word, name in NAMED.items() if name not in _QUORUMS})
+        found: Row = _rename(spec, {word: name for word, name in NAMED.items() if name not in _QUORUMS})
         return found
     if NAMED.keys().isdisjoint(spec):
         return spec
@@ -140,7 +140,7 @@ def read_limits(release: Release) -> Limits:
     return Limits(groups, leaves, composites, rules.get("groups.check_depth", 1) - 1)
 
 
-def _longest(properties: Mapping[str, Any], field: str) -> int:
+def _longest(properties: Row, field: str) -> int:
     return int(properties.get(field, {}).get("maxItems", 0))
 
 
@@ -156,7 +156,7 @@ def list_mutable(release: Release) -> frozenset[str]:
     return frozenset(free - fixed)
 
 
-def _list_ends(schema: Mapping[str, Any], types: Mapping[str, Any], is_free: bool) -> Iterator[tuple[str, bool]]:
+def _list_ends(schema: Row, types: Row, is_free: bool) -> Iterator[tuple[str, bool]]:
     """The ends of a tree of fields, each with whether it can change. A field that cannot be set or unset says nothing
     of what is in it; the keys of a list do not change."""
     name = str(schema.get("$ref")).rpartition("/")[2]
