@@ -7,7 +7,8 @@ those that are given, else those that come with krmfn. Nothing is checked here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from krmfn.krm.paths import dig
@@ -18,7 +19,7 @@ from krmfn.releases.release import GROUP
 from krmfn.releases.served import read_kinds, read_projects
 from krmfn.server.custom import read_definition
 from krmfn.server.others import find_shape
-from krmfn.server.schema import Field, Type, find_kind
+from krmfn.server.schema import Field, Gates, Type, find_kind
 from krmfn.server.shipped import Shipped, find_shipped
 from krmfn.server.structure import Structure
 
@@ -33,7 +34,7 @@ class FieldLine(NamedTuple):
 
     path: str
     words: tuple[str, ...]
-    list_below: Callable[[], list[FieldLine]]
+    list_below: Callable[[], Iterator[FieldLine]]
     description: str = ""
 
     def __str__(self) -> str:
@@ -52,7 +53,7 @@ class Described(NamedTuple):
 def list_described(
     word: str,
     release: str,
-    gates: Mapping[str, bool],
+    gates: Gates,
     api_version: str,
     given: Sequence[Value],
 ) -> list[Described]:
@@ -79,9 +80,7 @@ def _rank(name: tuple[str, str]) -> tuple[bool, bool, list[int]]:
     return group != GROUP, "." in group and not group.endswith(".k8s.io"), [stage, *(-each for each in numbers)]
 
 
-def describe(
-    api_version: str, kind: str, release: str, gates: Mapping[str, bool], given: Sequence[Value] = ()
-) -> Described | None:
+def describe(api_version: str, kind: str, release: str, gates: Gates, given: Sequence[Value] = ()) -> Described | None:
     """The kind as a release, a definition that is `given`, or the newest one that comes with krmfn has it; None where
     nothing is known."""
     group, _, version = api_version.rpartition("/")
@@ -89,13 +88,13 @@ def describe(
     root = built_in.root if built_in else find_shape(api_version, kind, release)
     head = ("object", f"apiVersion {api_version}")
     if root is not None:
-        line = FieldLine(kind, head, lambda: list(_list_fields(root, kind, ())))
+        line = FieldLine(kind, head, partial(_list_fields, root, kind, ()))
         return Described(api_version, kind, f"Kubernetes {release}", line)
     structure, source = _find_structure(group, kind, version, given)
     if structure is None:
         return None
     about = str(structure.root.get("description", ""))
-    line = FieldLine(kind, head, lambda: list(_list_properties(structure, structure.root, kind)), about)
+    line = FieldLine(kind, head, partial(_list_properties, structure, structure.root, kind), about)
     return Described(api_version, kind, source, line)
 
 
@@ -148,7 +147,9 @@ def walk(line: FieldLine) -> Iterator[FieldLine]:
 
 
 def _list_fields(of: Type, path: str, above: tuple[str, ...]) -> Iterator[FieldLine]:
-    """The fields of a struct of Go."""
+    """The fields of a type of Go, which has some if it is a struct. `above`: the types around it."""
+    if of.kind != "struct" or above.count(of.go) >= _DEEPEST:
+        return
     for name, field in of.fields.items():
         one = (f"one of {' or '.join(of.union)}",) if name in of.union else ()
         place = f"{path}.{name}"
@@ -156,12 +157,7 @@ def _list_fields(of: Type, path: str, above: tuple[str, ...]) -> Iterator[FieldL
         suffix = ""
         while inner.kind in ("list", "map") and inner.item:
             inner, suffix = inner.item, f"{suffix}[]"
-
-        def list_below(inner: Type = inner, place: str = place + suffix) -> list[FieldLine]:
-            if inner.kind != "struct" or above.count(inner.go) >= _DEEPEST:
-                return []
-            return list(_list_fields(inner, place, (*above, inner.go)))
-
+        list_below = partial(_list_fields, inner, place + suffix, (*above, of.go))
         yield FieldLine(place, (_spell(field.type), *one, *_say(field)), list_below)
 
 
@@ -176,8 +172,7 @@ def _say(field: Field) -> Iterator[str]:
         yield "required"
     if field.type.enum:
         yield f"enum {' '.join(sorted(field.type.enum))}"
-    limits = {"minimum": field.minimum, "maximum": field.maximum, "maxItems": field.max_items}
-    yield from (_LIMITS[keyword].format(limit) for keyword, limit in limits.items() if limit is not None)
+    yield from _spell_limits({"minimum": field.minimum, "maximum": field.maximum, "maxItems": field.max_items})
     if field.format:
         yield f"format {field.format}"
     if field.immutable:
@@ -201,10 +196,7 @@ def _list_properties(structure: Structure, schema: Value, path: str) -> Iterator
             spelled += "list of " if "items" in inner else "map of "
             inner, suffix = structure.resolve(below), f"{suffix}[]"
             said.append(inner.get("description", ""))
-
-        def list_below(inner: Value = inner, place: str = place + suffix) -> list[FieldLine]:
-            return list(_list_properties(structure, inner, place))
-
+        list_below = partial(_list_properties, structure, inner, place + suffix)
         words = ["required"] * (name in required) + list(_say_keywords(field))
         yield FieldLine(place, (f"{spelled}{_spell_schema(inner)}", *words), list_below, "\n".join(filter(None, said)))
 
@@ -223,11 +215,13 @@ def _say_keywords(schema: Value) -> Iterator[str]:
         yield f"enum {' '.join(map(str, schema['enum']))}"
     if "default" in schema:
         yield f"default {schema['default']}"
-    for keyword, words in _LIMITS.items():
-        if keyword in schema:
-            yield words.format(schema[keyword])
+    yield from _spell_limits(schema)
     for rule in schema.get("x-kubernetes-validations", ()):
         yield "immutable" if rule["rule"] == "self == oldSelf" else f"rule {rule['rule']}"
+
+
+def _spell_limits(schema: Value) -> Iterator[str]:
+    return (words.format(schema[word]) for word, words in _LIMITS.items() if schema.get(word) is not None)
 
 
 _LIMITS = {
