@@ -19,7 +19,6 @@ from krmfn.releases import schemastore
 from krmfn.server.cases import check_each, check_part
 from krmfn.server.custom import find_wrong_keywords
 from krmfn.server.formats import Faults
-from krmfn.server.plain.values import check_kept
 from krmfn.server.plain.webhooks import check_versions
 from krmfn.server.schema import Stored
 from krmfn.server.spell import Key, spell
@@ -137,13 +136,10 @@ def check_reviews(kind: None, conversion: Value, at: Path) -> Causes:
 def _check_change(spec: Value, old: Value) -> Causes:
     """What cannot change, nor leave: a version in which objects may be stored."""
     before = old.get("spec") or {}
-    names, were = spec.get("names") or {}, before.get("names") or {}
-    yield from check_kept(None, spec, before, _SPEC, "group")
-    yield from check_kept(None, names, were, (*_SPEC, "names"), "plural")
+    yield from check_part(None, "keptDefinition", spec, _SPEC, old=before)
     standing = {dig(each, "type"): dig(each, "status") for each in dig(old, "status", "conditions") or ()}
     if standing.get("Established", "True") == "True":
-        yield from check_kept(None, spec, before, _SPEC, "scope")
-        yield from check_kept(None, names, were, (*_SPEC, "names"), "kind")
+        yield from check_part(None, "keptWhenEstablished", spec, _SPEC, old=before)
     named = {dig(version, "name") for version in spec.get("versions") or ()}
     stored = dig(old, "status", "storedVersions") or [
         version.get("name") for version in before.get("versions") or () if dig(version, "storage")

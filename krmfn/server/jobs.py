@@ -145,7 +145,7 @@ def check_job_change(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, before = new["spec"], old["spec"]
     yield from check_part(kind, "changedCompletions", spec, ("spec",), old=before)
     kept = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
-    yield from check_kept(kind.root.fields["spec"].type, spec, before, ("spec",), *kept, rule="job-immutable")
+    yield from check_kept(kind, spec, before, *kept, rule="job-immutable")
     yield from _check_template_change(kind, spec, old)
     yield from check_part(kind, "changedJob", spec, ("spec",), old=before)
 

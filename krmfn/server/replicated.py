@@ -44,7 +44,7 @@ def check_replica_set(kind: Kind, new: Value, old: Stored) -> Causes:
         yield from check_kept_template(kind, spec, before, _SPEC)
         yield from check_part(kind, "podsOfReplicaSet", spec, _SPEC)
     yield from check_part(kind, "deployment", spec, _SPEC)
-    yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
+    yield from check_kept(kind, spec, before, "selector")
 
 
 def check_daemon_set(kind: Kind, new: Value, old: Stored) -> Causes:
@@ -55,7 +55,7 @@ def check_daemon_set(kind: Kind, new: Value, old: Stored) -> Causes:
         yield invalid_text((*_SPEC, "selector"), "{…}", "empty selector is invalid for daemonset", _SELECTOR)
     yield from check_kept_template(kind, spec, before, _SPEC)
     yield from check_part(kind, "daemonSet", spec, _SPEC)
-    yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, "selector")
+    yield from check_kept(kind, spec, before, "selector")
 
 
 def check_stateful_set(kind: Kind, new: Value, old: Stored, argument: str = "") -> Causes:
@@ -72,7 +72,7 @@ def check_stateful_set(kind: Kind, new: Value, old: Stored, argument: str = "") 
     yield from check_part(kind, "podsOfStatefulSet", spec, _SPEC)
     if not argument:
         fields = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
-        yield from check_kept(kind.root.fields["spec"].type, spec, before, _SPEC, *fields)
+        yield from check_kept(kind, spec, before, *fields)
     elif before is not None:
         changing = schemastore.load("kubernetes/named.json")["changingInStatefulSets"]
         if with_fields(spec, before, *changing) != before:

@@ -118,20 +118,15 @@ class Structure:
         keeps = schema.get(_KEEPS) or others is True
         out = {}
         for name, item in value.items():
-            field = fields.get(name)
-            if field is None:
-                if isinstance(others, dict):
-                    if item is not None or self.nulls or self.resolve(others).get("nullable"):
-                        out[name] = self._complete(others, item, (*path, name), unknown)
-                elif keeps:
-                    out[name] = item
-                else:
-                    unknown.append((*path, name))
-                continue
-            field = self.resolve(field)
-            if item is None and not field.get("nullable") and not (self.nulls and "default" not in field):
-                continue
-            out[name] = self._complete(field, item, (*path, name), unknown)
+            field = fields.get(name, others)
+            if isinstance(field, dict):
+                field = self.resolve(field)
+                if item is not None or field.get("nullable") or (self.nulls and "default" not in field):
+                    out[name] = self._complete(field, item, (*path, name), unknown)
+            elif keeps:
+                out[name] = item
+            else:
+                unknown.append((*path, name))
         for name, referring in fields.items():
             field = self.resolve(referring)
             if "default" in field and name not in out:

@@ -20,7 +20,7 @@ from krmfn.server.formats import (
     is_percent,
     trim_address,
 )
-from krmfn.server.schema import Kind, Stored, Type
+from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import read_written, spell, to_api, write_json
 from krmfn.server.verdict import Causes, invalid, invalid_text, not_supported, refuse_text
 
@@ -130,24 +130,23 @@ def check_network(kind: Kind, text: str, path: Path) -> Causes:
             yield invalid(path, text, "must not have bits set beyond the prefix length")
 
 
-def check_kept(of: Type | None, new: Value, old: Stored, path: Path, *names: str, rule: str = "immutable") -> Causes:
-    """Fields of the object of a type at a path that an update does not change."""
-    for name in names if old is not None else ():
-        value = new.get(name)
-        if value != (old or {}).get(name):
-            field = of.fields[name] if of else None
-            if value is None and field and field.type.kind == "string" and not field.pointer:
+def check_kept(kind: Kind, spec: Value, old: Stored, *names: str, rule: str = "immutable") -> Causes:
+    """Fields of the spec that an update does not change."""
+    if old is None:
+        return
+    for name in names:
+        value = spec.get(name)
+        if value != old.get(name):
+            field = kind.root.fields["spec"].type.fields[name]
+            if value is None and field.type.kind == "string" and not field.pointer:
                 value = ""
-            yield invalid_text(
-                (*path, name), spell_any(value, field.type if field else None), "field is immutable", rule
-            )
+            shown = write_json(to_api(field.type, value)) if isinstance(value, (dict, list)) else spell(value)
+            yield invalid_text(("spec", name), shown, "field is immutable", rule)
 
 
-def spell_any(value: Any, of: Type | None = None) -> str:
-    """A value as an error prints it; of an object of no known type what is in it is not shown."""
-    if isinstance(value, (dict, list)):
-        return write_json(to_api(of, value)) if of else "{…}"
-    return spell(value)
+def spell_any(value: Any) -> str:
+    """A value as an error prints it; what is in an object is not shown."""
+    return "{…}" if isinstance(value, (dict, list)) else spell(value)
 
 
 def spell_empty(new: Value, name: str) -> str:
