@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Mapping, Set
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from krmfn.krm.paths import walk_values
 from krmfn.releases import schemastore
@@ -78,10 +78,7 @@ class Release:
         self.names: Mapping[str, str] = row.get("names", {})
         self.owns: Mapping[str, str] = row.get("owns", {})
         self.unreadable: Mapping[str, str] = row.get("unreadable", {})
-        self.lacks: Mapping[str, Mapping[str, frozenset[str]]] = {
-            kind: {version: frozenset(fields) for version, fields in versions.items()}
-            for kind, versions in row.get("lacks", {}).items()
-        }
+        self.lacks: Mapping[str, Mapping[str, list[str]]] = row.get("lacks", {})
         self.gone_gates: frozenset[str] = frozenset(row.get("goneGates", ()))
         self.gates: Mapping[str, Gate] = {gate: Gate(gate, value) for gate, value in row["gates"].items()}
         #: Feature -> the gate that brings it, "" where none does.
@@ -119,12 +116,12 @@ class Release:
         all `fields`. Raises KeyError where the kind is not served, NotWritable where that version is not, or lacks one.
         """
         lacks, served = self.lacks.get(kind, {}), self.kinds[kind]
-        able = [version for version in served if not lacks.get(version, frozenset()) & fields]
+        able = [version for version in served if fields.isdisjoint(lacks.get(version, ()))]
         version = pinned or (able or served)[0]
         if version not in served:
             raise NotWritable(f"Kubernetes {self.name} does not serve {kind} {version}")
         if version not in able:
-            missing = ", ".join(sorted(lacks[version] & fields))
+            missing = ", ".join(sorted(name for name in lacks[version] if name in fields))
             raise NotWritable(f"{kind} {version} of Kubernetes {self.name} has no {missing}, which this gang needs")
         return f"{GROUP}/{version}"
 

@@ -23,14 +23,11 @@ from krmfn.server.strategy import clean_new_metadata
 from krmfn.server.verdict import Cause, Mode, Verdict, invalid, refused_by
 
 
+@lru_cache(1024)
 def find_shape(api_version: str, kind: str, release: str) -> Type | None:
     """The type of a built-in kind; None for those that are not known here."""
-    known = read_kinds(release)  # what the input calls a version may be no name of a file
-    return _compile(release, api_version, kind) if api_version in {**known["served"], **known["off"]} else None
-
-
-@lru_cache(1024)
-def _compile(release: str, api_version: str, kind: str) -> Type | None:
+    if not any(api_version in versions for versions in read_kinds(release).values()):
+        return None  # what the input calls a version may be no name of a file
     try:
         return compile_schemas(release, {}).definition(f"others/{api_version.replace('/', '.')}.json", kind)
     except (schemastore.SchemaMissing, KeyError):
