@@ -9,7 +9,7 @@ import sys
 
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.gathering import Gathering
-from krmfn.workspace.overlays import find_overlay, list_files, list_uses
+from krmfn.workspace.overlays import find_overlay
 from krmfn.workspace.sharding import Shard
 from krmfn.workspace.world import Rendering
 
@@ -23,8 +23,8 @@ def weigh(folder: str) -> dict[str, int]:
         for each in waiting:  # it grows
             overlay = find_overlay(tree, each)
             if overlay is not None:
-                size += sum(len(tree.find(path) or b"") for path in list_files(tree, overlay))
-                waiting += [below for below in list_uses(tree, overlay) if below not in waiting]
+                size += sum(len(tree.find(path) or b"") for path in overlay.list_files())
+                waiting += [below for below in overlay.list_uses() if below not in waiting]
         found[world.key] = size
     return found
 

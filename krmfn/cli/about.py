@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from krmfn import __version__
 from krmfn.cli import COMMANDS, Options, Words, streams
 from krmfn.cli.findings import is_colored
-from krmfn.cli.options import UsageError, read_release
+from krmfn.cli.options import UsageError, read_release, split_list
 from krmfn.config.problems import ask_about, suggest
 from krmfn.model.findings import STAGES
 from krmfn.model.rules import RULES, tell_retired
@@ -30,7 +30,7 @@ def print_rules(words: Words, options: Options) -> int:
         page = read_page(rule.id)
         streams.write(page.paint() if is_colored({}) else page.text)
         return 0
-    stages = options["stage"].split(",") if options["stage"] else STAGES
+    stages = split_list(options["stage"]) or STAGES
     rows = [rule for rule in RULES.values() if rule.stage in stages]
     width = max((len(rule.id) for rule in rows), default=0)
     for rule in sorted(rows, key=lambda rule: (STAGES.index(rule.stage), rule.id)):

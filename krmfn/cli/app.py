@@ -16,7 +16,6 @@ from krmfn import __version__
 from krmfn.cli import COMMANDS, Words, streams
 from krmfn.cli.options import Option, begin, read_command
 from krmfn.config.problems import ask_about
-from krmfn.model.values import Fields
 from krmfn.model.wording import find_nearest
 from krmfn.releases.release import list_releases
 
@@ -40,17 +39,15 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a module in this package, or None."""
-        if cmd_name not in COMMANDS:
-            return None
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """The command of a module in this package."""
         return build(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Names the nearest command when there is no such one."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in COMMANDS:
             hint = _SYNONYMS.get(args[0]) or ask_about(args[0], COMMANDS) or f"The commands are {', '.join(COMMANDS)}."
             ctx.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
@@ -108,18 +105,19 @@ def build(name: str) -> click.Command:
         if [*words, *values.values(), *several].count("-") > 1:
             raise click.UsageError("Stdin can be read only once, but - is given twice.")
         try:
-            code = begin(run, words, values)
+            return begin(run, words, values)
         except KeyboardInterrupt:  # click would print an empty line
             raise Interrupted from None
-        return code
 
     parameters: list[click.Parameter] = []
     if arguments.most != 0:
-        count = arguments.most if arguments.most == arguments.least else -1
+        count = arguments.least if arguments.most == arguments.least else -1
         kind = click.Path() if "PATH" in arguments.metavar or "DIR" in arguments.metavar else click.STRING
-        offers: Fields = {"shell_complete": _offer(_find(said.words))} if said.words else {}
+        offer = _offer(_find(said.words)) if said.words else None
         parameters.append(
-            click.Argument(["words"], nargs=count or -1, required=False, metavar=arguments.metavar, type=kind, **offers)
+            click.Argument(
+                ["words"], nargs=count, required=False, metavar=arguments.metavar, type=kind, shell_complete=offer
+            )
         )
     parameters += [_option(option) for option in said.options]
     text = f"{said.summary}\n\n{arguments.metavar}: {arguments.help}" if arguments.help else said.summary

@@ -49,7 +49,7 @@ def repeat(command: Run, words: Words, options: Options) -> int:
     if store is None:
         return command(words, options)
     texts = [*words, *(each for value in options.values() for each in (value if isinstance(value, tuple) else [value]))]
-    changes = any(options.get(name) for name in _CHANGING) or ("check" in options and not options["check"])
+    changes = any(map(options.get, _CHANGING)) or ("check" in options and not options["check"])
     with use(store):
         if changes or any(map(_is_stream, texts)):
             return command(words, options)
@@ -57,7 +57,7 @@ def repeat(command: Run, words: Words, options: Options) -> int:
 
 
 def _repeat(command: Run, words: Words, options: Options) -> int:
-    ended: list[int] = []
+    ended = []
 
     def carry_out() -> Any:
         with streams.keep() as said:

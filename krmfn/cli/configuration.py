@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from krmfn.cli import Options, Words
@@ -32,11 +33,11 @@ class Configurations:
         also where there is nothing to check."""
         self._options = options
         self._here = Disk(".")
-        self._elsewhere: dict[str, Disk] = {}
+        self._find_elsewhere = cache(Disk)
         self._usual = read_settings(None)
         self._paths: dict[tuple[Tree, str], str] = {}
         self._read: dict[tuple[Tree, str], Settings] = {}
-        self._facts: dict[tuple[Tree, tuple[str, ...]], Value] = {}
+        self._read_facts = cache(_read_facts)
         self._gates = parse_gates(options["feature_gates"]) if options.get("feature_gates") else {}
         check_feature_gates(self._gates)
         if options.get("kubernetes"):
@@ -66,6 +67,10 @@ class Configurations:
             settings = settings._replace(cluster=merge([settings.cluster, self._given]))
         return settings
 
+    def find_version(self, tree: Tree, folder: str) -> str:
+        """The exact version of Kubernetes that is set for a folder."""
+        return self.find(World("", "", (), tree, folder)).release.version
+
     def find_rulings(self, tree: Tree | None, folder: str) -> Rulings:
         """Which findings count in a folder, of a tree or else of the work tree, whatever is in it."""
         if self._named:
@@ -93,9 +98,7 @@ class Configurations:
         try:
             self._here.resolve(folder)
         except LeftOut:
-            if folder not in self._elsewhere:
-                self._elsewhere[folder] = Disk(folder)
-            return self._elsewhere[folder]
+            return self._find_elsewhere(folder)
         except OSError:
             pass
         return self._here
@@ -133,8 +136,8 @@ class Configurations:
         return self._understand(item.value, item, disk, posixpath.dirname(path))
 
     def _understand(self, value: Value, item: Item | None, tree: Tree, folder: str) -> Settings:
-        """The settings of a configuration, with the files of `spec.cluster.from`, which are named as seen from its
-        folder, as are the paths of `spec.rules`."""
+        """The settings of a configuration, with the kinds of `spec.kinds` and the files of `spec.cluster.from`, which
+        are named as seen from its folder, as are the paths of `spec.rules`."""
         try:
             settings = read_settings(value)
         except ConfigError as error:
@@ -147,24 +150,18 @@ class Configurations:
             select, ignore, severity = (_place(getattr(rules, key), item, key) for key in RULED)
             rules = Rulings(select, ignore, severity, rules.folder)
         settings = settings._replace(rules=rules)
-        self._use_kinds(settings, tree, folder)
+        for name in settings.kind_files:
+            path = join_path(folder, name)
+            if not use_kinds_in(read_tree(tree, path).files):
+                raise UsageError(f"{path}: contains no object of kind WorkloadKind, but spec.kinds names it")
         paths = settings.cluster.get("from")
         if not paths:
             return settings
         from krmfn.workspace.clusters import merge
 
         places = tuple(join_path(folder, path) for path in paths)
-        if (tree, places) not in self._facts:
-            self._facts[tree, places] = _read_facts(places, tree)
         own = {key: entry for key, entry in settings.cluster.items() if key != "from"}
-        return settings._replace(cluster=merge([self._facts[tree, places], own]))
-
-    def _use_kinds(self, settings: Settings, tree: Tree, folder: str) -> None:
-        """Know the kinds of `spec.kinds`. Raises UsageError for a file that has none, ConfigError for mistakes."""
-        for name in settings.kind_files:
-            path = join_path(folder, name)
-            if not use_kinds_in(read_tree(tree, path).files):
-                raise UsageError(f"{path}: contains no object of kind WorkloadKind, but spec.kinds names it")
+        return settings._replace(cluster=merge([self._read_facts(places, tree), own]))
 
     def use_kinds_beside(self, tree: Tree, folder: str) -> None:
         """Know the kinds in the files of a folder, in which or below which somebody works."""
@@ -213,8 +210,8 @@ def merge_facts(found: Iterable[tuple[str, Any]]) -> Value:
 def read_rulings(options: Options) -> Rulings:
     """--select, --ignore and --severity. Raises UsageError."""
     return Rulings(
-        tuple(read_ruling(word) for word in split_list(options.get("select"))),
-        tuple(read_ruling(word) for word in split_list(options.get("ignore"))),
+        tuple(map(read_ruling, split_list(options.get("select")))),
+        tuple(map(read_ruling, split_list(options.get("ignore")))),
         tuple(map(_read_severity, split_list(options.get("severity")))),
     )
 

@@ -23,8 +23,8 @@ from krmfn.reports import plans
 from krmfn.reports.outlook_view import MEANINGS, Outlooks, View, list_places
 from krmfn.reports.plans import to_results
 from krmfn.workspace.definitions import Definitions
-from krmfn.workspace.manifests import GIT, NOT_RENDERED, hides, name_state
-from krmfn.workspace.trees import RevisionMissing
+from krmfn.workspace.manifests import NOT_RENDERED, hides, name_state
+from krmfn.workspace.trees import GIT, RevisionMissing
 from krmfn.workspace.world import World
 from krmfn.workspace.worlds import find_missing, pair
 
@@ -47,11 +47,10 @@ def run(words: Words, options: Options) -> int:
     named = [([word], other or ".") for word, other in zip(words, reversed(paths), strict=True)]
     try:
         shard = share(named, options)
-        states = [read_worlds(each, options, default, done=done, shard=shard) for each, default in named]
+        old, new = (read_worlds(each, options, default, done=done, shard=shard) for each, default in named)
     except RevisionMissing as missing:
         raise miss_state(missing, given) from None
-    old, new = states
-    noted = [problem for side in (old, new) for problem in side.problems]
+    noted = [*old.problems, *new.problems]
     problems = [problem for problem in noted if problem.severity != "info"]
     wholes = (note for note in noted if note.message.startswith(NOT_RENDERED))
     reasons = problems or [note._replace(severity="error", tags={"rule": "skipped"}) for note in wholes]
@@ -59,7 +58,7 @@ def run(words: Words, options: Options) -> int:
         report_aside(reasons, options)
         return 2
     entries: list[Entry] = []
-    pictures: list[Outlooks] = []
+    pictures = []
     definitions = read_crds(options)
     known_definitions = Definitions(new.worlds)
     for before, after in pair(old, new):
@@ -80,11 +79,11 @@ def run(words: Words, options: Options) -> int:
         return 2
     skipped = {note.file: note for note in noted if note.tags.get("rule") == "skipped"}
     report_aside((*problems, *skipped.values()), options)
-    plan = _tell_cluster(Plan(tuple(entries)), pictures) if options["cluster"] else Plan(tuple(entries))
+    plan = Plan(tuple(entries))
+    if options["cluster"]:
+        plan = _tell_cluster(plan, pictures)
     if options["output"] in plans.FORMATS:
-        show(
-            plans.render_plan(plan, options["output"], color=is_colored(options), pictures=pictures), options["output"]
-        )
+        show(plans.render_plan(plan, options["output"], color=is_colored(options), pictures=pictures), options)
     else:
         report(to_results(plan), options)
     return 2 if broken else int(plan.is_refused or plan.is_harmful)

@@ -20,8 +20,6 @@ from krmfn.releases.release import UnknownRelease
 from krmfn.reports.channels import lines
 from krmfn.workspace.trees import InputMissing, LeftOut, WriteFailed
 
-#: Run so often and on so little that click's start-up would be most of the time.
-PLAIN = ("validate",)
 OUT_OF_MEMORY = "out of memory: check fewer files at once"
 #: What no program can do anything about: a full or read-only disk, too many open files, a reader that went away.
 _OUTSIDE = (
@@ -87,7 +85,7 @@ def _explain(error: Exception) -> list[str] | None:
 
 
 def _run(words: Words) -> int:
-    if words and words[0] in PLAIN:
+    if words and words[0] == "validate":  # so often and on so little that click's start-up would be most of the time
         from krmfn.cli import validate
 
         read = parse(read_command("validate"), words[1:])

@@ -19,6 +19,5 @@ def run(words: Words, options: Options) -> int:
     if not facts:
         streams.say(f"no facts in {' '.join(words)}: pass the output of kubectl get nodes -o yaml, and of other kinds")
     document = {"apiVersion": "krmfn.dev/v1alpha1", "kind": FACTS_KIND, "metadata": {"name": "cluster"}, "spec": facts}
-    form = options["output"]
-    show(channels.json(document) if form == "json" else write_yaml(document), form)
+    show(channels.json(document) if options["output"] == "json" else write_yaml(document), options)
     return 0

@@ -51,9 +51,9 @@ def find_screen(options: Options, files: Iterable[LoadedFile] = (), aside: bool 
     return Screen(get_terminal_size().columns, is_colored(options, aside), read)
 
 
-def show(text: str, form: str) -> None:
+def show(text: str, options: Options) -> None:
     """The output of a command: for people in the encoding of their terminal, for programs in UTF-8."""
-    if form == "text":
+    if options["output"] == "text":
         streams.write(text)
     else:
         streams.write_bytes(text.encode("utf-8", "backslashreplace"))
@@ -66,8 +66,8 @@ def report_aside(results: Iterable[Result], options: Options, files: Iterable[Lo
     color, screen = is_colored(options, aside=True), find_screen(options, files, aside=True)
     streams.tell(render(shown, "text", color=color, folded=not options.get("verbose"), screen=screen))
     skipped = summarize_skipped(results)
-    if skipped and not options.get("quiet"):
-        streams.say(skipped)
+    if skipped:
+        streams.remark(skipped, options)
 
 
 def report(
@@ -99,9 +99,9 @@ def report(
         screen=find_screen(options, files) if form == "text" else None,
         part=part,
     )
-    show(text, form)
-    if form == "text" and not options.get("quiet"):
-        streams.say(_summarize(results, scope))
+    show(text, options)
+    if form == "text":
+        streams.remark(_summarize(results, scope), options)
 
 
 def _find_top() -> Callable[[FileRef | None], FileRef | None]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from krmfn.cli import Options, Words, streams
-from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
 from krmfn.cli.reading import read_worlds, say_if_empty
@@ -25,14 +24,13 @@ from krmfn.workspace.world import merge
 
 def run(words: Words, options: Options) -> int:
     """Generates in memory, unless told not to, and places what is there then; 1 when a gang never starts."""
-    configurations = Configurations(options)
-    judged = Judged(configurations, {})
+    judged = Judged(options)
     found = read_worlds(words, options)
     problems = judged.judge_files(found)
     results = [("", problem) for problem in problems]
     views = []
     for world in found.own:
-        settings = configurations.find(world, as_cluster=True)
+        settings = judged.configurations.find(world, as_cluster=True)
         items, more = judged.grow(world, settings, options["as_is"])
         results += [each for each in more if each[1].severity == "error"]
         outlook, asked, unasked = predict(items, settings, options)
@@ -41,7 +39,7 @@ def run(words: Words, options: Options) -> int:
     told = merge(results)
     report_aside(told, options, found.files)
     if views:
-        show(render_outlooks(views, options["output"], color=is_colored(options)), options["output"])
+        show(render_outlooks(views, options["output"], color=is_colored(options)), options)
     say_if_empty(found.items, found.problems, words, options)
     status = exit_status(told, problems)
     return max(status, int(any(each.verdict == "never" for view in views for each in view.outlook.standings)))

@@ -35,14 +35,13 @@ def run(words: Words, options: Options) -> int:
         raise UsageError(f"--into {options['into']}: {error.strerror}") from None
     before = _read_last(logbook.read(_TABLE))
     visits = {each: visit for each in repositories if (visit := logbook.find(each))}
-    if visits and not options["quiet"]:
-        streams.say(f"{len(visits)} of {len(repositories)} were done before the last run ended")
+    if visits:
+        streams.remark(f"{len(visits)} of {len(repositories)} were done before the last run ended", options)
     rest = [each for each in repositories if each not in visits]
     for number, (repository, visit, running) in enumerate(_check_all(rest, int(jobs)), 1):
         logbook.keep(repository, visit)
         visits[repository] = visit
-        if not options["quiet"]:
-            _tell(repository, visit, len(rest) - number, running)
+        streams.remark(_describe(repository, visit, len(rest) - number, running), options)
     checked = [_read(each, visits[each], before.get(each.name)) for each in repositories]
     pages = {_TABLE: render_json(checked), "fleet.md": render_markdown(checked), "index.html": render_html(checked)}
     logbook.write({name: text.encode("utf-8", "backslashreplace") for name, text in pages.items()})
@@ -51,8 +50,7 @@ def run(words: Words, options: Options) -> int:
         if each.status not in ("clean", "info"):
             owner = f" ({each.owner})" if each.owner else ""
             streams.write(line(f"{each.name}{owner}: {each.failure or summarize(each.results)}") + "\n")
-    if not options["quiet"]:
-        streams.say(f"{sum_up(checked)}; wrote {os.path.join(options['into'], 'index.html')}")
+    streams.remark(f"{sum_up(checked)}; wrote {os.path.join(options['into'], 'index.html')}", options)
     return max(visit.status if visit.status in (0, 1) else 2 for visit in visits.values())
 
 
@@ -108,10 +106,10 @@ def _check_all(repositories: Sequence[FleetMember], jobs: int) -> Iterator[tuple
                 yield repository, future.result(), [each.name for each in running.values()]
 
 
-def _tell(repository: FleetMember, visit: Visit, left: int, running: Sequence[str]) -> None:
+def _describe(repository: FleetMember, visit: Visit, left: int, running: Sequence[str]) -> str:
     said = visit.failure or ("findings" if visit.status else "clean")
     at_work = f"; at work: {', '.join(running)}" if running else ""
-    streams.say(f"{repository.name}: {said} ({visit.seconds:.1f} s); {left} left{at_work}")
+    return f"{repository.name}: {said} ({visit.seconds:.1f} s); {left} left{at_work}"
 
 
 def _read(repository: FleetMember, visit: Visit, before: Mapping[str, int] | None) -> FleetRow:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.cli import Options, Words, streams
-from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.judged import Judged
 from krmfn.cli.options import UsageError, spell_command, split_list
@@ -46,10 +45,9 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
     if in_files:
         # A source that is named alone must not get its groups a second time.
         words = [*words, *filter(isfile, map(beside, filter(isfile, words)))]
-    configurations = Configurations(options)
-    judged = Judged(configurations, {})
+    judged = Judged(options)
     shard = read_shard(options)
-    found = find_written(words, lambda files: streams.track(files, options), split_list(options["exclude"]), shard)
+    found = find_written(words, split_list(options["exclude"]), shard)
     use_kinds(found.items)
     problems = judged.judge_files(found)
     results = list(problems)
@@ -61,7 +59,7 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
         if in_files and world.configurations:
             left += len(world.files)
             continue
-        settings = configurations.find(world)
+        settings = judged.configurations.find(world)
         fail_on = "warning" if settings.fail_on == "warning" else fail_on
         outcome = generate(world.items, settings)
         if not in_files:
@@ -73,12 +71,13 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
     report_aside(results, options, found.files)
     say_if_empty(found.items, found.problems, words, options)
     has_none = found.items and not any(GENERATED_FROM in item.annotations for item in found.items)
-    if has_none and not (added or left or results or options["quiet"]):
-        streams.say('nothing to generate: no resource has the annotation krmfn.dev/gang: "true", and none is selected')
-    if left and not options["quiet"]:
-        streams.say(f"{count_files(left)} unchanged: their kustomization runs krmfn itself")
+    if has_none and not (added or left or results):
+        nothing = 'nothing to generate: no resource has the annotation krmfn.dev/gang: "true", and none is selected'
+        streams.remark(nothing, options)
+    if left:
+        streams.remark(f"{count_files(left)} unchanged: their kustomization runs krmfn itself", options)
     files = [file for file in found.files if in_files or file.path not in found.borrowed]
-    manifests = Manifests(tuple(files), found.problems)
+    manifests = Manifests(files, found.problems)
     status = exit_status(results, problems, fail_on)
     if status:
         return status
@@ -131,8 +130,9 @@ def _refuse_borrowed(found: Worlds, world: World, outcome: Outcome, words: Words
 
 
 def _finish(changes: Sequence[FileChange], options: Options) -> int:
-    if options["check"] and changes and not options["quiet"]:
-        streams.say(f"{count_files(len(changes))} out of date: krmfn generate --write brings them up to date")
+    if options["check"] and changes:
+        told = f"{count_files(len(changes))} out of date: krmfn generate --write brings them up to date"
+        streams.remark(told, options)
     return int(bool(changes) and bool(options["check"] or options["fail_on_change"]))
 
 

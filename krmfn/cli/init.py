@@ -15,12 +15,12 @@ from krmfn.cli.tree import draw
 from krmfn.config import ConfigError
 from krmfn.config.selection import OPT_IN
 from krmfn.krm import EditRefused, Item
-from krmfn.model.values import as_mapping
+from krmfn.model.values import as_mapping, group_by
 from krmfn.model.wording import count, find_nearest
 from krmfn.pipeline import Candidate, list_candidates
 from krmfn.reports import channels
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.kustomization import CONFIG_FILE, NotPossible, plan_init
+from krmfn.workspace.kustomization import CONFIG_FILE, plan_init
 from krmfn.workspace.moving import find_deployer, list_above, plan_move, spell_advice
 from krmfn.workspace.overlays import find_charts, find_overlay
 from krmfn.workspace.replacing import FileChange, lock, replace
@@ -33,7 +33,7 @@ _READING = {option.key: option.default for option in read_command("tree").option
 
 
 def run(words: Words, options: Options) -> int:
-    """Writes the files that differ. Raises UsageError where the folder cannot be prepared."""
+    """Writes the files that differ. Raises WriteFailed where the folder cannot be prepared."""
     folder = words[0] if words else "."
     with lock([folder], streams.say):
         return _write(folder, options)
@@ -44,14 +44,11 @@ def _write(folder: str, options: Options) -> int:
     configurations = Configurations({})
     configurations.find_rulings(None, folder)  # whose kinds have name references, too
     function = not options["no_function"]
-    try:
-        above = list_above(folder) if options["move"] else {}
-        if options["move"]:
-            planned = plan_move(folder, above, release.name)
-        else:
-            planned = plan_init(folder, release.name, function, _read_above(configurations, folder))
-    except NotPossible as reason:
-        raise UsageError(str(reason)) from None
+    above = list_above(folder) if options["move"] else {}
+    if options["move"]:
+        planned = plan_move(folder, above, release.name)
+    else:
+        planned = plan_init(folder, release.name, function, _read_above(configurations, folder))
     changes = [change for change in planned if change.old != change.new]
     reading = {**_READING, **options}
     places = [*above] if options["move"] else [folder]
@@ -164,9 +161,8 @@ def annotate(folders: Sequence[str], words: Words, options: Options) -> list[Fil
     """The files with the annotation on the resources of these words. Raises UsageError for one that is not there, and
     for one that cannot be edited."""
     worlds = read_worlds(folders, options)
-    known: dict[str, list[Item]] = {}
-    for item in dict(_list_places(worlds)).values():  # a file that several folders use is written as it was read last
-        known.setdefault(_name(item), []).append(item)
+    # A file that several folders use is written as it was read last.
+    known = group_by(_name, dict(_list_places(worlds)).values())
     for word in words:
         if word not in known:
             nearest = find_nearest(word, known)

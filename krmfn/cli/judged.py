@@ -24,12 +24,12 @@ from krmfn.workspace.worlds import Worlds
 
 
 class Judged(Judging):
-    """Judges for one command. `options` are its --select, --ignore and --severity, where it has them."""
+    """Judges for one command, by its `configurations`, and by --select, --ignore and --severity where it has them."""
 
-    def __init__(self, configurations: Configurations, options: Options) -> None:
-        """Raises UsageError, and ConfigError for rules that do not exist."""
+    def __init__(self, options: Options) -> None:
+        """Raises as Configurations, and ConfigError for rules that do not exist."""
+        self.configurations = Configurations(options)
         super().__init__(read_rulings(options))
-        self._configurations = configurations
 
     def judge_files(self, found: Worlds) -> list[Result]:
         """What counts of what there is to say about files. Raises ConfigError."""
@@ -37,7 +37,7 @@ class Judged(Judging):
         kept: list[Result | None] = []
         for problem in found.problems:
             folder = posixpath.dirname(problem.file.path) if problem.file else ""
-            rulings = self._configurations.find_rulings(tree, folder or ".")
+            rulings = self.configurations.find_rulings(tree, folder or ".")
             kept += self.judge([(None, problem)], rulings)
         return [result for result in kept if result is not None]
 

@@ -53,7 +53,7 @@ def _draft(path: str) -> Iterator[str]:
     from krmfn.cli.reading import read_items
     from krmfn.workspace.manifests import read_paths
 
-    items = read_items(read_paths([path]), {"quiet": True})
+    items = read_items(read_paths([path]))
     definitions = [item for item in items if item.kind == "CustomResourceDefinition" or is_karta(item)]
     if not definitions:
         raise UsageError(f"{path}: contains no CustomResourceDefinition and no Karta")

@@ -112,7 +112,7 @@ class Document(NamedTuple):
     """A report: its results, and of a shard what joins it with the others."""
 
     path: str
-    results: tuple[Result, ...]
+    results: Sequence[Result]
     shard: Value | None
 
 
@@ -219,13 +219,12 @@ def handle_baseline(results: Sequence[Result], old: bytes | None, options: Optio
         told = (each for each in known if each.severity != "info" and not _is_unreadable(each))
         text = _HEAD + "".join(sorted(f"{_spell(each)}\n" for each in told))
         replace([FileChange(path, old, text.encode())])
-        if not options["quiet"]:
-            streams.say(f"wrote {path}: {count(text.count(chr(10)) - 1, 'known finding')}")
+        streams.remark(f"wrote {path}: {count(text.count(chr(10)) - 1, 'known finding')}", options)
         return list(filter(_is_unreadable, known))
     kept, left_out, gone = leave_out_known(known, (old or b"").decode("utf-8", "replace").splitlines())
-    if not options["quiet"] and (left_out or gone):
+    if left_out or gone:
         more = f", {gone} no longer found (--write-baseline removes them)" if gone else ""
-        streams.say(f"{count(left_out, 'known finding')} of {path} left out{more}")
+        streams.remark(f"{count(left_out, 'known finding')} of {path} left out{more}", options)
     return kept
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from krmfn.cli import Options, Run, Words
+from krmfn.model.values import Names
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release, find_release, newest_release
 
@@ -17,10 +18,10 @@ class Option(NamedTuple):
     """An option. A `flag` takes no value; `choices` limit it; `joined` values are a comma-separated list; one that may
     be given `several` times has a tuple of values."""
 
-    names: tuple[str, ...]
+    names: Names
     help: str
     default: Any = None
-    choices: tuple[str, ...] = ()
+    choices: Names = ()
     flag: bool = False
     joined: bool = False
     metavar: str = "TEXT"
@@ -68,8 +69,8 @@ def read_command(name: str) -> CommandRow:
     given = (table["options"][each] if isinstance(each, str) else each for each in row.get("options", ()))
     examples = "".join(f"{line}\n" for line in row.get("examples", ())).replace("{newest}", str(newest_release()))
     made = Argument(**(table["paths"] if argument == "paths" else argument))
-    called = row.get("run", f"{name}.run"), row.get("words", "")
-    return CommandRow(row["summary"], made, tuple(map(_read_option, given)), examples, *called)
+    options, run = tuple(map(_read_option, given)), row.get("run", f"{name}.run")
+    return CommandRow(row["summary"], made, options, examples, run, row.get("words", ""))
 
 
 def _read_option(row: Mapping[str, Any]) -> Option:
@@ -101,7 +102,7 @@ def parse(command: CommandRow, words: Words) -> tuple[list[str], dict[str, Any]]
     argument = command.argument
     by_name = {name: option for option in command.options for name in option.names}
     values = {option.key: option.default for option in command.options}
-    paths: list[str] = []
+    paths = []
     rest = iter(words)
     for word in rest:
         if word == "-" or not word.startswith("-"):

@@ -36,7 +36,7 @@ def is_in_files(words: Words, options: Options) -> bool:
     chosen = [name for name in ("write", "check") if options[name]]
     if len(chosen) == 2:
         raise UsageError("--write and --check cannot be combined")
-    streams = [word for word in words if word == "-" or word.startswith("git:")]
+    streams = [word for word in words if not is_path(word)]
     if chosen and streams:
         raise UsageError(f"--{chosen[0]} needs files, not {streams[0]}")
     return bool(chosen)
@@ -54,15 +54,11 @@ def hold(words: Words, options: Options) -> AbstractContextManager[None]:
 def rewrite(
     manifests: Manifests, added: Iterable[Addition], removed: Iterable[Item], options: Options
 ) -> list[FileChange]:
-    """Write the files that differ, or show how they would (--check), and give them back. Raises UsageError."""
-    from krmfn.workspace.kustomization import NotPossible
+    """Write the files that differ, or show how they would (--check), and give them back. Raises WriteFailed."""
     from krmfn.workspace.replacing import replace
     from krmfn.workspace.writing import plan_changes, spell_diff
 
-    try:
-        changes = plan_changes(manifests.files, added, removed)
-    except NotPossible as reason:
-        raise UsageError(str(reason)) from None
+    changes = plan_changes(manifests.files, added, removed)
     if options["check"]:
         streams.write(paint_diff(channels.lines(spell_diff(changes)), is_colored(options)))
         return changes
@@ -117,7 +113,7 @@ def fix(words: Words, worlds: Worlds, findings: list[Found], options: Options) -
     from krmfn.workspace.replacing import replace
     from krmfn.workspace.writing import plan_changes, spell_diff
 
-    if not all(is_path(word) for word in words):
+    if not all(map(is_path, words)):
         raise UsageError("--fix and --diff need files, not stdin or a revision")
     written = {id(item) for file in worlds.files for item in file.stream.items}
     mended = apply_fixes([each for _, found in findings for each, _ in found if id(each.item) in written])

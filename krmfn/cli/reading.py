@@ -1,8 +1,8 @@
-"""What commands read: the worlds and manifests that their arguments name, with progress where that takes long."""
+"""What commands read: the worlds and manifests that their arguments name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.cli import Options, Words, streams
@@ -15,24 +15,18 @@ from krmfn.model.marks import KIND_WORDS, PREFIX
 from krmfn.model.values import Value
 from krmfn.model.wording import count
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.manifests import Inputs, Manifests, load, read_paths
-from krmfn.workspace.trees import InputMissing, LeftOut, RevisionMissing, Tree
-from krmfn.workspace.world import Rendering, World
+from krmfn.workspace.manifests import Inputs, load, read_paths
+from krmfn.workspace.trees import InputMissing, LeftOut, RevisionMissing
+from krmfn.workspace.world import Rendering
 from krmfn.workspace.worlds import Worlds, find_worlds
 
 if TYPE_CHECKING:
-    from krmfn.workspace.helm import Helm
     from krmfn.workspace.sharding import Shard
 
 
-def read(inputs: Inputs, options: Options) -> Manifests:
-    """The files, read."""
-    return load(streams.track(inputs.files, options), inputs.left_out)
-
-
-def read_items(inputs: Inputs, options: Options) -> list[Item]:
+def read_items(inputs: Inputs) -> list[Item]:
     """The objects of the files. Raises InputMissing for one that cannot be read."""
-    found = read(inputs, options)
+    found = load(inputs.files, inputs.left_out)
     if found.unreadable:
         problem = found.problems[0]
         raise InputMissing(problem.file.tell(problem.message) if problem.file else problem.message)
@@ -55,12 +49,16 @@ def read_worlds(
     options: Options,
     default: str = ".",
     complete: bool = False,
-    done: MutableMapping[bytes, bytes] | None = None,
+    done: Printed | None = None,
     shard: Shard | None = None,
 ) -> Worlds:
     """The worlds that the arguments name; PATH of `git:REV[:PATH]` defaults to `default`. States that are compared
     share `done`, and `shard` (see share). See find_worlds."""
-    done = Printed() if done is None else done
+    done, helm = Printed() if done is None else done, None
+    if options.get("allow_helm"):
+        from krmfn.workspace.helm import Helm
+
+        helm = Helm(Configurations({**options, "cluster": ()}).find_version, done)
     rendering = Rendering(
         not options["no_render"],
         tuple(split_list(options["allow_exec"])),
@@ -68,23 +66,11 @@ def read_worlds(
         tuple(split_list(options.get("exclude"))),
         done,
         shard=read_shard(options) if shard is None else shard,
-        helm=_prepare_helm(options, done) if options.get("allow_helm") else None,
+        helm=helm,
     )
-    found = find_worlds(words, rendering, default, lambda files: streams.track(files, options), complete)
+    found = find_worlds(words, rendering, default, complete)
     use_kinds(found.items)
     return found
-
-
-def _prepare_helm(options: Options, done: MutableMapping[bytes, bytes]) -> Helm:
-    """How charts are rendered: for the Kubernetes version of the configuration around each."""
-    from krmfn.workspace.helm import Helm
-
-    configurations = Configurations({**options, "cluster": ()})
-
-    def find_release(tree: Tree, folder: str) -> str:
-        return configurations.find(World("", "", (), tree, folder)).release.version
-
-    return Helm(find_release, done)
 
 
 def read_shard(options: Options) -> Shard | None:
@@ -124,15 +110,15 @@ def use_kinds(items: Sequence[Item]) -> None:
 
 def say_if_empty(items: Sequence[Item], problems: Sequence[Result], words: Words, options: Options) -> None:
     """Why nothing is printed: in a wrong folder that is all there is to say."""
-    if not items and not problems and not options["quiet"]:
-        streams.say(f"no Kubernetes objects in {' '.join(words)}")
+    if not items and not problems:
+        streams.remark(f"no Kubernetes objects in {' '.join(words)}", options)
 
 
 def say_if_unasked(number: int, options: Options) -> None:
     """How many resources without a group could be gangs, and how they become ones."""
-    if number and options["output"] == "text" and not options["quiet"]:
+    if number and options["output"] == "text":
         these = f"{count(number, 'resource')} without a group can become {'gangs' if number > 1 else 'a gang'}"
-        streams.say(f'{these}: with the annotation {PREFIX}gang: "true", which krmfn init writes')
+        streams.remark(f'{these}: with the annotation {PREFIX}gang: "true", which krmfn init writes', options)
 
 
 def miss_state(missing: RevisionMissing, given: Sequence[str]) -> InputMissing:

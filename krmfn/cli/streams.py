@@ -8,21 +8,17 @@ written (a full disk, a closed stream) is an error. Texts are escaped for their 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO, TypeVar
+from typing import TextIO, TypeAlias
 
 from krmfn.cli import Options
 from krmfn.krm import running
 from krmfn.krm.terminal import line
 
-_Thing = TypeVar("_Thing")
-#: How many things take long.
-_LONG = 200
-
-
 #: What is said while somebody keeps it: the name of a function of this module, and its argument.
-_kept: list[list[tuple[str, str | bytes]]] = []
+Said: TypeAlias = list[tuple[str, str | bytes]]
+_kept: list[Said] = []
 
 
 class StreamLost(Exception):
@@ -30,9 +26,9 @@ class StreamLost(Exception):
 
 
 @contextmanager
-def keep() -> Iterator[list[tuple[str, str | bytes]]]:
+def keep() -> Iterator[Said]:
     """A block of which everything that is said is kept, in order, for `say_again`."""
-    said: list[tuple[str, str | bytes]] = []
+    said: Said = []
     _kept.append(said)
     try:
         yield said
@@ -40,7 +36,7 @@ def keep() -> Iterator[list[tuple[str, str | bytes]]]:
         _kept.remove(said)
 
 
-def say_again(said: Iterable[tuple[str, str | bytes]]) -> None:
+def say_again(said: Said) -> None:
     """What a block has said, to the same streams. Raises StreamLost."""
     for name, text in said:
         if isinstance(text, bytes):
@@ -109,26 +105,18 @@ def say(text: str) -> None:
     tell(f"krmfn: {line(text)}\n")
 
 
+def remark(text: str, options: Options) -> None:
+    """As `say`, but not with --quiet."""
+    if not options.get("quiet"):
+        say(text)
+
+
 def agrees(question: str) -> bool:
     """Whether somebody at the terminal answers yes; where nobody is, the answer is no."""
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         return False
     tell(line(question))
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def track(things: Sequence[_Thing], options: Options) -> Iterable[_Thing]:
-    """`things`, with a bar on stderr while they are consumed when there are many and somebody watches."""
-    if len(things) < _LONG or options.get("quiet") or sys.stderr is None or not sys.stderr.isatty():
-        return things
-    return _show(things)
-
-
-def _show(things: Sequence[_Thing]) -> Iterator[_Thing]:
-    import click
-
-    with click.progressbar(things, label="reading", file=sys.stderr) as bar:
-        yield from bar
 
 
 def describe() -> tuple[object, ...]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from krmfn.cli import Options, Words, streams
-from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, is_colored, report_aside, show
 from krmfn.cli.judged import Judged
 from krmfn.cli.reading import read_worlds, say_if_empty, say_if_unasked
-from krmfn.krm.results import Result, Severity
+from krmfn.krm.results import Severity
 from krmfn.model.wording import count
 from krmfn.reports.trees import Forest, render_forests
 from krmfn.survey.forest import grow, list_loose
@@ -24,16 +23,15 @@ def run(words: Words, options: Options) -> int:
 
 def draw(words: Words, options: Options) -> tuple[int, int]:
     """Shows the trees; the exit status, and how many resources could be gangs. Raises InputMissing and ConfigError."""
-    configurations = Configurations(options)
-    judged = Judged(configurations, {})
+    judged = Judged(options)
     found = read_worlds(words, options)
     problems = judged.judge_files(found)
-    results: list[tuple[str, Result]] = [("", problem) for problem in problems]
+    results = [("", problem) for problem in problems]
     forests = []
-    unasked: set[int] = set()
+    unasked = set()
     fail_on: Severity = "error"
     for world in found.worlds:
-        settings = configurations.find(world)
+        settings = judged.configurations.find(world)
         fail_on = "warning" if settings.fail_on == "warning" else fail_on
         items, more = judged.grow(world, settings, options["as_is"])
         results += more
@@ -46,7 +44,8 @@ def draw(words: Words, options: Options) -> tuple[int, int]:
     told = merge(results)
     report_aside(told, options, found.files)
     say_if_empty(found.items, found.problems, words, options)
-    if found.items and not any(forest.trees or forest.loose for forest in forests) and not options["quiet"]:
-        streams.say(f"nothing to show: {count(len(found.items), 'object')}, of which none is a group or creates pods")
-    show(render_forests(forests, options["output"], color=is_colored(options)), options["output"])
+    if found.items and not any(forest.trees or forest.loose for forest in forests):
+        objects = count(len(found.items), "object")
+        streams.remark(f"nothing to show: {objects}, of which none is a group or creates pods", options)
+    show(render_forests(forests, options["output"], color=is_colored(options)), options)
     return exit_status(told, problems, fail_on), len(unasked)

@@ -28,7 +28,7 @@ def run(words: Words, options: Options) -> int:
     report_aside(found.problems, options)
     if found.unreadable:
         return 2
-    items: list[Item] = []
+    items = []
     told: list[str] = []
     for world in found.worlds:
         settings = configurations.find(world)
@@ -53,4 +53,4 @@ def _name_files(words: Words, found: Worlds, items: Sequence[Item]) -> Sequence[
     whole = all(not world.overlay for world in found.worlds) and len(items) == sum(
         len(world.items) for world in found.worlds
     )
-    return [*words] if whole and not dumped and all(is_path(word) for word in words) else []
+    return [*words] if whole and not dumped and all(map(is_path, words)) else []

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from krmfn.cli import Options, Words, streams
-from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.judged import Judged, tell_unused, tell_world
-from krmfn.cli.options import UsageError
+from krmfn.cli.options import UsageError, split_list
 from krmfn.cli.reading import (
     miss_state,
     read_crds,
@@ -32,8 +31,8 @@ from krmfn.model.wording import count
 from krmfn.pipeline import describe_scope, run_functions
 from krmfn.survey.gangs import list_unasked
 from krmfn.workspace.definitions import Definitions
-from krmfn.workspace.manifests import GIT, is_path, name_state
-from krmfn.workspace.trees import KUSTOMIZATIONS, RevisionMissing
+from krmfn.workspace.manifests import is_path, name_state
+from krmfn.workspace.trees import GIT, KUSTOMIZATIONS, RevisionMissing
 from krmfn.workspace.world import merge
 from krmfn.workspace.worlds import Worlds, pair
 
@@ -45,13 +44,14 @@ if TYPE_CHECKING:
 #: Why an option is about the whole.
 _OF_WHOLE = {
     "baseline": "give it to krmfn merge, which knows all findings",
-    **dict.fromkeys(("fix", "diff"), "shards may have files in common"),
+    "fix": "shards may have files in common",
+    "diff": "shards may have files in common",
 }
 
 
 def run(words: Words, options: Options) -> int:
     """Checks all manifests together, because objects refer to each other. Raises UsageError and InputMissing."""
-    written = [word for word in words if is_path(word)] if options["fix"] else []
+    written = [*filter(is_path, words)] if options["fix"] else []
     written += [options["baseline"]] if options["write_baseline"] and options["baseline"] else []
     if not written:
         return _run(words, options)
@@ -65,9 +65,9 @@ def _refuse_combinations(options: Options) -> None:
     """Raises UsageError for options that do not go together."""
     if options["write_baseline"] and not options["baseline"]:
         raise UsageError("--write-baseline needs --baseline FILE")
-    for whole in ("baseline", "fix", "diff"):
+    for whole, reason in _OF_WHOLE.items():
         if options["shard"] and options[whole]:
-            raise UsageError(f"--shard cannot be combined with --{whole}: {_OF_WHOLE[whole]}")
+            raise UsageError(f"--shard cannot be combined with --{whole}: {reason}")
 
 
 def _run(words: Words, options: Options) -> int:
@@ -76,22 +76,21 @@ def _run(words: Words, options: Options) -> int:
         from krmfn.cli.merge import handle_baseline, read_baseline
 
         baseline = read_baseline(options)  # before --fix changes files
-    configurations = Configurations(options)
-    judged = Judged(configurations, options)
+    judged = Judged(options)
     shard, new, old = _read_states(words, options)
-    stages = options["stage"].split(",") if options["stage"] else STAGES
+    stages = split_list(options["stage"]) or STAGES
     judged.read(new.files, stages)
     problems = [problem for found in (new, old) if found for problem in judged.judge_files(found)]
     fail_on: Severity = options["fail_on"] or "error"
     definitions = Definitions(new.worlds)
     pairs = {id(after): before for before, after in pair(old, new)} if old else {}
-    found: list[Found] = []
+    found = []
     scopes: list[tuple[Sequence[Item], Settings]] = []
-    unasked: set[int] = set()
+    unasked = set()
     edits = options["output"] in ("sarif", "json", "yaml")
     crds = read_crds(options)
     for world in new.own:
-        settings = configurations.find(world, as_cluster=True)
+        settings = judged.configurations.find(world, as_cluster=True)
         settings = settings._replace(definitions=crds, base=world.base, rivals=definitions.near(world))
         if not options["fail_on"] and settings.fail_on == "warning":
             fail_on = settings.fail_on

@@ -55,11 +55,10 @@ def run(words: Words, options: Options) -> int:
     spelled = [as_mapping(item.value, "spec") for item in items if item.kind == FACTS_KIND]
     settings = settings._replace(cluster={**clusters.merge([settings.cluster, *spelled]), **given})
     diagnosis = explain(items, settings, _choose(items, words[0]), asker)
-    form = options["output"]
-    if form == "json":
-        show(_to_json(diagnosis), form)
+    if options["output"] == "json":
+        show(_to_json(diagnosis), options)
     else:
-        show("".join(f"{line}\n" for line in _spell(diagnosis, is_colored(options))), form)
+        show("".join(f"{line}\n" for line in _spell(diagnosis, is_colored(options))), options)
     return 1 if diagnosis.cause else 0
 
 
@@ -74,7 +73,7 @@ def _read(options: Options, word: str, whole: bool) -> tuple[list[Item], list[An
         named = read_live(inputs.files, cut, leave_out_lacking(name)).items
         spaces = {item.space for item in find_object(named, word)}
     live = read_live(inputs.files, cut, leave_out_pods((*spaces, PROGRAMS)) if spaces and not whole else None)
-    return [*live.items, *read_items(Inputs(tuple(live.others), inputs.left_out), options)], live.nodes
+    return [*live.items, *read_items(Inputs(live.others, inputs.left_out))], live.nodes
 
 
 def _choose(items: Sequence[Item], word: str) -> Item:

@@ -35,7 +35,7 @@ def read_clusters(paths: Sequence[str], cut: Cut, tree: Tree | None = None) -> l
     else:
         before = len(tree.left_out)
         files = [file for path in paths for file in read_tree(tree, path).files]
-        left_out = tuple(tree.left_out[before:])
+        left_out = tree.left_out[before:]
     if left_out:
         raise InputMissing(str(left_out[0]))
     found = []
@@ -110,7 +110,7 @@ class LiveObjects(NamedTuple):
     others: list[ManifestFile]
 
 
-def read_live(files: Iterable[ManifestFile], cut: Cut, skip: Skip | None = None) -> LiveObjects:
+def read_live(files: Iterable[ManifestFile], cut: Cut, skip: Skip | None) -> LiveObjects:
     """The objects of those files that are lists in JSON, without what `skip` passes over. Of nodes is there what `cut`
     leaves."""
     live = LiveObjects([], [], [])
@@ -161,7 +161,7 @@ def _name_kind(listed: Value) -> Fields:
 
 def _sort(values: Iterable[Value]) -> Iterator[Value]:
     """Facts of one object each: a ClusterFacts gives its spec, a list its items, everything else is an item."""
-    items: list[Any] = []
+    items = []
     for value in values:
         kind, listed = str(value.get("kind") or ""), value.get("items")
         objects = [value]

@@ -12,7 +12,6 @@ from krmfn.krm.paths import dig
 from krmfn.model.wording import count
 from krmfn.workspace.world import World
 
-_DEFINITION = "CustomResourceDefinition"
 _Places = list[tuple[World, Item, str]]
 
 
@@ -25,7 +24,7 @@ class Definitions:
         self._chosen: dict[tuple[str, str], tuple[str, int]] = {}
         for world in worlds:
             for item in world.items:
-                if item.kind == _DEFINITION:
+                if item.kind == "CustomResourceDefinition":
                     path = world.find_file(item).path
                     self._known.setdefault(item.name, []).append((world, item, path))
 

@@ -7,20 +7,20 @@ charts and other repositories name no folder that is here, and are passed over.
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from krmfn.krm import EditRefused, Item, Stream, Unreadable
 from krmfn.krm.paths import Path
 from krmfn.model.patterns import is_ignored, read_patterns
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
+from krmfn.model.values import Fields, Key, Names, Value, as_list, as_mapping, as_text
 from krmfn.releases import schemastore
 from krmfn.workspace.trees import LeftOut, NotRendered, Tree, is_chart, join_path
 
@@ -48,6 +48,8 @@ _GENERATORS = {"list", "git", "matrix", "selector"}
 _DEEPEST = 2
 _LONGEST = 200
 _MOST_FILLED = 64 * 2**20
+#: What is filled into a text, by name.
+Parameters: TypeAlias = Mapping[str, str]
 
 
 class Placing(NamedTuple):
@@ -59,22 +61,23 @@ class Placing(NamedTuple):
 
 
 class Deployment(NamedTuple):
-    """A folder (as the tree spells it) that something deploys. `name` is the object that says so, `beside` what else it
-    deploys, or what it says is deployed before. Of files, those are deployed that `included` names and `excluded` does
-    not, seen from the folder (empty: all, and none). `repository` is what Argo CD finds the folder in, however spelled.
+    """A folder (as the tree spells it) that something deploys. `name` is the object that says so, in the file `source`;
+    `beside` is what else it deploys, or what it says is deployed before. Of files, those are deployed that `included`
+    names and `excluded` does not, seen from the folder (empty: all, and none). `repository` is what Argo CD finds the
+    folder in, however spelled.
     """
 
     name: str
+    source: str
     folder: str
     placing: Placing
     recurses: bool
     builds: bool = False  # the kustomizations below a folder that has none itself, as Flux does
-    beside: tuple[str, ...] = ()
+    beside: Names = ()
     included: str = ""
     excluded: str = ""
     repository: str = ""
-    components: tuple[str, ...] = ()  # which Flux adds to the kustomization in the folder, seen from there
-    source: str = ""  # the file of the object
+    components: Names = ()  # which Flux adds to the kustomization in the folder, seen from there
     is_chart: bool = False  # for Argo CD
 
     def takes(self, path: str) -> bool:
@@ -88,10 +91,9 @@ class Repository:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.top = locate(tree, ".")
+        self.top = tree.locate(".")
         self._left = _MOST_STEPS
-        self._files: list[str] | None = None
-        self._values: dict[str, Mapping[str, str] | None] = {}
+        self._values: dict[str, Parameters | None] = {}
 
     def spend(self, steps: int) -> None:
         """Raises NotRendered where all together take too long."""
@@ -99,14 +101,13 @@ class Repository:
         if self._left < 0:
             raise NotRendered("compares too many patterns with too many paths, together with all other ApplicationSets")
 
-    @property
+    @cached_property
     def files(self) -> list[str]:
         """The files from the top."""
-        if self._files is None:
-            told = len(self.tree.left_out)
-            self._files = [posixpath.relpath(path, self.top) for path in self.tree.walk(self.top)]
-            del self.tree.left_out[told:]  # what matters of it is told of the folder that was named
-        return self._files
+        told = len(self.tree.left_out)
+        found = [posixpath.relpath(path, self.top) for path in self.tree.walk(self.top)]
+        del self.tree.left_out[told:]  # what matters of it is told of the folder that was named
+        return found
 
     def match(self, pattern: str, paths: Iterable[str]) -> Iterator[str]:
         """The paths that a pattern of a git generator names: `*` within a folder, `**` over several."""
@@ -116,7 +117,7 @@ class Repository:
             if is_ignored(patterns, path, False):
                 yield path
 
-    def read(self, path: str) -> Mapping[str, str] | None:
+    def read(self, path: str) -> Parameters | None:
         """The values in a file, seen from the top, None where it cannot be read."""
         if path not in self._values:
             try:
@@ -131,13 +132,13 @@ class Repository:
 def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, NotRendered], None]) -> list[Deployment]:
     """The deployments of folders that are in the tree; equal ones once. `tell` gets the path of an object that names
     too many, of which none are given, and why."""
-    found: list[Deployment] = []
+    found = []
     foreign = _list_foreign(items)
     repository = Repository(tree)
     for item in items:
         if item.group == _FLUX and _name_source(item) in foreign:
             continue
-        generators = as_mapping(item.value, "spec").get("generators") if item.kind == "ApplicationSet" else None
+        generators = as_list(item.value, "spec", "generators") if item.kind == "ApplicationSet" else ()
         if item.group == _ARGO and (unknown := {*_list_unknown(generators)}):
             reason = f"has generators that depend on more than the repository ({', '.join(sorted(unknown))})"
             tree.left_out.append(LeftOut(item.file.path, reason, sort="generators of ApplicationSets"))
@@ -148,15 +149,14 @@ def find_deployments(tree: Tree, items: Sequence[Item], tell: Callable[[str, Not
         except NotRendered as reason:
             tell(item.file.path, reason)
             continue
-        here = (each for each in listed if "{{" not in each.folder and tree.kind(each.folder) == "folder")
-        found += [each._replace(source=item.file.path) for each in here]
+        found += [each for each in listed if "{{" not in each.folder and tree.kind(each.folder) == "folder"]
     unique: dict[tuple[str, str], Deployment] = {}
     for each in _drop_foreign_tops(found, repository.top):
         unique.setdefault((each.folder, repr(each.placing)), each)
     return list(unique.values())
 
 
-def substitute(data: bytes, variables: Mapping[str, str]) -> bytes:
+def substitute(data: bytes, variables: Parameters) -> bytes:
     """The text with `${name}` and `${name:=default}` replaced, as Flux does after a build (fluxcd/pkg, envsubst): a
     value as it is, a default also for an empty one. What is not known stays.
 
@@ -193,10 +193,10 @@ def _list_deployments(repository: Repository, item: Item, items: Sequence[Item])
         folder = _find_folder(tree, as_text(spec, "path"), item.file.path)
         before = tuple(_list_before(spec))
         components = tuple(filter(None, map(as_text, as_list(spec, "components"))))
-        yield Deployment(str(item.ref), folder, placing, True, True, before, components=components)
+        yield Deployment(str(item.ref), item.file.path, folder, placing, True, True, before, components=components)
     elif group == _ARGO:
         for _, spec in list_applications(repository, item):
-            yield from _list_sources(tree, str(item.ref), spec)
+            yield from _list_sources(tree, item, spec)
 
 
 def list_applications(repository: Repository, item: Item) -> Iterator[tuple[str, Value]]:
@@ -216,7 +216,7 @@ def list_applications(repository: Repository, item: Item) -> Iterator[tuple[str,
 def _find_folder(tree: Tree, path: str, named_in: str) -> str:
     """The folder of a path of Flux. An artifact (OCIRepository) can have a part of the repository at its top: its paths
     are seen from a folder around the file that names them."""
-    folder = locate(tree, path or ".")
+    folder = tree.locate(path or ".")
     above = posixpath.dirname(named_in)
     for _ in range(_MOST_ABOVE):
         if not (path and above) or tree.kind(folder) == "folder":
@@ -226,7 +226,7 @@ def _find_folder(tree: Tree, path: str, named_in: str) -> str:
     return folder
 
 
-def _list_foreign(items: Sequence[Item]) -> set[tuple[str, str]]:
+def _list_foreign(items: Sequence[Item]) -> set[Key]:
     """The sources of Flux that are other repositories: a path in them means nothing here.
 
     No object says which repository it is in. Flux's bootstrap calls its own flux-system; where no Kustomization names
@@ -248,12 +248,12 @@ def _drop_foreign_tops(deployments: Collection[Deployment], top: str) -> list[De
     return [each for each in deployments if each.folder != top or not each.repository or each.repository in own]
 
 
-def _name_source(item: Item) -> tuple[str, str]:
+def _name_source(item: Item) -> Key:
     reference = as_mapping(item.value, "spec", "sourceRef")
     return as_text(reference, "kind"), as_text(reference, "name")
 
 
-def _list_sources(tree: Tree, name: str, spec: Value) -> Iterator[Deployment]:
+def _list_sources(tree: Tree, item: Item, spec: Value) -> Iterator[Deployment]:
     """The folders of an Application's spec; charts have none."""
     namespace = as_text(spec, "destination", "namespace")
     values = [as_mapping(source) for source in [spec.get("source"), *as_list(spec, "sources")]]
@@ -262,11 +262,12 @@ def _list_sources(tree: Tree, name: str, spec: Value) -> Iterator[Deployment]:
         path = as_text(value, "path")
         if not path or not value.keys().isdisjoint(_RENDERERS):
             continue
-        folder = locate(tree, path)
+        folder = tree.locate(path)
         directory = as_mapping(value, "directory")
-        beside = tuple(f"the source {each} of {name}" for each in (*called[:index], *called[index + 1 :]) if each)
+        beside = tuple(f"the source {each} of {item.ref}" for each in (*called[:index], *called[index + 1 :]) if each)
         yield Deployment(
-            name,
+            str(item.ref),
+            item.file.path,
             folder,
             Placing(namespace),
             directory.get("recurse") is True,
@@ -281,7 +282,7 @@ def _list_sources(tree: Tree, name: str, spec: Value) -> Iterator[Deployment]:
 def _list_before(spec: Value) -> Iterator[str]:
     """What a Flux Kustomization adds to its folder, and what has to be deployed before it."""
     for field, words in (("components", "the component"), ("dependsOn", "the Kustomization")):
-        for each in as_list(spec.get(field)):
+        for each in as_list(spec, field):
             if name := as_text(each, "name") or as_text(each):
                 yield f"{words} {name}"
 
@@ -296,7 +297,7 @@ def _is_either(path: str, pattern: str) -> bool:
     return any(fnmatchcase(path, each) for each in patterns)
 
 
-def _list_parameters(repository: Repository, generators: object, depth: int = 0) -> Iterator[Mapping[str, str]]:
+def _list_parameters(repository: Repository, generators: object, depth: int = 0) -> Iterator[Parameters]:
     """The parameters of generators of an ApplicationSet. Of one that depends on more than the repository nothing is
     known: that is one set without any."""
     for generator in map(as_mapping, as_list(generators)):
@@ -313,7 +314,7 @@ def _list_parameters(repository: Repository, generators: object, depth: int = 0)
             yield from _multiply(repository, as_mapping(generator, "matrix"), depth + 1)
 
 
-def _multiply(repository: Repository, matrix: Value, depth: int) -> Iterator[Mapping[str, str]]:
+def _multiply(repository: Repository, matrix: Value, depth: int) -> Iterator[Parameters]:
     """The parameters of a matrix: its second generator can use those of the first."""
     generators = as_list(matrix, "generators")
     for outer in _list_parameters(repository, generators[:1], depth):
@@ -357,7 +358,7 @@ def _flatten(value: object, prefix: str = "") -> Iterator[tuple[str, str]]:
         yield prefix, str(value)
 
 
-def _fill(value: object, parameters: Mapping[str, str]) -> object:
+def _fill(value: object, parameters: Parameters) -> object:
     """The value with the parameters filled in wherever a template names one that is known."""
     if isinstance(value, dict):
         return {key: _fill(child, parameters) for key, child in value.items()}
@@ -377,12 +378,6 @@ def _read_variables(build: Value, items: Iterable[Item]) -> dict[str, str]:
                 variables |= as_mapping(other.value, "data")
     variables |= as_mapping(build, "substitute")
     return {key: str(text).replace("\n", "") for key, text in variables.items()}
-
-
-def locate(tree: Tree, path: str) -> str:
-    """A path from the top of the repository, as the tree spells it."""
-    top = os.path.relpath(tree.top, tree.here)
-    return join_path(top, path.lstrip("/"))
 
 
 def copy_file(placing: Placing, data: bytes, path: str) -> list[Item]:

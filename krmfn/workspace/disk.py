@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from copy import copy
+from functools import cache
 
 from krmfn.workspace import witness
 from krmfn.workspace.trees import FolderEntry, InputMissing, LeftOut, Tree
@@ -65,14 +66,13 @@ class Disk(Tree):
                 break
             folder = witness.realpath(below)
         self.repository = find_top(folder)
-        self.boundary = self.repository or (here if is_below(folder, here) else folder)
-        super().__init__(here, self.boundary)
+        super().__init__(here, self.repository or (here if is_below(folder, here) else folder))
         self._forget()
 
     def _forget(self) -> None:
         #: Paths that were met, without links; what is there, and in it: a file is looked for thirty times in a run.
         self._met: dict[str, str] = {}
-        self._kinds: dict[str, int] = {}
+        self._find_kind = cache(witness.find_kind)
         self._data: dict[str, bytes] = {}
 
     def look_again(self) -> Disk:
@@ -92,12 +92,6 @@ class Disk(Tree):
         if real not in self.unsaved and not self._find_kind(real):
             raise FileNotFoundError(path)
         return real
-
-    def _find_kind(self, real: str) -> int:
-        """See witness.find_kind."""
-        if real not in self._kinds:
-            self._kinds[real] = witness.find_kind(real)
-        return self._kinds[real]
 
     def _follow(self, path: str) -> str:
         """The path without links."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple
 
-from krmfn.model.values import Fields
+from krmfn.model.values import Names
 from krmfn.workspace.disk import Disk
 from krmfn.workspace.processes import Failed, run
 from krmfn.workspace.replacing import FileChange, replace
@@ -33,9 +33,9 @@ class FleetMember(NamedTuple):
     folder: str
     owner: str = ""
     revision: str = ""
-    paths: tuple[str, ...] = (".",)
+    paths: Names = (".",)
     configuration: str = ""
-    options: tuple[str, ...] = ()
+    options: Names = ()
 
     @property
     def file(self) -> str:
@@ -114,8 +114,8 @@ class Logbook:
         """What came of a repository in the part of this run that was ended; None where it was not reached, or failed
         without a report."""
         known = self._done.get(repository.file)
-        data = Disk(self._folder).find(os.path.join(self._folder, _REPORTS, repository.file)) if known else None
-        return Visit(data, known["status"], known["failure"], known["seconds"]) if known and data else None
+        report = self.read(os.path.join(_REPORTS, repository.file)) if known else None
+        return known._replace(report=report) if known and report else None
 
     def keep(self, repository: FleetMember, visit: Visit) -> None:
         """Remembers what came of a repository."""
@@ -127,28 +127,22 @@ class Logbook:
                 stream.write(json.dumps(line) + "\n")
 
     def read(self, name: str) -> bytes | None:
-        """A file of the last run."""
+        """A file of the folder, None where there is none."""
         return Disk(self._folder).find(os.path.join(self._folder, name))
 
     def write(self, files: Mapping[str, bytes]) -> None:
         """Writes files of the folder, all or none. Raises WriteFailed."""
-        paths = {os.path.join(self._folder, name): data for name, data in files.items()}
-        tree = Disk(self._folder)
-        replace([FileChange(path, tree.find(path), data) for path, data in paths.items()])
+        replace(FileChange(os.path.join(self._folder, name), self.read(name), data) for name, data in files.items())
 
     def end(self) -> None:
         """The run has come to its end: the next one begins anew."""
         if os.path.exists(self._journal):
             os.remove(self._journal)
 
-    def _list_done(self) -> Iterator[tuple[str, Fields]]:
-        data = Disk(self._folder).find(self._journal) or b""
-        for line in data.splitlines():
+    def _list_done(self) -> Iterator[tuple[str, Visit]]:
+        for line in (self.read(_JOURNAL) or b"").splitlines():
             try:
                 done = json.loads(line)
-                yield (
-                    done["file"],
-                    {"status": int(done["status"]), "failure": str(done["failure"]), "seconds": float(done["seconds"])},
-                )
+                yield done["file"], Visit(b"", int(done["status"]), str(done["failure"]), float(done["seconds"]))
             except (ValueError, TypeError, KeyError):  # the line that was written when the run was ended
                 continue

@@ -17,7 +17,7 @@ from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
 from krmfn.model.kept import find, is_used, keep
 from krmfn.model.placeholders import is_placeholder
-from krmfn.model.values import identify
+from krmfn.model.values import Names, group_by, identify
 from krmfn.model.wording import count, join
 from krmfn.workspace.deployers import (
     MOST_DEPLOYMENTS,
@@ -35,24 +35,21 @@ from krmfn.workspace.manifests import NOT_RENDERED, Inputs, load, read_tree, tel
 from krmfn.workspace.overlays import (
     USES,
     Overlay,
+    Overlays,
     Plain,
     find_overlay,
-    follow,
     index_uses,
     list_entries,
-    list_files,
-    list_named,
+    list_folders,
+    list_kustomizations,
     reach,
     read_plain,
-    with_components,
 )
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.sharding import decides, defines
 from krmfn.workspace.trees import (
     CHARTS,
-    KUSTOMIZATIONS,
     SUFFIXES,
-    Lacking,
     ManifestFile,
     NotRendered,
     Tree,
@@ -62,21 +59,19 @@ from krmfn.workspace.trees import (
 from krmfn.workspace.world import Rendering, Sources, World, find_sources, read_origins, read_rendered
 
 #: What a file of a deployer holds somewhere.
-_DEPLOYERS: tuple[bytes, ...] = (b"argoproj.io/", b".toolkit.fluxcd.io/")
+_DEPLOYERS = (b"argoproj.io/", b".toolkit.fluxcd.io/")
 
-_OPTION = "--load-restrictor LoadRestrictionsNone"
 #: That are made by deployers and kustomizations, as copies of what the files hold.
 _MOST_OBJECTS = 200_000
 
 
 class _Intent(NamedTuple):
-    """A world to be, still without objects, of the kustomization in a folder or of its files. `is_made`: this shard
-    needs its objects."""
+    """A world to be, still without objects, of the kustomization in a folder or of its files. One of which this shard
+    needs no objects has neither."""
 
     world: World
-    overlay: Overlay | None
-    deployment: Deployment | None
-    is_made: bool
+    overlay: Overlay | None = None
+    deployment: Deployment | None = None
 
 
 class Gathering:
@@ -94,29 +89,26 @@ class Gathering:
         self._rendering = rendering
         self._severity: Severity = "error" if rendering.required else "warning"
         self._deployed = 0  # objects, those that are deployed to several places each time
-        self._rendered: dict[str, Rendered | NotRendered] = {}
+        self._rendered: dict[str, Rendered | NotRendered] = {}  # by folder; what is deployed to many places once
         self._covered: set[str] = set()  # files that are in a world, without links
         self.files = read_tree(tree, path).files
-        self.folders: dict[str, list[str]] = {}  # those with a kustomization, each with the paths of all that it has
-        for file in self.files:
-            if posixpath.basename(file.path) in KUSTOMIZATIONS:
-                self.folders.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
+        self.folders = set(list_folders(self.files))  # those with a kustomization
         overlays = self._find_overlays()
         deployments = self._limit(self._expand(self._find_deployments(), overlays))
-        added = _find_components(tree, deployments, overlays)
-        overlays |= {folder: with_components(overlays[folder], components) for folder, components in added.items()}
+        added = _find_components(deployments, overlays)
+        overlays |= {folder: overlays[folder].with_components(components) for folder, components in added.items()}
         steps = [*self._plan(overlays, deployments, added)]
         self.ranks = len(steps)
         self._free = {each.folder for each in deployments if each.builds}  # Flux lets them use all of the repository
-        found = {step.overlay.folder: step.overlay for step in steps if step.overlay and step.is_made}
+        found = {step.overlay.folder: step.overlay for step in steps if step.overlay}
         self._plain = {folder: self._read_plain(overlay) for folder, overlay in found.items()}
         wanted = [folder for folder, plain in self._plain.items() if plain is None]
         self._queue = render_all(tree, wanted, rendering, self._free, added)
         try:
-            for world, overlay, deployment, is_made in steps:
-                if overlay and is_made:
+            for world, overlay, deployment in steps:
+                if overlay:
                     self._add(world, overlay, deployment.placing if deployment else Placing())
-                elif deployment and not overlay:
+                elif deployment:
                     self._add_folder(world, deployment)
                 else:
                     self.worlds.append(world)
@@ -129,12 +121,12 @@ class Gathering:
     def rest(self) -> Inputs:
         """The manifests that are in no world."""
         tree = self._tree
-        files = tuple(file for file in self.files if tree.resolve(file.path) not in self._covered)
+        files = [file for file in self.files if tree.resolve(file.path) not in self._covered]
         # A chart that something deploys is rendered.
-        left_out = (
+        left_out = [
             left for left in tree.left_out if left.sort != CHARTS or tree.resolve(left.path) not in self._covered
-        )
-        return Inputs(files, tuple(left_out))
+        ]
+        return Inputs(files, left_out)
 
     def _limit(self, deployments: Iterator[Deployment]) -> list[Deployment]:
         """As many as are looked at, and a word about the rest."""
@@ -147,14 +139,14 @@ class Gathering:
 
     def _plan(
         self,
-        overlays: Mapping[str, Overlay],
+        overlays: Overlays,
         deployments: Sequence[Deployment],
         added: Mapping[str, Sequence[str]],
     ) -> Iterator[_Intent]:
         """The worlds of kustomizations that nobody uses or deploys, and of what is deployed, with components that are
         `added`."""
         tree = self._tree
-        self._covered.update(*(list_files(tree, each) for each in overlays.values()))
+        self._covered.update(*(each.list_files() for each in overlays.values()))
         roots = _find_roots(tree, overlays, {tree.resolve(each.folder) for each in deployments})
         loose = {tree.resolve(file.path) for file in self.files if self._rendering.shard} - self._covered
         named: list[tuple[str, str, Deployment | None]] = [(folder, folder, None) for folder in roots]
@@ -165,12 +157,12 @@ class Gathering:
             path = overlay.path if overlay else folder
             key = posixpath.relpath(folder, self._path) + name.removeprefix(folder)
             world = World(name, key, (), tree, folder, (), path, rank=rank)
-            is_made = True
             if shard and not shard.owns(key):
                 world = world._replace(elsewhere=True)
-                is_made = bool(
-                    shard.number and overlay and decides(tree, overlay, loose, bool(self._rendering.allowed))
-                )
+                runs = bool(self._rendering.allowed)
+                if overlay and not (shard.number and decides(overlay, loose, runs)):
+                    yield _Intent(world)
+                    continue
             if deployment:
                 seen = {f"the component {each}" for each in added.get(folder, ())}
                 world = world._replace(beside=tuple(each for each in deployment.beside if each not in seen))
@@ -178,7 +170,7 @@ class Gathering:
                 world = world._replace(base="undeployed")
             elif not overlays[folder].value.get("namespace"):
                 world = world._replace(base="base")
-            yield _Intent(world, overlay, deployment, is_made)
+            yield _Intent(world, overlay, deployment)
 
     def _find_overlays(self) -> dict[str, Overlay]:
         found = {}
@@ -188,13 +180,13 @@ class Gathering:
             except NotRendered as reason:
                 self._tell(folder, reason)
                 self.missing.add(posixpath.relpath(folder, self._path))
-                self._covered |= {self._tree.resolve(path) for path in self.folders[folder]}
+                self._covered.update(map(self._tree.resolve, list_kustomizations(self._tree, folder)))
                 continue
             if overlay is not None:
                 found[folder] = overlay
         return found
 
-    def _expand(self, deployments: Sequence[Deployment], overlays: Mapping[str, Overlay]) -> Iterator[Deployment]:
+    def _expand(self, deployments: Sequence[Deployment], overlays: Overlays) -> Iterator[Deployment]:
         """The deployments, and those of kustomizations in folders that have none themselves, which Flux adds up."""
         for each in deployments:
             yield each
@@ -219,10 +211,10 @@ class Gathering:
 
     def _read_deployers(self, files: Iterable[ManifestFile]) -> list[Item]:
         """The objects of files that can say what is deployed, or with which values."""
-        items: list[Item] = []
-        marks = _DEPLOYERS
+        items = []
+        marks = [*_DEPLOYERS]
         if any(b"substituteFrom" in data or b"valuesFrom" in data for _, data in self.files):
-            marks = (*marks, b"ConfigMap")
+            marks.append(b"ConfigMap")
         for path, data in files:
             if any(mark in data for mark in marks):
                 try:
@@ -235,7 +227,7 @@ class Gathering:
         """Those of folders below the one that was named."""
         items = self._read_deployers(self.files)
         here = os.path.abspath(self._tree.resolve(self._path))
-        found = find_deployments(self._tree, items, self._tell) if items else ()
+        found = find_deployments(self._tree, items, self._tell)
         kept = (each for each in found if not (self._rendering.helm and each.is_chart))
         return [each for each in kept if is_below(os.path.abspath(self._tree.resolve(each.folder)), here)]
 
@@ -277,7 +269,7 @@ class Gathering:
             )
             self.missing.add(world.key)
             used = [overlay.value.get("resources"), overlay.value.get("bases")]
-            paths = list_named(self._tree, used, overlay.folder)
+            paths = overlay.list_named(used)
             files = [ManifestFile(path, self._tree.find(path) or b"") for path in paths if path.endswith(SUFFIXES)]
             # A manifest that is no YAML is perhaps the reason.
             self.problems += [problem for problem in load(sorted(files)).problems if problem.severity == "error"]
@@ -311,7 +303,7 @@ class Gathering:
 
     def _list(self, world: World, files: Sequence[str], placing: Placing) -> None:
         """A world of files, as they are or copied to where they are deployed."""
-        items: list[Item] = []
+        items = []
         sources: dict[int, Item] = {}
         for path in files:
             file = self.sources.read(path)
@@ -336,7 +328,7 @@ class Gathering:
     def _read_plain(self, overlay: Overlay) -> Plain | NotRendered | None:
         """What a kustomization lists, None where kustomize has to be asked."""
         try:
-            plain = read_plain(self._tree, overlay)
+            plain = read_plain(overlay)
             return None if plain and self._is_refused(plain) else plain
         except NotRendered as reason:
             return reason
@@ -348,19 +340,15 @@ class Gathering:
             found = [each._replace(namespace=plain.namespace) for each in found]
         return len(set(found)) < len(found) or not all(each.name for each in found)
 
-    def _find_rendered(self, folder: str) -> Rendered:
-        """What kustomize makes of a folder; deployed to many places it is rendered once. Raises NotRendered."""
-        while folder not in self._rendered:
-            done, result = next(self._queue)
-            self._rendered[done] = result
-        found = self._rendered[folder]
-        if isinstance(found, NotRendered):
-            raise found
-        return found
-
     def _render(self, world: World, placing: Placing) -> None:
-        rendered = self._find_rendered(world.folder)
-        self._covered |= rendered.copied
+        """The world of what kustomize makes of a folder. Raises NotRendered."""
+        while world.folder not in self._rendered:
+            folder, result = next(self._queue)
+            self._rendered[folder] = result
+        rendered = self._rendered[world.folder]
+        if isinstance(rendered, NotRendered):
+            raise rendered
+        self._covered.update(rendered.copied)
         items, sources = _compose(rendered.data, placing, world.folder, self.sources)
         if rendered.left_out and not items:
             raise rendered.left_out[0]
@@ -371,7 +359,8 @@ class Gathering:
         if rendered.brought and world.folder not in self._free:
             others = f" and {count(len(rendered.brought) - 1, 'other')}" if len(rendered.brought) > 1 else ""
             message = (
-                f"checked with {rendered.brought[0]}{others}, not below its folder: kustomize build needs {_OPTION}"
+                f"checked with {rendered.brought[0]}{others}, not below its folder: kustomize build needs "
+                "--load-restrictor LoadRestrictionsNone"
             )
             self.problems.append(tell("not-rendered", message, FileRef(world.overlay), "info"))
         self.worlds.append(
@@ -387,9 +376,7 @@ class Gathering:
 
     def _tell_parts(self, path: str, parts: Iterable[NotRendered]) -> None:
         """What a kustomization is checked without. It is told of the one with the entry, however many build on that."""
-        causes: dict[tuple[FileRef, str], list[NotRendered]] = {}
-        for each in parts:
-            causes.setdefault((each.place or FileRef(path), each.sort), []).append(each)
+        causes = group_by(lambda each: (each.place or FileRef(path), each.sort), parts)
         for (place, sort), reasons in causes.items():
             hint = " ".join(dict.fromkeys(each.hint for each in reasons if each.hint))
             whole = NotRendered(join(each.part for each in reasons), hint, place, sort=sort)
@@ -409,8 +396,8 @@ def _compose(data: bytes, placing: Placing, folder: str, sources: Sources) -> tu
     as an earlier run made them of the same texts. Raises NotRendered."""
     data = substitute(data, placing.variables)
     named = repr((placing, folder)).encode("utf-8", "surrogatepass") + data
-    edited, digests, places = find("composed", named) or (b"", None, [])
-    if digests is None or any(sources.digest(path) != digest for path, digest in digests.items()):
+    known = find("composed", named)
+    if known is None or any(sources.digest(path) != digest for path, digest in known[1].items()):
         stream = read_rendered(data)
         origins = read_origins(stream.items, folder)
         found = find_sources(stream.items, origins, sources)
@@ -425,10 +412,10 @@ def _compose(data: bytes, placing: Placing, folder: str, sources: Sources) -> tu
             for place, item in enumerate(stream.items)
             if id(item) in found
         ]
-        keep("composed", named, (edited, {path: sources.digest(path) for path in origins.values()}, places))
-        items = read_rendered(edited).items if edited else stream.items
-    else:
-        items = read_rendered(edited or data).items
+        known = edited, {path: sources.digest(path) for path in origins.values()}, places
+        keep("composed", named, known)
+    edited, _, places = known
+    items = read_rendered(edited or data).items
     return items, {id(items[place]): sources.read(path).stream.items[number] for place, path, number in places}
 
 
@@ -437,18 +424,16 @@ def _is_template(overlay: Overlay, key: str, reason: NotRendered) -> bool:
     the files are that it uses."""
     if any(is_placeholder(entry) for field in USES for entry in list_entries(overlay.value, field)):
         return True
-    if not isinstance(reason, Lacking):
+    if not reason.entry:
         return False
     # The entry may be one of a kustomization that this one builds on.
     is_filled = is_placeholder(reason.entry) or (reason.entry.isupper() and reason.entry.isidentifier())
     return is_filled or not TEMPLATES.isdisjoint(re.split("[^a-z]+", key.lower()))
 
 
-def _find_components(
-    tree: Tree, deployments: Iterable[Deployment], overlays: Mapping[str, Overlay]
-) -> dict[str, tuple[str, ...]]:
+def _find_components(deployments: Iterable[Deployment], overlays: Overlays) -> dict[str, Names]:
     """The folders with a kustomization to which Flux adds components, which are here, and the same for all."""
-    wanted: dict[str, set[tuple[str, ...]]] = {}
+    wanted: dict[str, set[Names]] = {}
     for each in deployments:
         wanted.setdefault(each.folder, set()).add(each.components)
     return {
@@ -457,13 +442,13 @@ def _find_components(
         if folder in overlays
         and components
         and not others
-        and all(follow(tree, folder, each)[1] == "folder" for each in components)
+        and all(overlays[folder].follow(each)[1] == "folder" for each in components)
     }
 
 
-def _find_roots(tree: Tree, overlays: Mapping[str, Overlay], deployed: set[str]) -> list[str]:
+def _find_roots(tree: Tree, overlays: Overlays, deployed: set[str]) -> list[str]:
     """The folders of the kustomizations that no other one uses and nobody deploys, and of one in each circle."""
-    uses = index_uses(tree, overlays)
+    uses = index_uses(overlays)
     named = {folder for folder in overlays if tree.resolve(folder) in deployed}
     heads = overlays.keys() - named.union(*uses.values())
     reached = reach({*heads, *named}, uses)

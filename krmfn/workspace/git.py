@@ -79,14 +79,14 @@ class Revision(Tree):
         folder = os.path.join(here, path)
         while not isdir(folder):
             folder = os.path.dirname(folder)
-        self.repository = self.boundary = find_top(folder)
-        if not self.repository:
+        repository = find_top(folder)
+        if not repository:
             shown = "the working directory" if path == "." else path
             raise RevisionMissing(f"{argument}: {shown} is not in a git repository", revision)
-        super().__init__(here, self.repository)
+        super().__init__(here, repository)
         self._reader: Popen[bytes] | None = None
         self._top = _Listed("folder", self._find_tree(revision))
-        note("revision", f"{self.repository}\n{revision}", self._top.name)
+        note("revision", f"{self.boundary}\n{revision}", self._top.name)
         self._folders: dict[str, dict[str, _Listed]] = {}  # by the names of their objects
         self._listed = 0
         self._list(self._top, "")  # a clone without it is told at once
@@ -110,7 +110,8 @@ class Revision(Tree):
         yield from (FolderEntry(name, entry.kind) for name, entry in listed.items())
 
     def resolve(self, path: str) -> str:
-        return self._spell(self._follow(self._locate(path))[0])
+        place, _ = self._follow(self._locate(path))
+        return os.path.relpath(os.path.join(self.boundary, place), self.here)
 
     def read(self, path: str) -> bytes:
         _, found = self._follow(self._locate(path))
@@ -120,7 +121,7 @@ class Revision(Tree):
 
     def _find_tree(self, revision: str) -> str:
         try:
-            return _ask_tree(self.repository, revision)
+            return _ask_tree(self.boundary, revision)
         except Failed as failure:
             known = self._try("--symbolic", "--branches", "--tags").split()
             said = [line for line in failure.lines if line.startswith("fatal: ")] or [str(failure)]  # not its warnings
@@ -141,7 +142,7 @@ class Revision(Tree):
     def _try(self, *words: str) -> str:
         """As _parse; empty where git makes nothing of the names."""
         try:
-            return _parse(self.repository, *words)
+            return _parse(self.boundary, *words)
         except Failed:
             return ""
 
@@ -169,18 +170,15 @@ class Revision(Tree):
     def _locate(self, path: str) -> str:
         """The path from the top of the repository, empty for the top. Raises LeftOut outside of it."""
         whole = os.path.normpath(os.path.join(self.here, path))
-        if not is_below(whole, self.repository):
+        if not is_below(whole, self.boundary):
             start = whole
             while not lexists(start):
                 start = os.path.dirname(start)
             whole = os.path.normpath(realpath(start) + whole[len(start) :])
-        if not is_below(whole, self.repository):
-            raise LeftOut(path, f"is outside of the repository {self.repository}")
-        place = os.path.relpath(whole, self.repository)
+        if not is_below(whole, self.boundary):
+            raise LeftOut(path, f"is outside of the repository {self.boundary}")
+        place = os.path.relpath(whole, self.boundary)
         return "" if place == "." else place
-
-    def _spell(self, place: str) -> str:
-        return os.path.relpath(os.path.join(self.repository, place), self.here)
 
     def _follow(self, place: str) -> tuple[str, _Listed]:
         """The place without links, and what is there. Raises LeftOut where one leaves the repository, FileNotFoundError
@@ -204,13 +202,13 @@ class Revision(Tree):
                 raise FileNotFoundError(place)
             place = os.path.normpath(os.path.join(os.path.dirname(reached), target, *steps))
             if target.startswith("/") or place.startswith("../") or place == "..":
-                raise LeftOut(reached, f"is a link that leaves {self.repository}")
+                raise LeftOut(reached, f"is a link that leaves {self.boundary}")
             place = "" if place == "." else place
         raise LeftOut(place, "is a link to itself")
 
     def _read_object(self, path: str, name: str, kind: bytes = b"blob") -> bytes:
         if self._reader is None:
-            self._reader = start(*_spell_command(self.repository, "cat-file", "--batch"))
+            self._reader = start(*_spell_command(self.boundary, "cat-file", "--batch"))
         asked, answers = self._reader.stdin, self._reader.stdout
         assert asked is not None
         assert answers is not None

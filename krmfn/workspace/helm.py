@@ -4,8 +4,8 @@ renders them, of the work tree or of a revision. Charts of repositories and regi
 A chart is a program's input: helm gets a copy of it, and no plugin, repository, registry, cluster or network.
 Sources: Helm 4.3, `helm template` and its environment; charts v2 (`dependencies`, `crds`, `# Source:` in the output);
 Argo CD 3.1 user guide, "Helm" (order of values: valueFiles, values or valuesObject, parameters); Flux 2.7, HelmRelease
-API v2 (valuesFrom in order, then values) and HelmChart (valuesFiles replace the chart's own values.yaml); kustomize
-5.8, api/types/helmchartargs.go.
+API v2 (valuesFrom in order, then values; valuesFiles replace the chart's own values.yaml); kustomize 5.8,
+api/types/helmchartargs.go.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ import os
 import posixpath
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from krmfn.krm import FileRef, Item, Unreadable
-from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
-from krmfn.workspace.deployers import Repository, list_applications, locate
+from krmfn.model.kept import Printed
+from krmfn.model.values import Fields, Names, Value, as_list, as_mapping, as_text
+from krmfn.workspace.deployers import Repository, list_applications
 from krmfn.workspace.overlays import Overlay, list_entries, spell_json
 from krmfn.workspace.processes import Background, Failed, find_program, hold_signals, isolate
-from krmfn.workspace.trees import CHART, CHARTS, Lacking, LeftOut, NotRendered, Tree, is_chart, join_path
+from krmfn.workspace.trees import CHART, CHARTS, NotRendered, Tree, is_chart, join_path
 from krmfn.workspace.witness import spell_program
 
 #: Of a chart with its subcharts; the largest public ones have a few hundred files and print 5 MB.
@@ -48,12 +49,12 @@ class Chart(NamedTuple):
     folder: str
     release: str
     namespace: str = ""
-    values: tuple[str | bytes | Value, ...] = ()
-    settings: tuple[str, ...] = ()
-    files: tuple[tuple[str, str], ...] = ()  # a value's name, and the path of its text
-    words: tuple[str, ...] = ("--include-crds",)
+    values: Sequence[str | bytes | Value] = ()
+    settings: Names = ()
+    files: Sequence[tuple[str, str]] = ()  # a value's name, and the path of its text
+    words: Names = ("--include-crds",)
     replaces: bool = False  # the values of the chart itself do not count
-    lacking: tuple[str, ...] = ()
+    lacking: Names = ()
 
 
 class Helm(NamedTuple):
@@ -61,7 +62,7 @@ class Helm(NamedTuple):
     printed for other states, by the digest of all that it was given."""
 
     find_release: Callable[[Tree, str], str]
-    done: MutableMapping[bytes, bytes]
+    done: Printed
 
 
 def inflate(tree: Tree, chart: Chart, helm: Helm, root: str) -> list[tuple[str, bytes]]:
@@ -107,12 +108,7 @@ class _ChartCopy:
 
     def add_file(self, path: str, name: str) -> str:
         """Copies one file; where it is."""
-        try:
-            return self.write(name, self._tree.read(path))
-        except LeftOut as left:
-            raise NotRendered(f"uses {left}") from None
-        except FileNotFoundError:
-            raise Lacking(path) from None
+        return self.write(name, self._tree.use(path))
 
     def write(self, name: str, data: bytes) -> str:
         self._size += len(data)
@@ -246,19 +242,19 @@ def list_charts(
                 namespace = as_text(spec, "destination", "namespace")
                 for source in sources:
                     path = as_text(source, "path")
-                    if path and source.keys().isdisjoint(_NO_CHART) and is_chart(tree, locate(tree, path)):
+                    if path and source.keys().isdisjoint(_NO_CHART) and is_chart(tree, tree.locate(path)):
                         yield str(item.ref), _read_source(tree, name, namespace, source)
 
 
 def _read_source(tree: Tree, name: str, namespace: str, source: Value) -> Chart | NotRendered:
-    folder, helm = locate(tree, as_text(source, "path")), as_mapping(source, "helm")
+    folder, helm = tree.locate(as_text(source, "path")), as_mapping(source, "helm")
     values: list[str | bytes | Value] = []
     for file in map(as_text, as_list(helm, "valueFiles")):
         if "://" in file:
             return NotRendered(f"uses {file}", _FETCHED)
         # `$name/…` is in the source of that name: here, if it is there.
-        path = locate(tree, file.partition("/")[2]) if file.startswith("$") else posixpath.join(folder, file)
-        path = locate(tree, file) if file.startswith("/") else posixpath.normpath(path)
+        path = tree.locate(file.partition("/")[2]) if file.startswith("$") else posixpath.join(folder, file)
+        path = tree.locate(file) if file.startswith("/") else posixpath.normpath(path)
         if tree.kind(path) == "file" or helm.get("ignoreMissingValueFiles") is not True:
             values.append(path)
     if given := as_mapping(helm, "valuesObject") or as_text(helm, "values"):
@@ -277,9 +273,9 @@ def _read_source(tree: Tree, name: str, namespace: str, source: Value) -> Chart 
         folder,
         as_text(helm, "releaseName") or name,
         as_text(helm, "namespace") or namespace,
-        tuple(values),
+        values,
         tuple(settings),
-        tuple(files),
+        files,
         (*switches, *_spell_capabilities(helm)),
     )
 
@@ -298,15 +294,11 @@ def _spell_capabilities(given: Value) -> Iterator[str]:
 def _read_release(tree: Tree, item: Item, known: Sequence[Item]) -> Chart | None:
     spec = as_mapping(item.value, "spec")
     chart = as_mapping(spec, "chart", "spec")
-    if reference := as_mapping(spec, "chartRef"):
-        named = ("HelmChart", as_text(reference, "name"))
-        found = (as_mapping(each.value, "spec") for each in known if (each.kind, each.name) == named)
-        chart = next(found, {}) if reference.get("kind") == "HelmChart" else {}
-    folder = locate(tree, as_text(chart, "chart"))
+    folder = tree.locate(as_text(chart, "chart"))
     is_fetched = as_mapping(chart, "sourceRef").get("kind") == "HelmRepository"
     if not as_text(chart, "chart") or is_fetched or not is_chart(tree, folder):
         return None
-    files = [locate(tree, each) for each in list_entries(chart, "valuesFiles")]
+    files = [tree.locate(each) for each in list_entries(chart, "valuesFiles")]
     values: list[str | bytes | Value] = [*files]
     lacking = ["the postRenderers"] if spec.get("postRenderers") else []
     for each in map(as_mapping, as_list(spec, "valuesFrom")):
@@ -317,13 +309,13 @@ def _read_release(tree: Tree, item: Item, known: Sequence[Item]) -> Chart | None
             lacking.append(f"the values of the {as_text(each, 'kind')} {as_text(each, 'name')}")
     values.append(as_mapping(spec, "values"))
     target, crds = as_text(spec, "targetNamespace"), as_mapping(spec, "install").get("crds")
-    words = [*(() if crds == "Skip" else ("--include-crds",))]
-    words += () if as_mapping(spec, "test").get("enable") is True else ("--skip-tests",)
+    words = [] if crds == "Skip" else ["--include-crds"]
+    words += [] if as_mapping(spec, "test").get("enable") is True else ["--skip-tests"]
     return Chart(
         folder,
         as_text(spec, "releaseName") or (f"{target}-{item.name}" if target else item.name),
         target or item.namespace,
-        tuple(values),
+        values,
         words=tuple(words),
         replaces=bool(files),
         lacking=tuple(lacking),
@@ -354,9 +346,9 @@ def _put(path: str, text: str) -> Fields:
     return {first: value}
 
 
-def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tuple[str, Chart | NotRendered]]:
+def read_inflated(overlay: Overlay, namespace: str) -> Iterator[tuple[str, Chart | NotRendered]]:
     """The charts that a kustomization inflates, with names. `namespace` is its own, or that of what builds on it."""
-    home = as_text(overlay.value, "helmGlobals", "chartHome") or "charts"
+    tree, home = overlay.tree, as_text(overlay.value, "helmGlobals", "chartHome") or "charts"
     for each in map(as_mapping, as_list(overlay.value, "helmCharts")):
         name, version = as_text(each, "name"), as_text(each, "version")
         below = f"{name}-{version}" if version and each.get("repo") else ""
@@ -368,14 +360,14 @@ def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tupl
         given = as_text(each, "valuesFile")
         file = posixpath.normpath(posixpath.join(overlay.folder, given) if given else f"{folder}/values.yaml")
         inline, merge = as_mapping(each, "valuesInline"), as_text(each, "valuesMerge")
-        values: list[str | Value] = [inline if merge == "replace" and inline else file]
+        value: str | Value = inline or file
         if inline and merge != "replace":
             try:
                 read = as_mapping(Item.parse(tree.find(file) or b"{}", file).value)
             except Unreadable as error:
                 yield name, NotRendered(f"uses {file}, which cannot be read: {error.message}")
                 continue
-            values = [_merge(inline, read) if merge == "merge" else _merge(read, inline)]
+            value = _merge(inline, read) if merge == "merge" else _merge(read, inline)
         others = [join_path(overlay.folder, more) for more in list_entries(each, "additionalValuesFiles")]
         switches = [word for field, word in _SWITCHES.items() if each.get(field) is True]
         yield (
@@ -384,7 +376,7 @@ def read_inflated(tree: Tree, overlay: Overlay, namespace: str) -> Iterator[tupl
                 folder,
                 as_text(each, "releaseName") or "release-name",
                 as_text(each, "namespace") or namespace,
-                (*values, *others),
+                (value, *others),
                 words=(*switches, *_spell_capabilities(each)),
             ),
         )

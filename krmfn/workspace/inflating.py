@@ -8,7 +8,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from krmfn.krm import Item
 from krmfn.model.wording import join
 from krmfn.workspace.deployers import MOST_DEPLOYMENTS, Placing, Repository, put_into
 from krmfn.workspace.disk import is_below
@@ -37,17 +36,17 @@ class ChartWorlds:
         known = [item for world in worlds for item in world.items]
         repository = Repository(self._tree)
         here = os.path.abspath(self._tree.resolve(self._path))
-        found: dict[tuple[str, str], tuple[str, World, Chart | NotRendered]] = {}
+        found: dict[tuple[str, str], tuple[World, Chart | NotRendered]] = {}
         for world in worlds:
             for name, chart in () if world.elsewhere else list_charts(repository, world.items, known):
-                found.setdefault((name, repr(chart)), (name, world, chart))
+                found.setdefault((name, repr(chart)), (world, chart))
                 if len(found) == MOST_DEPLOYMENTS:
                     break
-        folders = Counter(chart.folder for _, _, chart in found.values() if isinstance(chart, Chart))
+        folders = Counter(chart.folder for _, chart in found.values() if isinstance(chart, Chart))
         names = Counter(name for name, _ in found)
         with end_with_signals(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
             root = os.path.realpath(temporary)
-            for name, parent, chart in found.values():
+            for (name, _), (parent, chart) in found.items():
                 words = f"{name} in {parent.name}" if names[name] > 1 and parent.name else name
                 if isinstance(chart, NotRendered):
                     tell(
@@ -70,7 +69,7 @@ class ChartWorlds:
 
     def _make(self, world: World, chart: Chart, root: str) -> World:
         """A world with the objects of a chart. Raises NotRendered."""
-        items: list[Item] = []
+        items = []
         paths: dict[int, str] = {}
         for path, text in inflate(self._tree, chart, self._helm, root):
             rendered = read_rendered(text, path).items

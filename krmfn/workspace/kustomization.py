@@ -22,9 +22,9 @@ from krmfn.model.wording import count
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.overlays import CONFIG_KIND, list_entries, list_sources
+from krmfn.workspace.overlays import CONFIG_KIND, list_entries, list_kustomizations, list_sources
 from krmfn.workspace.replacing import FileChange
-from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, InputMissing, LeftOut, is_chart
+from krmfn.workspace.trees import KUSTOMIZATIONS, SUFFIXES, InputMissing, LeftOut, WriteFailed, is_chart
 
 CONFIG_FILE = "krmfn.yaml"
 NAMES_FILE = "krmfn-names.yaml"
@@ -70,26 +70,22 @@ class Reference(NamedTuple):
 
     group: str
     kind: str
-    fields: tuple[NameField, ...]
-
-
-class NotPossible(Exception):
-    """The folder cannot be prepared; the message says why and what to do."""
+    fields: Sequence[NameField]
 
 
 def find_kustomization(folder: str) -> str | None:
-    """The path of the kustomization in `folder`, None when there is none. Raises NotPossible when there are several."""
-    tree = Disk(folder)
-    found = [name for name in KUSTOMIZATIONS if tree.kind(os.path.join(folder, name)) == "file"]
+    """The path of the kustomization in `folder`, None when there is none. Raises WriteFailed when there are several."""
+    found = list_kustomizations(Disk(folder), folder)
     if len(found) > 1:
-        raise NotPossible(f"{folder}: {' and '.join(found)}: kustomize accepts one of them only")
-    return os.path.join(folder, found[0]) if found else None
+        names = " and ".join(map(os.path.basename, found))
+        raise WriteFailed(f"{folder}: {names}: kustomize accepts one of them only")
+    return found[0] if found else None
 
 
 def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) -> bytes:
     """The kustomization with `entries` (list name to entries) appended where they are missing.
 
-    `./a.yaml` and `a.yaml` are the same entry. Raises Unreadable for text that is no YAML and NotPossible where the
+    `./a.yaml` and `a.yaml` are the same entry. Raises Unreadable for text that is no YAML and WriteFailed where the
     place cannot be edited (a list behind an alias, a field that is no list).
     """
     text = data or _NEW_KUSTOMIZATION.encode()
@@ -98,7 +94,7 @@ def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) ->
         listed = kustomization.get((field,))
         if listed is not None and not isinstance(listed, list):
             line = kustomization.locate((field,)).line
-            raise NotPossible(f"{os.path.normpath(path)}:{line}: {field} is not a list")
+            raise WriteFailed(f"{os.path.normpath(path)}:{line}: {field} is not a list")
         known = {_normalize(each) for each in listed or ()}
         added = []
         for entry in wanted:
@@ -109,12 +105,12 @@ def add_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) ->
             if added:
                 kustomization.set((field,), [*(listed or ()), *added])
         except EditRefused as refusal:
-            raise NotPossible(f"{path}: {field}: {', '.join(added)} cannot be added: {refusal}") from None
+            raise WriteFailed(f"{path}: {field}: {', '.join(added)} cannot be added: {refusal}") from None
     return kustomization.text.encode() if kustomization.changed else text
 
 
 def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]]) -> bytes:
-    """The kustomization without `entries` (list name to entries). Raises Unreadable and NotPossible."""
+    """The kustomization without `entries` (list name to entries). Raises Unreadable and WriteFailed."""
     kustomization = Item.parse(data, path)
     for field, unwanted in entries.items():
         gone = {posixpath.normpath(entry) for entry in unwanted}
@@ -126,7 +122,7 @@ def remove_entries(data: bytes, path: str, entries: Mapping[str, Iterable[str]])
             elif len(kept) < len(as_list(listed)):
                 kustomization.set((field,), kept)
         except EditRefused as refusal:
-            raise NotPossible(f"{path}: {field}: entries cannot be removed: {refusal}") from None
+            raise WriteFailed(f"{path}: {field}: entries cannot be removed: {refusal}") from None
     return kustomization.text.encode() if kustomization.changed else data
 
 
@@ -146,25 +142,25 @@ def plan_init(folder: str, release: str, function: bool = True, config: bytes | 
     What exists is kept: an existing configuration only gets the annotation that runs it. Without a kustomization, one
     is made that lists the manifests of the folder. Without `function` only the name references are added: for rendered
     manifests that Flux or an outer kustomization renames. `config` is the text of a new configuration, None for the
-    usual one. Raises NotPossible, and InputMissing for a missing folder.
+    usual one. Raises WriteFailed, and InputMissing for a missing folder.
     """
     if Disk(folder).kind(folder) != "folder":
         raise Disk(folder).miss(folder, "folder")
     target = find_kustomization(folder) or os.path.join(folder, KUSTOMIZATIONS[0])
     old = _read(target)
-    entries: dict[str, Sequence[str]] = {"configurations": [NAMES_FILE]}
+    entries = {"configurations": [NAMES_FILE]}
     if not old:
         entries = {"resources": _list_resources(folder), **entries}
         if not entries["resources"]:
-            raise NotPossible(f"{folder}: {_lead_elsewhere(folder)}")
+            raise WriteFailed(f"{folder}: {_lead_elsewhere(folder)}")
     value = _parse(old, target).value if old else {}
     if value.get("kind") == "Component":
         reason = "a component, which kustomize builds only with those that list it: give the folder of one of these"
-        raise NotPossible(f"{target}: {reason}")
+        raise WriteFailed(f"{target}: {reason}")
     if any(_normalize(entry) == CONFIG_FILE for entry in list_entries(value, "generators")):
         # A generator does not see the resources, so nothing could be generated for them.
         reason = f"{CONFIG_FILE} is listed under generators:, which receive no resources; remove it from there"
-        raise NotPossible(f"{target}: {reason}")
+        raise WriteFailed(f"{target}: {reason}")
     if function and not _list_ours(target, list_entries(value, "transformers")):
         entries["transformers"] = [CONFIG_FILE]
     fresh = config or (MODELINE + _NEW_CONFIG.format(release=release)).encode()
@@ -198,7 +194,7 @@ def _lead_elsewhere(folder: str) -> str:
 
 
 def list_configurations(path: str) -> list[str]:
-    """The transformers of the kustomization at `path` that are configurations of ours. Raises NotPossible."""
+    """The transformers of the kustomization at `path` that are configurations of ours. Raises WriteFailed."""
     return _list_ours(path, list_entries(_parse(_read(path) or b"", path).value, "transformers"))
 
 
@@ -207,7 +203,7 @@ def _plan_config(path: str, fresh: bytes) -> FileChange:
     data = fresh if old is None else old
     config = _parse(data, path)
     if config.kind != CONFIG_KIND:
-        raise NotPossible(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
+        raise WriteFailed(f"{path}: is a {config.kind or 'file without a kind'}, not a {CONFIG_KIND}; move it away")
     if config.get(FUNCTION) is None:
         config.set(FUNCTION, EXEC)
     return FileChange(path, old, config.text.encode() if config.changed else data)
@@ -225,13 +221,13 @@ def _list_ours(path: str, entries: Iterable[str]) -> list[str]:
 
 
 def _parse(data: bytes, path: str) -> Item:
-    """The only object of a file. Raises NotPossible, with the place in the file."""
+    """The only object of a file. Raises WriteFailed, with the place in the file."""
     item = Item.parse(data, path)
     try:
         item.value  # noqa: B018 # it is read now
     except Unreadable as error:
         place = FileRef(os.path.normpath(path), 0, error.line, error.column).spell()
-        raise NotPossible(f"{place}: cannot be read: {error.message}") from None
+        raise WriteFailed(f"{place}: cannot be read: {error.message}") from None
     return item
 
 
@@ -297,7 +293,7 @@ def list_references() -> Iterator[Reference]:
     for group, kind in owners:
         yield Reference(group, kind, (NameField(GROUP, "Workload", "spec/controllerRef/name"),))
     for row in schemastore.load("names.json")["references"]:
-        fields: list[NameField] = []
+        fields = []
         for field in row["fields"]:
             path, of = field.get("pods") or field.get("entries"), field.get("of")
             if "kind" in field:
@@ -306,7 +302,7 @@ def list_references() -> Iterator[Reference]:
             for each in templates if "pods" in field else entries:
                 if of in (None, each.group) or (of == "custom" and "." in each.group):
                     fields.append(each._replace(path=f"{each.path}/{path}".lstrip("/")))
-        yield Reference(row["group"], row["kind"], tuple(fields))
+        yield Reference(row["group"], row["kind"], fields)
 
 
 def write_names() -> str:

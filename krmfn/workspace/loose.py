@@ -14,26 +14,24 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from krmfn.krm import FileRef, Item, Result, Unreadable
 from krmfn.krm.paths import dig, walk_values
 from krmfn.krm.results import ABSENT
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import LOCAL_CONFIG, TOOL_GROUPS
-from krmfn.model.patterns import PATCH, Pattern, is_called, is_inside, read_patterns
+from krmfn.model.patterns import PATCH, is_called, is_inside, read_patterns
 from krmfn.model.placeholders import is_name_placeholder
 from krmfn.model.values import Identity, as_list, as_mapping, as_text, identify
 from krmfn.reconcile.placement import beside
+from krmfn.releases.release import GROUP
 from krmfn.workspace.manifests import LoadedFile, tell
 from krmfn.workspace.trees import Tree, find_around, join_path
 
 SORT = "patches and parts of manifests"
-_CONFIGURATIONS = "configurations of kpt functions"
-_EMBEDDED = "files in Go programs"
 #: The kinds of this group have to have a selector.
 _APPS = "apps"
-_GROUPS = {"scheduling.k8s.io"}
 _DEFINITIONS = "apiextensions.k8s.io"
 #: One of these is in the spec of each whole object of a kind.
 _NEEDED = {
@@ -54,10 +52,12 @@ _MAY_BE_EMPTY = ("creationTimestamp", "status", "emptyDir")
 _KPTFILE = "Kptfile"
 #: `name: ##NAME##`, and what ytt reads, such as `name: #@ data.values.name`: comments in YAML.
 _COMMENTED = rb"(?m):[ \t]+##[A-Z_]+##[ \t\r]*$|(?:^|[ \t])#@(?: |[a-z]+/[a-z])"
+Files: TypeAlias = Sequence[LoadedFile]
+_Known: TypeAlias = dict[Identity, Item]
 
 
 def leave_out_fragments(
-    files: Sequence[LoadedFile], folders: Collection[str], tree: Tree | None
+    files: Files, folders: Collection[str], tree: Tree | None
 ) -> tuple[list[LoadedFile], list[Result]]:
     """The files of a tree that are manifests, and what to say of the others. `folders` are those with a
     kustomization."""
@@ -70,11 +70,13 @@ def leave_out_fragments(
     for file in files:
         path = posixpath.normpath(file.path)
         if file.path in embedded:
-            message, sort = "a Go program contains it, and can change it before anything applies it", _EMBEDDED
+            message = "a Go program contains it, and can change it before anything applies it"
+            sort = "files in Go programs"
         elif path in tested:
             message, sort = "gator tests a policy with it, and nobody applies it", "data of tests"
         elif path in configs and all(map(_is_config, file.stream.items)):
-            message, sort = "it configures a function of a Kptfile, and kpt does not apply it", _CONFIGURATIONS
+            message = "it configures a function of a Kptfile, and kpt does not apply it"
+            sort = "configurations of kpt functions"
         elif _is_template(file):
             message, sort = "it is a template", "templates"
         elif _is_part(file, beside=find_around(file.path, folders) is not None):
@@ -114,7 +116,7 @@ def _has_fragments(items: Sequence[Item], beside: bool, called: bool) -> bool:
     if not pods:
         return beside and any(map(_lacks_namespace, items))
     is_open = beside or all("spec" not in item.value for item in pods)
-    is_alone = len(pods) == len(items) or (is_open and all(item.group not in _GROUPS for item in items))
+    is_alone = len(pods) == len(items) or (is_open and all(item.group != GROUP for item in items))
     return is_alone and all(_is_fragment(item, beside, called) for item in pods)
 
 
@@ -151,11 +153,11 @@ def _list_cases(file: LoadedFile) -> Iterator[str]:
                 yield join_path(posixpath.dirname(file.path), as_text(path))
 
 
-def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
+def _find_embedded(files: Files, tree: Tree) -> set[str]:
     """The files that Go programs of their folder or of one above embed, or that tests beside them or in the folder
     above name. Without those with groups, and with definitions, which hold for the objects in other files."""
     folders = {str(above) for file in files for above in PurePosixPath(file.path).parents}
-    patterns: list[Pattern] = []
+    patterns = []
     for folder in folders:
         for name in (each.name for each in tree.entries(folder) if each.name.endswith(".go")):
             data = (tree.find(posixpath.join(folder, name)) or b"").decode("utf-8", "replace")
@@ -167,7 +169,7 @@ def _find_embedded(files: Sequence[LoadedFile], tree: Tree) -> set[str]:
     return {
         file.path
         for file in files
-        if not any(item.group in {*_GROUPS, _DEFINITIONS} for item in file.stream.items)
+        if not any(item.group in (GROUP, _DEFINITIONS) for item in file.stream.items)
         and is_inside(patterns, posixpath.normpath(file.path))
     }
 
@@ -226,9 +228,9 @@ class AppliedFiles(NamedTuple):
     files: list[LoadedFile]
 
 
-def split(files: Sequence[LoadedFile], complete: bool = False) -> list[AppliedFiles]:
+def split(files: Files, complete: bool = False) -> list[AppliedFiles]:
     """The files, each in one part; if it is to be `complete`, in every part that it could be applied with."""
-    found: list[AppliedFiles] = []
+    found = []
     for folder in _split_folders(files, 0):
         parts = _list_alternatives(folder)
         if complete and len(parts) <= _MOST:
@@ -237,14 +239,14 @@ def split(files: Sequence[LoadedFile], complete: bool = False) -> list[AppliedFi
     return found
 
 
-def tell_alternatives(files: Sequence[LoadedFile]) -> list[Result]:
+def tell_alternatives(files: Files) -> list[Result]:
     """What to say about files that are not checked together with the others of their folder."""
     message = "checked separately: another file in the folder defines one of its objects differently"
     alternatives = (file for part in split(files) if part.label for file in part.files)
     return [tell("alternatives", message, FileRef(file.path)) for file in alternatives]
 
 
-def _split_folders(files: Sequence[LoadedFile], depth: int) -> list[list[LoadedFile]]:
+def _split_folders(files: Files, depth: int) -> list[list[LoadedFile]]:
     """When an object is in two folders, each folder is for itself."""
     folders: dict[str, list[LoadedFile]] = {}
     for file in files:
@@ -257,7 +259,7 @@ def _split_folders(files: Sequence[LoadedFile], depth: int) -> list[list[LoadedF
     return [part for folder, own in folders.items() for part in (_split_folders(own, depth + 1) if folder else [own])]
 
 
-def has_copies(files: Sequence[LoadedFile]) -> bool:
+def has_copies(files: Files) -> bool:
     """Whether an object is in two folders."""
     seen: dict[Identity, str] = {}
     for file in files:
@@ -268,12 +270,12 @@ def has_copies(files: Sequence[LoadedFile]) -> bool:
     return False
 
 
-def _list_alternatives(files: Sequence[LoadedFile]) -> list[AppliedFiles]:
+def _list_alternatives(files: Files) -> list[AppliedFiles]:
     """Each file in the first part in which it meets no other version of one of its objects; what krmfn generated from a
     file in the part of that file, if it can."""
     places = {id(file): place for place, file in enumerate(files)}
     homes: dict[str, int | None] = {beside(file.path): None for file in files}
-    parts: list[tuple[dict[Identity, Item], list[LoadedFile]]] = []
+    parts: list[tuple[_Known, list[LoadedFile]]] = []
     for file in sorted(files, key=lambda file: file.path in homes):
         own = _index(file)
         numbers = range(min(len(parts), _MOST))
@@ -293,7 +295,7 @@ def _list_alternatives(files: Sequence[LoadedFile]) -> list[AppliedFiles]:
     return [AppliedFiles(label, part) for label, part in zip(labels, ordered, strict=True)]
 
 
-def _add(part: Sequence[LoadedFile], parts: Sequence[AppliedFiles]) -> list[LoadedFile]:
+def _add(part: Files, parts: Sequence[AppliedFiles]) -> list[LoadedFile]:
     known = {identity: item for file in part for identity, item in _index(file).items()}
     chosen = {id(file) for file in part}
     for file in (file for other in parts for file in other.files):
@@ -304,11 +306,11 @@ def _add(part: Sequence[LoadedFile], parts: Sequence[AppliedFiles]) -> list[Load
     return [file for other in parts for file in other.files if id(file) in chosen]
 
 
-def _index(file: LoadedFile) -> dict[Identity, Item]:
+def _index(file: LoadedFile) -> _Known:
     return {identify(item.ref): item for item in file.stream.items if item.name}
 
 
-def _differ(known: dict[Identity, Item], own: dict[Identity, Item]) -> bool:
+def _differ(known: _Known, own: _Known) -> bool:
     """Whether an object is in both and cannot be: it makes pods, or is not the same."""
     for identity, item in own.items():
         other = known.get(identity)

@@ -40,8 +40,8 @@ class LoadedFile(NamedTuple):
 class Manifests(NamedTuple):
     """All files of a call. `problems` are those that could not be read, and what was skipped in the others."""
 
-    files: tuple[LoadedFile, ...]
-    problems: tuple[Result, ...]
+    files: Sequence[LoadedFile]
+    problems: Sequence[Result]
 
     @property
     def items(self) -> list[Item]:
@@ -67,7 +67,7 @@ def load(
 
     Files that a kustomization among them lists as patches are left out: they look like objects and are parts of some.
     """
-    read: list[LoadedFile] = []
+    read = []
     problems = [_tell(left) for left in left_out]
     for path, data in files:
         is_named = named is None or path in named
@@ -83,7 +83,7 @@ def load(
         problems += [_tell_skipped(skipped, is_named) for skipped in file.stream.skipped]
     patches = _list_patches(read)
     kept = [file for file in read if os.path.normpath(file.path) not in patches]
-    return Manifests(tuple(kept), tuple(each for each in problems if not _is_of_patch(each, patches)))
+    return Manifests(kept, [each for each in problems if not _is_of_patch(each, patches)])
 
 
 def read_whole(path: str, data: bytes, *, tolerant: bool = False) -> LoadedFile:
@@ -180,14 +180,11 @@ def _separate(stream: bytes) -> bytes:
     return separated.encode("utf-8", "surrogateescape")
 
 
-__all__ = ["GIT", "InputMissing", "Inputs", "is_path", "name_state", "open_tree", "read_paths"]
-
-
 class Inputs(NamedTuple):
     """Files, and those that the same arguments name and that are not read."""
 
-    files: tuple[ManifestFile, ...]
-    left_out: tuple[LeftOut, ...]
+    files: Sequence[ManifestFile]
+    left_out: Sequence[LeftOut]
 
 
 def read_paths(
@@ -199,9 +196,9 @@ def read_paths(
     stdin, or `git:REV[:PATH]`. Of folders, what `excluded` patterns match is passed over. `unsaved` and `most` are
     as in Tree. Raises InputMissing.
     """
-    files: list[ManifestFile] = []
+    files = []
     left_out: list[LeftOut] = []
-    seen: set[str] = set()
+    seen = set()
     for path in paths:
         if path == "-":
             files.append(ManifestFile("-", _read_stdin()))
@@ -221,7 +218,7 @@ def read_paths(
                 seen.add(identity)
                 files.append(file)
         left_out += read.left_out
-    return Inputs(tuple(files), tuple(left_out))
+    return Inputs(files, left_out)
 
 
 def is_path(word: str) -> bool:
@@ -265,7 +262,7 @@ def read_tree(tree: Tree, path: str) -> Inputs:
             continue
         except LeftOut as left:
             tree.left_out.append(left)
-    return Inputs(tuple(files), tuple(tree.left_out))
+    return Inputs(files, tuple(tree.left_out))
 
 
 def _read_stdin() -> bytes:

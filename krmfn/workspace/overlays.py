@@ -14,16 +14,15 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.paths import walk_values
 from krmfn.krm.results import FileRef
 from krmfn.krm.stream import TEMPLATE
 from krmfn.model.patterns import Pattern, is_inside
-from krmfn.model.values import Fields, Value, as_list, as_mapping
+from krmfn.model.values import Fields, Names, Value, as_list, as_mapping, as_text
 from krmfn.releases import schemastore
-from krmfn.workspace.disk import find_here
 from krmfn.workspace.trees import KUSTOMIZATIONS, LeftOut, ManifestFile, NotRendered, Tree, join_path
 
 #: Lists of files and folders that become objects, and of those that become functions.
@@ -54,8 +53,9 @@ _FETCHED = re.compile(r"([^\n=]*=)?\s*https?:", re.IGNORECASE)
 
 
 class Overlay(NamedTuple):
-    """A kustomization. `folder` and `path` (its file) are spelled as the tree spells them."""
+    """A kustomization in a tree, which spells `folder` and `path` (its file)."""
 
+    tree: Tree
     folder: str
     path: str
     value: Value
@@ -65,13 +65,48 @@ class Overlay(NamedTuple):
         """Whether it is a part for others, which cannot be rendered alone."""
         return self.value.get("kind") == "Component"
 
+    def with_components(self, components: Sequence[str]) -> Overlay:
+        """The kustomization with components that another program adds, as Flux does."""
+        listed = [*list_entries(self.value, "components"), *components]
+        return self._replace(value={**self.value, "components": listed}) if components else self
+
+    def follow(self, entry: str) -> tuple[str, str]:
+        """Where an entry leads, empty for what is no path, and what is there: a "file", a "folder", or nothing."""
+        path = join_path(self.folder, entry) if is_path(entry) else ""
+        return path, self.tree.kind(path) if path else ""
+
+    def follow_all(self, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Where the entries in lists lead, and what is there."""
+        for field in fields:
+            yield from map(self.follow, list_entries(self.value, field))
+
+    def list_uses(self, fields: Sequence[str] = BUILDS_ON) -> Iterator[str]:
+        """The folders that it builds on, without links; those that are not there are left out."""
+        yield from (self.tree.resolve(path) for path, kind in self.follow_all(fields) if kind == "folder")
+
+    def list_named(self, value: object) -> Iterator[str]:
+        """The files that any text in `value` names: patches, sources of ConfigMaps, replacements."""
+        for text in (each for each in walk_values(value) if isinstance(each, str)):
+            for name in {text, text.partition("=")[2]}:
+                path, kind = self.follow(name)
+                if kind == "file":
+                    yield path
+
+    def list_files(self) -> set[str]:
+        """The files that it is made of itself, without links."""
+        return set(map(self.tree.resolve, (self.path, *self.list_named(self.value))))
+
+
+#: Kustomizations by their folders.
+Overlays: TypeAlias = Mapping[str, Overlay]
+
 
 class Plain(NamedTuple):
     """What a kustomization lists: files, the namespace that it puts them into (empty: none), and functions of ours."""
 
-    files: tuple[str, ...]
+    files: Names
     namespace: str
-    configurations: tuple[Fields, ...]
+    configurations: Sequence[Fields]
 
 
 class Function(NamedTuple):
@@ -82,10 +117,15 @@ class Function(NamedTuple):
     image: str = ""
 
 
+def list_kustomizations(tree: Tree, folder: str) -> list[str]:
+    """The files in a folder that kustomize would take for its kustomization. It accepts only one."""
+    return [path for path in (os.path.join(folder, name) for name in KUSTOMIZATIONS) if tree.kind(path) == "file"]
+
+
 def find_overlay(tree: Tree, folder: str) -> Overlay | None:
     """The kustomization in a folder, None when there is none: Flux has a kind of this name for objects, which people
     write into such a file. Raises NotRendered when it cannot be read."""
-    found = [path for path in (posixpath.join(folder, name) for name in KUSTOMIZATIONS) if tree.kind(path) == "file"]
+    found = list_kustomizations(tree, folder)
     if not found:
         return None
     if len(found) > 1:
@@ -96,7 +136,7 @@ def find_overlay(tree: Tree, folder: str) -> Overlay | None:
         item = Item.parse(tree.read(path), path)
         if item.group == _FLUX:
             return None
-        return Overlay(posixpath.normpath(folder), path, _read_fields(item))
+        return Overlay(tree, posixpath.normpath(folder), path, _read_fields(item))
     except Unreadable as error:
         place = FileRef(path, 0, error.line, error.column)
         if re.search(TEMPLATE, tree.read(path)):
@@ -112,7 +152,7 @@ def find_used(tree: Tree, folder: str) -> Overlay | None:
         return find_overlay(tree, folder)
     except NotRendered as reason:
         name = reason.place.path if reason.place else posixpath.normpath(folder)
-        built = f"builds on {name.removeprefix(find_here() + os.sep)}, which {reason}"
+        built = f"builds on {name.removeprefix(tree.here + os.sep)}, which {reason}"
         raise NotRendered(built, reason.hint, sort=reason.sort) from None
 
 
@@ -122,35 +162,28 @@ def _read_fields(item: Item) -> Fields:
     found: Fields = {}
     for field, value in item.value.items():
         name = schemastore.load(_TABLE)["fields"].get(str(field).casefold())
+        is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        reason = ""
         if name is None:
-            raise NotRendered(f"has an unknown field, {field}", place=item.locate((field,)))
-        if name in found:
-            raise NotRendered(f"has {name} twice", place=item.locate((field,)))
-        if (
-            name in _TEXTS
-            and value is not None
-            and not (isinstance(value, list) and all(isinstance(each, str) for each in value))
-        ):
-            raise NotRendered(f"must have a list of strings in {field}", place=item.locate((field,)))
+            reason = f"has an unknown field, {field}"
+        elif name in found:
+            reason = f"has {name} twice"
+        elif name in _TEXTS and value is not None and not is_list:
+            reason = f"must have a list of strings in {field}"
+        if reason:
+            raise NotRendered(reason, place=item.locate((field,)))
         found[name] = value
     return found
 
 
-def with_components(overlay: Overlay, components: Sequence[str]) -> Overlay:
-    """The kustomization with components that another program adds, as Flux does."""
-    listed = [*list_entries(overlay.value, "components"), *components]
-    return overlay._replace(value={**overlay.value, "components": listed}) if components else overlay
-
-
 def list_entries(value: Value, field: str) -> list[str]:
     """The texts in a list of a kustomization."""
-    return [entry for entry in as_list(value.get(field)) if isinstance(entry, str)]
+    return [entry for entry in as_list(value, field) if isinstance(entry, str)]
 
 
 def list_folders(files: Iterable[ManifestFile]) -> list[str]:
     """The folders of those files that are kustomizations."""
-    places = (posixpath.split(file.path) for file in files)
-    return [folder or "." for folder, name in places if name in KUSTOMIZATIONS]
+    return [posixpath.dirname(file.path) or "." for file in files if posixpath.basename(file.path) in KUSTOMIZATIONS]
 
 
 def find_below(
@@ -165,9 +198,10 @@ def find_below(
             overlay = find_overlay(tree, folder)
         except NotRendered:
             continue
-        if overlay is not None:
-            found[folder] = overlay
-        for path, kind in follow_all(tree, overlay, fields) if overlay else ():
+        if overlay is None:
+            continue
+        found[folder] = overlay
+        for path, kind in overlay.follow_all(fields):
             if kind == "folder" and tree.resolve(path) not in seen:
                 seen.add(tree.resolve(path))
                 if not is_inside(excluded, posixpath.join(path, KUSTOMIZATIONS[0])):
@@ -175,23 +209,18 @@ def find_below(
     return found
 
 
-def list_uses(tree: Tree, overlay: Overlay, fields: Sequence[str] = BUILDS_ON) -> Iterator[str]:
-    """The folders that a kustomization builds on, without links; those that are not there are left out."""
-    yield from (tree.resolve(path) for path, kind in follow_all(tree, overlay, fields) if kind == "folder")
-
-
-def index_uses(tree: Tree, overlays: Mapping[str, Overlay], fields: Sequence[str] = BUILDS_ON) -> dict[str, set[str]]:
+def index_uses(overlays: Overlays, fields: Sequence[str] = BUILDS_ON) -> dict[str, set[str]]:
     """The folders of kustomizations, each with those among them that it builds on."""
-    places = {tree.resolve(folder): folder for folder in overlays}
+    places = {overlay.tree.resolve(folder): folder for folder, overlay in overlays.items()}
     return {
-        folder: {places[place] for place in list_uses(tree, overlay, fields) if place in places}
+        folder: {places[place] for place in overlay.list_uses(fields) if place in places}
         for folder, overlay in overlays.items()
     }
 
 
 def reach(folders: Iterable[str], uses: Mapping[str, Iterable[str]]) -> set[str]:
     """The folders, and all that lie on the ways from them."""
-    found: set[str] = set()
+    found = set()
     waiting = list(folders)
     while waiting:
         here = waiting.pop()
@@ -201,19 +230,10 @@ def reach(folders: Iterable[str], uses: Mapping[str, Iterable[str]]) -> set[str]
     return found
 
 
-def list_named(tree: Tree, value: object, folder: str) -> Iterator[str]:
-    """The files that any text in `value` names, from a folder: patches, sources of ConfigMaps, replacements."""
-    for text in (each for each in walk_values(value) if isinstance(each, str)):
-        for name in {text, text.partition("=")[2]}:
-            path, kind = follow(tree, folder, name)
-            if kind == "file":
-                yield path
-
-
 def list_sources(value: Value) -> Iterator[str]:
     """The paths of the files with a kustomization's patches."""
     for field in ("patches", "patchesJson6902", "replacements"):
-        paths = (each.get("path") for each in _list_mappings(value.get(field)))
+        paths = (each.get("path") for each in map(as_mapping, as_list(value, field)))
         yield from (path for path in paths if isinstance(path, str) and is_path(path))
     yield from (each for each in list_entries(value, "patchesStrategicMerge") if is_path(each) and ": " not in each)
 
@@ -221,20 +241,15 @@ def list_sources(value: Value) -> Iterator[str]:
 def list_generated(value: Value) -> Iterator[tuple[str, str]]:
     """The paths of the files that a kustomization makes ConfigMaps and Secrets of, each with what a message calls it.
     Those of Secrets are not told: somebody may have written a secret there."""
-    for generator in _list_mappings(value.get("configMapGenerator")):
-        yield from ((path, path) for path in _list_files(generator))
-    for generator in _list_mappings(value.get("secretGenerator")):
-        yield from ((path, "") for path in _list_files(generator))
-
-
-def _list_mappings(listed: object) -> list[Fields]:
-    return [each for each in as_list(listed) if isinstance(each, dict)]
+    for field in GENERATORS:
+        for path in (path for generator in map(as_mapping, as_list(value, field)) for path in _list_files(generator)):
+            yield path, path if field == "configMapGenerator" else ""
 
 
 def _list_files(generator: Value) -> Iterator[str]:
     files = (entry.partition("=")[2] or entry for entry in list_entries(generator, "files"))
     alone = [generator["env"]] if isinstance(generator.get("env"), str) else []
-    yield from (path for path in (*files, *list_entries(generator, "envs"), *alone) if is_path(path))
+    yield from filter(is_path, (*files, *list_entries(generator, "envs"), *alone))
 
 
 def is_ours(value: Value) -> bool:
@@ -242,27 +257,9 @@ def is_ours(value: Value) -> bool:
     return str(value.get("apiVersion")).partition("/")[0] == CONFIG_GROUP and value.get("kind") == CONFIG_KIND
 
 
-def list_files(tree: Tree, overlay: Overlay) -> set[str]:
-    """The files that a kustomization itself is made of, without links."""
-    return {tree.resolve(path) for path in (overlay.path, *list_named(tree, overlay.value, overlay.folder))}
-
-
 def is_path(entry: str) -> bool:
     """Whether an entry can be a path at all: not a text of several lines, and nothing with a scheme."""
     return bool(entry) and "\n" not in entry and "\0" not in entry and "://" not in entry and len(entry) < 4096
-
-
-def follow(tree: Tree, folder: str, entry: str) -> tuple[str, str]:
-    """Where an entry of the kustomization in a folder leads, empty for what is no path, and what is there: a "file", a
-    "folder", or nothing."""
-    path = join_path(folder, entry) if is_path(entry) else ""
-    return path, tree.kind(path) if path else ""
-
-
-def follow_all(tree: Tree, overlay: Overlay, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Where the entries in lists of a kustomization lead, and what is there, as `follow` tells it."""
-    for field in fields:
-        yield from (follow(tree, overlay.folder, entry) for entry in list_entries(overlay.value, field))
 
 
 def is_remote(entry: str) -> bool:
@@ -318,7 +315,7 @@ def find_charts(value: Value) -> str:
     """The Helm charts that a kustomization, or a generator, inflates, in words; empty where it inflates none."""
     if all(value.get(field) in (None, []) for field in HELM) and value.get("kind") != "HelmChartInflationGenerator":
         return ""
-    charts = [chart for field in HELM for chart in _list_mappings(value.get(field))] or [dict(value)]
+    charts = [chart for field in HELM for chart in map(as_mapping, as_list(value, field))] or [dict(value)]
     names = (str(chart.get("chartName") or chart.get("name") or "without a name") for chart in charts)
     return " and ".join(f"the Helm chart {name}" for name in dict.fromkeys(names))
 
@@ -359,10 +356,9 @@ def _read_declaration(declared: object) -> Function:
             declared = None
     if isinstance(declared, dict):
         runs, holds = declared.get("exec"), declared.get("container")
-        if isinstance(runs, dict) and isinstance(runs.get("path"), str) and not holds:
-            return Function(os.path.basename(runs["path"]) == "krmfn", program=runs["path"])
-        if isinstance(holds, dict) and isinstance(holds.get("image"), str) and not runs:
-            image: str = holds["image"]
+        if (path := as_text(runs, "path")) and not holds:
+            return Function(os.path.basename(path) == "krmfn", program=path)
+        if (image := as_text(holds, "image")) and not runs:
             name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
             return Function(name == "krmfn", image=image)
     raise NotRendered("declares a function in a way that krmfn does not understand")
@@ -395,10 +391,10 @@ def spell_json(value: object) -> bytes:
     return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8", "replace")
 
 
-def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
+def read_plain(overlay: Overlay) -> Plain | None:
     """What a kustomization lists, None when it does more than that. Raises NotRendered for what it cannot list."""
-    configurations = _read_configurations(tree, overlay)
-    files = list_resources(tree, overlay, _HARMLESS)
+    configurations = _read_configurations(overlay)
+    files = list_resources(overlay, _HARMLESS)
     if configurations is None or files is None or len(set(files)) < len(files):
         return None
     namespace = overlay.value.get("namespace", "")
@@ -406,38 +402,38 @@ def read_plain(tree: Tree, overlay: Overlay) -> Plain | None:
 
 
 def list_resources(
-    tree: Tree, overlay: Overlay, fields: Collection[str] = _LISTING, seen: set[str] | None = None, depth: int = 0
+    overlay: Overlay, fields: Collection[str] = _LISTING, seen: set[str] | None = None, depth: int = 0
 ) -> list[str] | None:
     """The files in resources:, those of kustomizations below included, in their order; None where other `fields` are
     used. kustomize is asked about what is used twice and what is not below the folder, which it may refuse, and about
     more levels than it is given."""
     if overlay.is_component or not overlay.value.keys() <= set(fields):
         return None
-    files: list[str] = []
+    files = []
     seen = {overlay.folder} if seen is None else seen
     for entry in list_entries(overlay.value, "resources"):
-        path, kind = follow(tree, overlay.folder, entry)
+        path, kind = overlay.follow(entry)
         if kind == "file" and not posixpath.relpath(path, overlay.folder).startswith("../"):
             files.append(path)
             continue
-        below = find_used(tree, path) if kind == "folder" and path not in seen and depth < DEEPEST else None
+        below = find_used(overlay.tree, path) if kind == "folder" and path not in seen and depth < DEEPEST else None
         seen.add(path)
-        inner = list_resources(tree, below, seen=seen, depth=depth + 1) if below else None
+        inner = list_resources(below, seen=seen, depth=depth + 1) if below else None
         if inner is None:
             return None
         files += inner
     return files
 
 
-def _read_configurations(tree: Tree, overlay: Overlay) -> tuple[Fields, ...] | None:
+def _read_configurations(overlay: Overlay) -> list[Fields] | None:
     """The functionConfigs of ours, None when something else is listed too."""
     found = []
     for entry in list_entries(overlay.value, "transformers"):
-        path, kind = follow(tree, overlay.folder, entry)
+        path, kind = overlay.follow(entry)
         if kind != "file":
             return None
-        values = read_objects(tree.find(path) or b"", path)
-        if not values or not all(is_ours(value) for value in values):
+        values = read_objects(overlay.tree.find(path) or b"", path)
+        if not values or not all(map(is_ours, values)):
             return None
         found += values
-    return tuple(found)
+    return found

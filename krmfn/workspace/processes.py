@@ -44,7 +44,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @contextmanager
 def hold_signals() -> Iterator[None]:
     """A block that no signal ends in the middle: those that come meanwhile count at its end."""
-    caught: list[int] = []
+    caught = []
     try:
         kept = {number: signal.signal(number, lambda number, _: caught.append(number)) for number in SIGNALS}
     except ValueError:  # not the main thread, which is the one that is interrupted
@@ -113,7 +113,7 @@ class Background:
         environment: Mapping[str, str],
         folder: str,
         root: str,
-        most_memory: int = 0,
+        most_memory: int,
         offline: bool = False,
     ) -> None:
         """Starts it in `folder`; its output goes to files below `root`, which end with it. Where the system can see to

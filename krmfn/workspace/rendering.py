@@ -16,12 +16,13 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from krmfn.model.kept import Printed
 from krmfn.model.showing import HIDDEN
-from krmfn.model.values import Fields
+from krmfn.model.values import Fields, Names
 from krmfn.workspace.disk import Disk, find_here
 from krmfn.workspace.helm import Helm
 from krmfn.workspace.processes import (
@@ -35,7 +36,7 @@ from krmfn.workspace.processes import (
     isolate,
 )
 from krmfn.workspace.staging import Stage
-from krmfn.workspace.trees import MOST_BYTES, InputMissing, Lacking, NotRendered, Tree
+from krmfn.workspace.trees import MOST_BYTES, InputMissing, NotRendered, Tree
 from krmfn.workspace.witness import recall, spell_program
 from krmfn.workspace.world import Rendering
 
@@ -68,12 +69,12 @@ class Rendered(NamedTuple):
     """
 
     data: bytes
-    copied: frozenset[str]
-    configurations: tuple[Fields, ...]
-    left_out: tuple[NotRendered, ...] = ()
-    brought: tuple[str, ...] = ()
-    ran_in: tuple[str, ...] = ()
-    templates: frozenset[str] = frozenset()
+    copied: Collection[str]
+    configurations: Sequence[Fields]
+    left_out: Sequence[NotRendered] = ()
+    brought: Names = ()
+    ran_in: Names = ()
+    templates: Collection[str] = ()
 
 
 def render_all(
@@ -96,7 +97,7 @@ def render_all(
     with end_with_signals(), tempfile.TemporaryDirectory(prefix="krmfn-") as temporary:
         root = os.path.realpath(temporary)
         waiting: deque[tuple[str, Build | Rendered | NotRendered]] = deque()
-        known = {} if wanted.done is None else wanted.done
+        known = Printed() if wanted.done is None else wanted.done
         partly, helm = not wanted.required, wanted.helm
         renderer = [path, kustomize] if (path := find_program(RENDERER)) else []
         spelled = tuple(map(spell_program, (kustomize, *renderer)))
@@ -112,11 +113,11 @@ def render_all(
                     waiting.append((folder, begun))
                 if not waiting:
                     return
-                folder, first = waiting[0]
-                result = first.end() if isinstance(first, Build) else first
-                free_places += isinstance(first, Build)
-                waiting.popleft()
-                yield folder, result
+                folder, built = waiting.popleft()
+                if isinstance(built, Build):
+                    built = built.end()
+                    free_places += 1
+                yield folder, built
         finally:
             for each in workshop.running:
                 each.kill()
@@ -140,12 +141,12 @@ class _Workshop(NamedTuple):
     tree: Tree
     kustomize: str
     renderer: list[str]
-    spelled: tuple[str, ...]
+    spelled: Names
     programs: dict[str, str]
     root: str
     partly: bool
     added: Mapping[str, Sequence[str]]
-    done: MutableMapping[bytes, bytes]
+    done: Printed
     running: list[Background | Renderer]
     idle: list[Renderer]
     helm: Helm | None = None
@@ -166,20 +167,20 @@ def _begin(workshop: _Workshop, folder: str, *, free: bool) -> Build | Rendered 
             known = recall("plan", repr((*named, workshop.added.get(folder))).encode("utf-8", "surrogatepass"), plan)
             if not planned and known[0] in workshop.done:
                 digest, copied, left_out = known
-                return Rendered(workshop.done[digest], copied, (), tuple(map(_read_reason, left_out)))
+                return Rendered(workshop.done[digest], copied, (), [*map(_read_reason, left_out)])
         if not planned:
             plan()
         build = planned[0]
         return build if build.start() else build.end()
     except NotRendered as reason:
         return reason
+    except OSError as error:
+        return NotRendered(f"cannot be copied: {error.strerror}")
 
 
 def _read_reason(spelled: Fields) -> NotRendered:
     """What is left out, as Build.spell has it."""
     reason = NotRendered(spelled.pop("reason"))
-    if "entry" in spelled:
-        reason = Lacking(spelled["entry"])
     vars(reason).update(spelled)
     return reason
 
@@ -188,7 +189,7 @@ class Build:
     """kustomize at work on a copy of a kustomization."""
 
     def __init__(self, workshop: _Workshop, folder: str, *, free: bool) -> None:
-        """Plans the copy below the workshop's root. Raises NotRendered."""
+        """Plans the copy below the workshop's root. Raises NotRendered and OSError."""
         self._workshop = workshop
         self._place = place = tempfile.mkdtemp(dir=workshop.root)
         self._running: Background | Renderer | None = None
@@ -196,13 +197,10 @@ class Build:
         self._stage = stage = Stage(
             workshop.tree, place, program, workshop.programs, free, workshop.partly, workshop.helm
         )
-        try:
-            self._built = stage.add(folder, top=True, components=workshop.added.get(folder, ()))
-            stage.finish()
-            self._words = [workshop.kustomize, "build", *(_PLUGINS if stage.runs else ()), self._built]
-            self._digest = b"" if stage.runs else self._summarize()
-        except OSError as error:
-            raise NotRendered(f"cannot be copied: {error.strerror}") from None
+        self._built = stage.add(folder, components=workshop.added.get(folder, ()))
+        stage.finish()
+        self._words = [workshop.kustomize, "build", *(_PLUGINS if stage.runs else ()), self._built]
+        self._digest = b"" if stage.runs else self._summarize()
 
     def spell(self) -> tuple[Any, ...] | None:
         """What makes `Rendered` of what is printed, as plain data: the digest, the files, and what is left out. None
@@ -210,22 +208,19 @@ class Build:
         stage = self._stage
         if stage.runs or stage.brought or stage.templates:
             return None
-        return self._digest, frozenset(stage.copied), [vars(each) | {"reason": str(each)} for each in stage.left_out]
+        return self._digest, stage.copied, [vars(each) | {"reason": str(each)} for each in stage.left_out]
 
     def start(self) -> bool:
         """Makes the copy and starts kustomize; False where it has built the same for another state or run. Raises
-        NotRendered."""
+        OSError."""
         if self._digest in self._workshop.done:
             return False
-        try:
-            for path, data in self._stage.files.items():
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                with open(path, "wb") as stream:
-                    stream.write(data)
-            self._stage.files.clear()
-            self._start()
-        except OSError as error:
-            raise NotRendered(f"cannot be copied: {error.strerror}") from None
+        for path, data in self._stage.files.items():
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as stream:
+                stream.write(data)
+        self._stage.files.clear()
+        self._start()
         return True
 
     def _summarize(self) -> bytes:
@@ -287,17 +282,23 @@ class Build:
             copied, own = (os.fsencode(os.path.relpath(path, self._built)) for path in (copy, original))
             data = data.replace(b"path: " + copied, b"path: " + own)
         brought = tuple(sorted({os.path.relpath(path, self._built) for path in stage.brought.values()}))
-        templates = frozenset(os.path.relpath(path, self._built) for path in stage.templates.values())
-        configurations, left_out = tuple(stage.configurations), tuple(stage.left_out)
-        ran_in = tuple(stage.ran_in)
-        return Rendered(data, frozenset(stage.copied), configurations, left_out, brought, ran_in, templates)
+        templates = {os.path.relpath(path, self._built) for path in stage.templates.values()}
+        return Rendered(
+            data,
+            stage.copied,
+            stage.configurations,
+            stage.left_out,
+            brought,
+            tuple(stage.ran_in),
+            templates,
+        )
 
 
 @contextmanager
 def end_with_signals() -> Iterator[None]:
     """A signal that ends this program raises KeyboardInterrupt in the block, which ends kustomize and takes the copy
     along. Then the program ends as the signal wants it."""
-    caught: list[int] = []
+    caught = []
 
     def stop(number: int, _frame: object) -> None:
         caught.append(number)

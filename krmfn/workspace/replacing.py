@@ -16,8 +16,6 @@ from krmfn.workspace.disk import Disk
 from krmfn.workspace.processes import hold_signals
 from krmfn.workspace.trees import KUSTOMIZATIONS, InputMissing, LeftOut, WriteFailed
 
-_SUFFIX = ".krmfn-new"
-
 
 class FileChange(NamedTuple):
     """A file before and after; None where there is none."""
@@ -39,7 +37,7 @@ def lock(paths: Sequence[str], say: Callable[[str], None]) -> Iterator[None]:
 
     Waits for the run that is at it, and tells so with `say`. Where a file system has no locks there is none.
     """
-    held: list[int] = []
+    held = []
     try:
         for folder in sorted({Disk(path).boundary for path in paths}):
             number = _lock_folder(folder, say)
@@ -91,7 +89,7 @@ def _prepare(change: FileChange) -> _Writing:
     if found is not None and not os.access(real, os.W_OK):
         raise WriteFailed(f"{path} is read-only. Nothing was written")
     folder, name = os.path.split(real)
-    return _Writing(change, real, os.path.join(folder, f".{name}{_SUFFIX}"))
+    return _Writing(change, real, os.path.join(folder, f".{name}.krmfn-new"))
 
 
 def _write_beside(step: _Writing, data: bytes) -> None:
@@ -123,7 +121,7 @@ def _copy_rights(path: str, beside: str, number: int) -> None:
 
 
 def _rename(steps: Sequence[_Writing]) -> None:
-    done: list[str] = []
+    done = []
     try:
         with hold_signals():  # between two names is the one moment at which the set is neither old nor new
             for step in steps:

@@ -8,8 +8,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from krmfn.workspace.disk import is_below
-from krmfn.workspace.overlays import PLUGINS, Overlay, find_below, list_entries, list_files, list_uses
-from krmfn.workspace.trees import Tree
+from krmfn.workspace.overlays import PLUGINS, Overlay, find_below, list_entries
 
 #: What a file holds somewhere that makes its world matter to others: it defines kinds for their objects.
 _DEFINES = (b"CustomResourceDefinition", b"WorkloadKind")
@@ -34,11 +33,12 @@ class Shard(NamedTuple):
         return int.from_bytes(digest[:8], "big") % self.of == self.number - 1
 
 
-def decides(tree: Tree, overlay: Overlay, loose: Set[str], runs: bool) -> bool:
+def decides(overlay: Overlay, loose: Set[str], runs: bool) -> bool:
     """Whether what a kustomization is rendered to may change what is said of other worlds: it defines kinds, or uses
     one of the `loose` files (without links), which is in no world otherwise. `runs`: functions of others, too."""
-    for each in (overlay, *find_below(tree, list_uses(tree, overlay)).values()):
-        files, folder = list_files(tree, each), os.path.abspath(tree.resolve(each.folder))
+    tree = overlay.tree
+    for each in (overlay, *find_below(tree, overlay.list_uses()).values()):
+        files, folder = each.list_files(), os.path.abspath(tree.resolve(each.folder))
         if any(list_entries(each.value, field) for field in PLUGINS):  # a function can name files
             files |= {path for path in loose if runs or is_below(os.path.abspath(path), folder)}
         if not loose.isdisjoint(files) or any(defines(tree.find(path) or b"") for path in files):

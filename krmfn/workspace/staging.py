@@ -14,11 +14,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from krmfn.krm import FileRef, Stream, Unreadable
+from krmfn.krm import FileRef, Unreadable
 from krmfn.krm.errors import HOLDS_ITSELF
 from krmfn.model.values import Fields, Value, as_list, as_mapping, as_text
-from krmfn.workspace.disk import find_here, is_below
+from krmfn.workspace.disk import is_below
 from krmfn.workspace.helm import Helm, inflate, read_inflated
+from krmfn.workspace.manifests import read_whole
 from krmfn.workspace.overlays import (
     BUILDS_ON,
     DEEPEST,
@@ -31,14 +32,12 @@ from krmfn.workspace.overlays import (
     find_fetched,
     find_overlay,
     find_used,
-    follow,
     is_ours,
     is_path,
     is_remote,
     is_words,
     list_entries,
     list_generated,
-    list_named,
     list_resources,
     list_sources,
     read_function,
@@ -47,11 +46,10 @@ from krmfn.workspace.overlays import (
     refuse_charts,
     refuse_fetching,
     spell_json,
-    with_components,
     with_program,
 )
 from krmfn.workspace.processes import find_program
-from krmfn.workspace.trees import CHARTS, KUSTOMIZATIONS, MISSING, Lacking, LeftOut, NotRendered, Tree, join_path
+from krmfn.workspace.trees import CHARTS, KUSTOMIZATIONS, MISSING, LeftOut, NotRendered, Tree, join_path, lack
 
 #: kustomize builds a folder again for each use: 20 folders, each using the next one twice, are a million builds.
 _MOST_BUILDS = 1_000
@@ -74,9 +72,9 @@ class Stage:
         root: str,
         ours: str,
         allowed: Mapping[str, str],
-        free: bool = False,
-        partly: bool = False,
-        helm: Helm | None = None,
+        free: bool,
+        partly: bool,
+        helm: Helm | None,
     ) -> None:
         """`ours` is the program that replaces krmfn. `allowed` maps the real paths of programs that may be run to
         themselves. `free`: a kustomization may use files that are not below its folder, as with `--load-restrictor
@@ -101,7 +99,7 @@ class Stage:
         self._root = root
         self._ours = ours
         self._allowed = allowed
-        self._here = find_here()
+        self._here = tree.here
         self.files: dict[str, bytes] = {}
         self._kustomizations: dict[str, Fields] = {}  # by folder of the copy
         self._builds: dict[str, int] = {}  # how often kustomize builds something for a folder of the copy
@@ -113,17 +111,15 @@ class Stage:
         miss, becomes one for those that its target names. Values of files that are not there are placeholders."""
         for place, value in self._kustomizations.items():
             self._write(posixpath.join(place, KUSTOMIZATIONS[0]), self._aim(value, place) if self.left_out else value)
-        names: set[bytes] = set()
-        for data in self.files.values() if self._emptied else ():
-            names.update(_VALUE.findall(data))
         # Somebody may call a file that is missing as a kustomization that was checked.
         emptied = [place for place in self._emptied if os.path.basename(place) not in KUSTOMIZATIONS]
-        for place in emptied if names else ():
+        names = {name for data in self.files.values() for name in _VALUE.findall(data)} if emptied else set()
+        for place in emptied:
             self._write(place, b"".join(b"%b=${%b}\n" % (name, name) for name in sorted(names)))
 
     def _aim(self, value: Value, place: str) -> Fields:
         """A kustomization whose strategic merge patches change what they are for, and nothing where that is missing."""
-        aimed: list[object] = []
+        aimed = []
         listed = [*as_list(value, "patchesStrategicMerge"), *as_list(value, "patches")]
         for patch in (each if isinstance(each, dict) else {"path": each} for each in listed):
             text = str(patch.get("patch") or patch.get("path"))
@@ -144,18 +140,15 @@ class Stage:
         """Where a path of the tree is in the copy."""
         return os.path.join(self._root, os.path.normpath(os.path.join(self._here, path)).lstrip(os.sep))
 
-    def add(self, folder: str, *, top: bool = False, depth: int = 0, components: Sequence[str] = ()) -> str:
+    def add(self, folder: str, depth: int = 0, components: Sequence[str] = ()) -> str:
         """Copies the kustomization in `folder` and everything that it builds on, with `components` besides its own; its
-        folder in the copy.
-
-        With `top` its output says where each object comes from. Raises NotRendered.
-        """
+        folder in the copy. The output of the one at the top says where each object comes from. Raises NotRendered."""
         try:
             real = self.tree.resolve(folder)
         except LeftOut as left:
             raise NotRendered(f"uses {left}") from None
         except FileNotFoundError:
-            raise Lacking(folder) from None
+            raise lack(folder) from None
         place = self.place(real)
         if place in self._builds:
             return place
@@ -166,22 +159,22 @@ class Stage:
             raise NotRendered(f"uses {named}, a folder without a kustomization.yaml", sort=sort).of_whole()
         if depth > DEEPEST:
             raise NotRendered(f"builds on more than {DEEPEST} levels of kustomizations")
-        overlay = with_components(overlay, components)
+        overlay = overlay.with_components(components)
         self._first = self._first or overlay.path
         self._note(overlay.path)
         self._builds[place] = 1
-        self._kustomizations[place] = self._spell(overlay, place, top, depth)
+        self._kustomizations[place] = self._spell(overlay, place, depth)
         if self._builds[place] > _MOST_BUILDS:
             raise NotRendered(f"makes kustomize build kustomizations more than {_MOST_BUILDS} times")
         return place
 
-    def _spell(self, overlay: Overlay, place: str, top: bool, depth: int) -> Fields:
+    def _spell(self, overlay: Overlay, place: str, depth: int) -> Fields:
         """The kustomization as kustomize will read it, with all that it names copied."""
         charts = find_charts(overlay.value)
         value = {key: each for key, each in overlay.value.items() if key not in HELM}
         above = self._namespace
         self._namespace = as_text(value, "namespace") or above
-        inflated: list[str] = []
+        inflated = []
         if charts:
             inflated = self._inflate(overlay, place, charts)
             value.setdefault("resources", [])  # kustomize refuses one without any field
@@ -199,7 +192,7 @@ class Stage:
             value["resources"] = [*value["resources"], *inflated]
         for field in PLUGINS:
             if field in value:
-                value[field] = self._list_plugins(overlay, field, place, depth)
+                value[field] = self._list_plugins(overlay, field, place)
         for name in list_sources(value):
             self._find(name, overlay.folder)
         for name, told in list_generated(overlay.value):
@@ -214,27 +207,27 @@ class Stage:
         value |= self._bring_named(named, overlay) if self._free else {}
         self._copy_named({key: named.pop(key) for key in GENERATORS if key in named}, overlay, is_read=False)
         self._copy_named(named, overlay)
-        if top:
+        if not depth:
             value["buildMetadata"] = [*list_entries(value, "buildMetadata"), "originAnnotations"]
         return value
 
     def _inflate(self, overlay: Overlay, place: str, charts: str) -> list[str]:
         """The files of what the charts of a kustomization render, as kustomize marks it. What is not rendered is left
         out."""
+        found = [*read_inflated(overlay, self._namespace)]
         if self._helm is None or overlay.value.get("helmChartInflationGenerator"):
-            found = [chart for _, chart in read_inflated(self.tree, overlay, self._namespace)]
-            is_here = any(not isinstance(chart, NotRendered) for chart in found)
+            is_here = any(not isinstance(chart, NotRendered) for _, chart in found)
             self._leave_out(refuse_charts(charts, "" if is_here else CHARTS), overlay)
             return []
         names = []
-        for name, chart in read_inflated(self.tree, overlay, self._namespace):
+        for name, chart in found:
             try:
                 if isinstance(chart, NotRendered):
                     raise chart
                 texts = inflate(self.tree, chart, self._helm, self._root)
             except NotRendered as reason:
-                part = f"the Helm chart {name}"
-                self._leave_out(NotRendered(str(reason), reason.hint, reason.place, part, reason.sort), overlay)
+                reason.part = f"the Helm chart {name}"
+                self._leave_out(reason, overlay)
                 continue
             for path, text in texts:
                 objects = read_objects(text, path)
@@ -261,10 +254,10 @@ class Stage:
 
     def _use(self, overlay: Overlay, field: str, entry: str, place: str, depth: int) -> str:
         """What to write for an entry, empty for one that is left out."""
-        path, kind = follow(self.tree, overlay.folder, entry)
+        path, kind = overlay.follow(entry)
         part = "" if field == "components" else entry  # a component may change what others list
         if kind == "folder":
-            below = self.add(path, depth=depth + 1)
+            below = self.add(path, depth + 1)
             self._builds[place] += self._builds[below]
             return os.path.relpath(below, place)
         if kind == "file":
@@ -280,10 +273,10 @@ class Stage:
             raise NotRendered("has a text of several lines where a path is expected")
         try:
             self._find(entry, overlay.folder, part)
-        except Lacking as lacking:
-            self._leave_out(lacking, overlay)
+        except NotRendered as reason:
+            self._leave_out(reason, overlay)
             return ""
-        raise Lacking(entry)
+        raise lack(entry)
 
     def _leave_files_out(self, generator: object, overlay: Overlay) -> object:
         """What makes a ConfigMap or Secret, without the files that kustomize would fetch."""
@@ -299,7 +292,7 @@ class Stage:
         """Raises NotRendered for a path that is not in the tree."""
         if self._misses(entry, folder, entry):
             sort = self.tree.find_sort(posixpath.join(folder, entry))
-            lacking = Lacking(entry, f"{part}, {MISSING}" if part and sort else "", sort)
+            lacking = lack(entry, f"{part}, {MISSING}" if part and sort else "", sort)
             raise lacking if part else lacking.of_whole()
 
     def _misses(self, entry: str, folder: str, told: str) -> bool:
@@ -312,11 +305,11 @@ class Stage:
             return True
         return False
 
-    def _list_plugins(self, overlay: Overlay, field: str, place: str, depth: int) -> list[str]:
+    def _list_plugins(self, overlay: Overlay, field: str, place: str) -> list[str]:
         """The functions' configurations, one file each, in the order in which they run."""
         names = []
         for entry in list_entries(overlay.value, field):
-            for value in self._read_plugins(overlay, field, entry, depth):
+            for value in self._read_plugins(overlay, field, entry):
                 if field == "generators" and is_ours(value):
                     raise NotRendered(
                         "lists krmfn under generators, where kustomize passes no resources and the build fails",
@@ -335,16 +328,16 @@ class Stage:
                 names.append(name)
         return names
 
-    def _read_plugins(self, overlay: Overlay, field: str, entry: str, depth: int) -> Iterator[Fields]:
-        path, kind = follow(self.tree, overlay.folder, entry)
+    def _read_plugins(self, overlay: Overlay, field: str, entry: str) -> Iterator[Fields]:
+        path, kind = overlay.follow(entry)
         if kind == "folder":
             below = find_used(self.tree, path)
-            files = list_resources(self.tree, below) if below else None
+            files = list_resources(below) if below else None
             if files is None:
                 reason = f"lists {entry} among its functions, a kustomization that does more than list files"
                 raise NotRendered(reason, "Check the output of kustomize build.")
             for each in files:
-                yield from self._read_plugins(overlay, field, posixpath.relpath(each, overlay.folder), depth)
+                yield from self._read_plugins(overlay, field, posixpath.relpath(each, overlay.folder))
         elif kind == "file":
             self._note(path)
             yield from read_objects(self._read(path), path)
@@ -353,7 +346,7 @@ class Stage:
         elif is_remote(entry):
             self._leave_out(refuse_address(entry, entry if field == "generators" else ""), overlay)
         else:
-            raise Lacking(entry)
+            raise lack(entry)
 
     def _permit(self, overlay: Overlay, value: Fields) -> Fields:
         """The configuration, changed so that what is run for it is ours or allowed. Raises NotRendered."""
@@ -370,7 +363,7 @@ class Stage:
         self.runs = True
         if function.ours:
             self.configurations.append(value)
-            self.ran_in.append(os.path.relpath(self.tree.resolve(overlay.folder), self._here))
+            self.ran_in.append(os.path.relpath(overlay.folder, self._here))
             return with_program(value, self._ours)
         if function.image:
             hint = "krmfn starts no containers. Check the output of kustomize build."
@@ -396,7 +389,7 @@ class Stage:
         return self._allowed.get(os.path.realpath(found), "") if found else ""
 
     def _copy_named(self, value: object, overlay: Overlay, is_read: bool = True) -> None:
-        for path in list_named(self.tree, value, overlay.folder):
+        for path in overlay.list_named(value):
             self._copy(path, overlay, is_read)
 
     def _copy(self, path: str, overlay: Overlay, is_read: bool = True) -> bool:
@@ -405,11 +398,11 @@ class Stage:
         if path.rpartition("/")[2] in KUSTOMIZATIONS:
             return False
         try:
-            real, folder = self.tree.resolve(path), self.tree.resolve(overlay.folder)
+            real = self.tree.resolve(path)
         except (LeftOut, FileNotFoundError):
             return False
         # As for kustomize: a file may be a link, and lies below the folder of the kustomization all the same.
-        if not is_below(self.place(real), self.place(folder)):
+        if not is_below(self.place(real), self.place(overlay.folder)):
             return False
         if self.place(path) not in self.files or is_read:
             self._note(path)
@@ -422,7 +415,7 @@ class Stage:
             return ""
         self._number += 1
         name = f"krmfn-{_WORD}-{self._number}/{posixpath.basename(path)}"
-        place = posixpath.join(self.place(self.tree.resolve(overlay.folder)), name)
+        place = posixpath.join(self.place(overlay.folder), name)
         self.brought[place] = self.place(self.tree.resolve(path))
         self._note(path)
         self._write(place, self._read(path))
@@ -437,7 +430,7 @@ class Stage:
         if not isinstance(value, str) or "../" not in value:
             return value
         for name in (value, value.partition("=")[2]):
-            path, kind = follow(self.tree, overlay.folder, name)
+            path, kind = overlay.follow(name)
             if kind == "file" and not self._copy(path, overlay):
                 return value.removesuffix(name) + self._bring(path, overlay)
         return value
@@ -446,10 +439,7 @@ class Stage:
         self.copied.add(self.tree.resolve(path))
 
     def _read(self, path: str, is_read: bool = True) -> bytes:
-        try:
-            data = self.tree.read(path)
-        except (LeftOut, FileNotFoundError) as left:
-            raise NotRendered(f"uses {left}") from None
+        data = self.tree.use(path)
         if is_read:
             _refuse_circles(data, path.removeprefix(self._here + os.sep))
         return data
@@ -464,8 +454,7 @@ def _refuse_circles(data: bytes, path: str) -> None:
     if b"\0" not in data and anchors.isdisjoint(aliases):  # in UTF-16 nobody sees them
         return
     try:
-        for item in Stream.parse(data, path).items:
-            item.value  # noqa: B018 # it is read now
+        read_whole(path, data)
     except Unreadable as error:
         if error.message.endswith(HOLDS_ITSELF):
             place = FileRef(path, 0, error.line, error.column)
@@ -477,5 +466,5 @@ def _find_target(patch: Value) -> dict[str, str]:
     group, _, version = as_text(patch, "apiVersion").rpartition("/")
     metadata = as_mapping(patch, "metadata")
     named = {"group": group, "version": version, "kind": as_text(patch, "kind")}
-    named |= {key: as_text(metadata.get(key)) for key in ("name", "namespace")}
+    named |= {key: as_text(metadata, key) for key in ("name", "namespace")}
     return {key: re.escape(text) for key, text in named.items() if text}

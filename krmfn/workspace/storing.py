@@ -25,7 +25,6 @@ MOST_BYTES = 512 * 2**20
 #: An entry of fewer bytes shares a file with others, as long as that is not too large itself.
 _SMALL = 2**14
 _MOST_SHARED = 2**20
-_SECRET = "secret"
 _SIGNATURE = 32
 #: Of the files of small entries. Before each are its digest and its length.
 _SHARED = ".shared"
@@ -173,7 +172,7 @@ class _PlainValues(pickle.Unpickler):
 def _find_secret(folder: str) -> bytes:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     _check_owner(os.lstat(folder), folder, stat.S_IWGRP | stat.S_IWOTH)
-    path = os.path.join(folder, _SECRET)
+    path = os.path.join(folder, "secret")
     for _ in range(2):
         try:
             number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from krmfn.krm.results import FileRef
 from krmfn.model.patterns import Pattern, is_ignored, is_inside, read_patterns
+from krmfn.model.values import Names
 
 GIT = "git:"
 MISSING = "which does not exist"
@@ -66,7 +67,7 @@ class RevisionMissing(InputMissing):
 
 
 class WriteFailed(Exception):
-    """Files could not be written. The message says why, and which were."""
+    """Files could not be written, or it could not be planned how. The message says why, and which were."""
 
 
 class LeftOut(Exception):
@@ -85,7 +86,9 @@ class LeftOut(Exception):
 class NotRendered(Exception):
     """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where. `part`
     is what only adds objects: without it the rest can be rendered. `sort` is how it is counted where what it
-    lacks is somewhere else on purpose."""
+    lacks is somewhere else on purpose. `entry` is what leads to nothing, as it is written there."""
+
+    entry = ""
 
     def __init__(
         self, reason: str, hint: str = "", place: FileRef | None = None, part: str = "", sort: str = ""
@@ -103,13 +106,11 @@ class NotRendered(Exception):
         return self
 
 
-class Lacking(NotRendered):
-    """A kustomization with an `entry` that leads to nothing."""
-
-    def __init__(self, entry: str, part: str = "", sort: str = "") -> None:
-        """`entry` as it is written there."""
-        super().__init__(f"uses {entry}, {MISSING}", part=part, sort=sort)
-        self.entry = entry
+def lack(entry: str, part: str = "", sort: str = "") -> NotRendered:
+    """The reason for an entry that leads to nothing."""
+    reason = NotRendered(f"uses {entry}, {MISSING}", part=part, sort=sort)
+    reason.entry = entry
+    return reason
 
 
 #: How charts are counted that are not rendered.
@@ -135,13 +136,13 @@ class Tree:
     #: How a message says which tree it is, after a path of it.
     where = ""
 
-    def __init__(self, here: str, top: str) -> None:
-        """`here` is the working directory, `top` the repository or else the boundary; both without links."""
+    def __init__(self, here: str, boundary: str) -> None:
+        """`here` is the working directory, `boundary` the repository or what else may be read; both without links."""
         self.here = here
-        self.top = top
+        self.boundary = boundary
         self.left_out: list[LeftOut] = []
         #: Patterns of files that are passed over, besides those of _IGNORES.
-        self.excluded: tuple[str, ...] = ()
+        self.excluded: Names = ()
         #: What an editor has instead of files, by their real paths.
         self.unsaved: Mapping[str, bytes] = {}
         #: The size of the largest file that is read.
@@ -184,11 +185,24 @@ class Tree:
         except (LeftOut, FileNotFoundError):
             return None
 
+    def locate(self, path: str) -> str:
+        """A path from the top, as the tree spells it."""
+        return join_path(os.path.relpath(self.boundary, self.here), path.lstrip("/"))
+
+    def use(self, path: str) -> bytes:
+        """The bytes of a file that something is rendered of. Raises NotRendered."""
+        try:
+            return self.read(path)
+        except LeftOut as left:
+            raise NotRendered(f"uses {left}") from None
+        except FileNotFoundError:
+            raise lack(path) from None
+
     def walk(self, folder: str) -> list[str]:
         """The manifests below a folder, sorted: files with one of SUFFIXES, and kustomizations. What is hidden or
         ignored is passed over; links to files are followed, links to folders are not. What a Helm chart renders, copies
         of Go modules and the data of tests are left out."""
-        found: list[str] = []
+        found = []
         waiting = [(folder, self._find_patterns(folder))]
         while waiting:
             here, patterns = waiting.pop()
@@ -249,7 +263,7 @@ class Tree:
         """The patterns of the folders above one, as far as the top."""
         above: list[str] = []
         try:
-            here, top = folder, self.resolve(os.path.relpath(self.top, self.here) if self.top else folder)
+            here, top = folder, self.resolve(self.locate("."))
             while self.resolve(here) != top and len(above) < _DEEPEST:
                 here = join_path(here, "..")
                 above.append(here)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Container, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -16,11 +16,12 @@ from krmfn.krm import FileRef, Item, Stream, Unreadable
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, ResourceRef, Result
 from krmfn.model.findings import Finding
+from krmfn.model.kept import Printed
 from krmfn.model.marks import list_sources
 from krmfn.model.placeholders import is_placeholder
-from krmfn.model.values import Value
+from krmfn.model.values import Key, Names, Value
 from krmfn.workspace.manifests import RENDERED, LoadedFile, load, read_whole
-from krmfn.workspace.trees import CHART, LeftOut, ManifestFile, NotRendered, Tree, join_path
+from krmfn.workspace.trees import CHART, ManifestFile, NotRendered, Tree, join_path
 
 _ORIGIN = "config.kubernetes.io/origin"
 #: No name is longer.
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from krmfn.workspace.helm import Helm
     from krmfn.workspace.sharding import Shard
 _Place = TypeVar("_Place")
-_Names: TypeAlias = "tuple[dict[str, list[Item]], set[int]]"
+#: By group and kind: items by name, and the lengths of the names.
+_Sorted: TypeAlias = dict[Key, tuple[dict[str, list[Item]], set[int]]]
 
 
 class Sources:
@@ -47,10 +49,10 @@ class Sources:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.loaded: dict[str, LoadedFile] = {}
-        self._names: dict[str, dict[tuple[str, str], _Names]] = {}
+        self._names: dict[str, _Sorted] = {}
         self._taken: set[str] = set()
 
-    def find(self, path: str, item: Item, rendered: Container[tuple[str, str]]) -> Item | None:
+    def find(self, path: str, item: Item, rendered: Container[Key]) -> Item | None:
         """The object in a file that `item` was rendered from, None when that is not clear. `rendered` are the kinds and
         names of all that was rendered with it."""
         if path not in self._names:
@@ -84,9 +86,7 @@ class Sources:
         """A file, and what is in it. Raises NotRendered."""
         if path not in self.loaded:
             try:
-                file = read_whole(path, self._tree.read(path))
-            except (LeftOut, FileNotFoundError) as error:
-                raise NotRendered(f"uses {error}") from None
+                file = read_whole(path, self._tree.use(path))
             except Unreadable as error:
                 raise NotRendered(f"uses {path}, which cannot be read: {error}") from None
             if file.stream.skipped:
@@ -95,15 +95,15 @@ class Sources:
         return self.loaded[path]
 
 
-def _is_affixed(item: Item, source: Item, others: Iterable[Item], rendered: Container[tuple[str, str]]) -> bool:
+def _is_affixed(item: Item, source: Item, others: Iterable[Item], rendered: Container[Key]) -> bool:
     """Whether the names of others were rendered with what `item` has before and behind the name of the source."""
     before, _, behind = item.name.partition(source.name)
     return all((item.kind, before + other.name + behind) in rendered for other in others)
 
 
-def _sort(items: Iterable[Item]) -> dict[tuple[str, str], _Names]:
-    """Items by group and kind, then by name, with the lengths of the names; those without a name are left out."""
-    found: dict[tuple[str, str], _Names] = {}
+def _sort(items: Iterable[Item]) -> _Sorted:
+    """Items by group, kind and name; those without a name are left out."""
+    found: _Sorted = {}
     for item in items:
         if item.name:
             names, lengths = found.setdefault(item.group_kind, ({}, set()))
@@ -117,10 +117,10 @@ class Rendering(NamedTuple):
     cannot be rendered is an error."""
 
     wanted: bool = True
-    allowed: tuple[str, ...] = ()
+    allowed: Names = ()
     required: bool = False
-    excluded: tuple[str, ...] = ()  # patterns of files in folders that are passed over
-    done: MutableMapping[bytes, bytes] | None = None  # what other states were rendered to: see render_all (rendering)
+    excluded: Names = ()  # patterns of files in folders that are passed over
+    done: Printed | None = None  # what other states were rendered to: see render_all (rendering)
     unsaved: Mapping[str, bytes] = {}  # what an editor has instead of files, by their real paths
     shard: Shard | None = None  # the part of the worlds that is judged
     helm: Helm | None = None  # renders charts of the repository, which are passed over without
@@ -144,14 +144,14 @@ class World(NamedTuple):
     items: Sequence[Item]
     tree: Tree | None
     folder: str
-    files: tuple[LoadedFile, ...] = ()
+    files: Sequence[LoadedFile] = ()
     overlay: str = ""
     sources: Mapping[int, Item] = {}
-    configurations: tuple[Value, ...] = ()
-    left_out: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    configurations: Sequence[Value] = ()
+    left_out: Names = ()
+    beside: Names = ()
     base: Literal["", "base", "undeployed"] = ""
-    ran_in: tuple[str, ...] = ()
+    ran_in: Names = ()
     rank: int = 0
     elsewhere: bool = False
     templates: Mapping[ResourceRef, str] = {}
@@ -177,13 +177,13 @@ class World(NamedTuple):
     def _blame_order(self, finding: Finding) -> Finding:
         """The finding on what the function made in a base, where the mend is not an edit of an object that nobody
         wrote: something between the function and this kustomization has changed what was counted."""
-        early = [folder for folder in self.ran_in if folder != self.folder]
+        is_early = self.ran_in and self.folder not in self.ran_in
         counts = finding.is_mendable or finding.rule in _COUNTED
-        if not early or early != list(self.ran_in) or not counts or not list_sources(finding.item):
+        if not is_early or not counts or not list_sources(finding.item):
             return finding
         hint = (
-            f"krmfn ran in {early[0]}, before {self.folder} changed what it had counted. List it in {self.folder} "
-            f"instead: krmfn init --move {early[0]}"
+            f"krmfn ran in {self.ran_in[0]}, before {self.folder} changed what it had counted. List it in "
+            f"{self.folder} instead: krmfn init --move {self.ran_in[0]}"
         )
         return finding._replace(hint=hint, proposed=ABSENT, mend=())
 

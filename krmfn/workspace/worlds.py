@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.krm import FileRef, Item, Result
 from krmfn.model.values import Identity, Value, identify
 from krmfn.model.wording import count
-from krmfn.workspace.disk import find_here
 from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load, open_tree, read_paths
-from krmfn.workspace.trees import ManifestFile, Tree
+from krmfn.workspace.trees import Tree
 from krmfn.workspace.world import Rendering, World
 
 if TYPE_CHECKING:
@@ -36,12 +35,12 @@ class Worlds(NamedTuple):
     are kustomizations that rename objects but not references to groups, with the folders of these objects.
     """
 
-    worlds: tuple[World, ...]
-    problems: tuple[Result, ...]
-    files: tuple[LoadedFile, ...] = ()  # that can be edited: in the order of the arguments, then sources of objects
-    borrowed: frozenset[str] = frozenset()
+    worlds: Sequence[World]
+    problems: Sequence[Result]
+    files: Sequence[LoadedFile] = ()  # that can be edited: in the order of the arguments, then sources of objects
+    borrowed: Collection[str] = ()
     affixed: Mapping[str, set[str]] = {}
-    missing: frozenset[str] = frozenset()  # the keys of worlds that could not be rendered
+    missing: Collection[str] = ()  # the keys of worlds that could not be rendered
     start: str = "."  # the folder that keys are seen from
     digest: str = ""  # of everything that was read, where it is shared among several
 
@@ -57,13 +56,13 @@ class Worlds(NamedTuple):
 
     def apply(self, run: Callable[[Sequence[Item], Sequence[Value], FileRef], Sequence[Item]]) -> Worlds:
         """The worlds as they are applied: `run` is our function, for those whose kustomization lists it."""
-        worlds = (
+        worlds = [
             world._replace(items=run(world.items, world.configurations, FileRef(RENDERED)))
             if world.configurations
             else world
             for world in self.worlds
-        )
-        return self._replace(worlds=tuple(worlds))
+        ]
+        return self._replace(worlds=worlds)
 
     def name(self, world: World) -> str:
         """What a person calls a world: its name, or the file or folder that it was read from. Empty for the only one
@@ -86,30 +85,30 @@ def find_worlds(
     arguments: Sequence[str],
     rendering: Rendering,
     default: str = ".",
-    watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]] = iter,
     complete: bool = False,
 ) -> Worlds:
     """The worlds that arguments name: files, folders, `-`, `git:REV[:PATH]` (PATH defaults to `default`).
 
     With `complete` a file is in all worlds that it could be applied with, where files are alternatives (loose).
-    `watch` gets the files of an argument before they are read, and gives them back one by one.
-
     Raises InputMissing.
     """
-    find_here()  # paths are spelled from here, so that it has to be there
-    parts = [_read_argument(argument, rendering, default, watch) for argument in arguments]
-    gathered = [part.found for part in parts if part.found]
-    worlds: list[World] = []
-    ranks = 0
-    for found in gathered:
-        worlds += [world._replace(rank=ranks + world.rank) for world in found.worlds]
-        ranks += found.ranks
-    problems = [each for part in parts for each in (*(part.found.problems if part.found else ()), *part.read.problems)]
-    kustomized = {folder for found in gathered for folder in found.folders}
-    missing = frozenset(key for found in gathered for key in found.missing)
-    tree = next((part.tree for part in reversed(parts) if part.tree), None)
+    parts = [_read_argument(argument, rendering, default) for argument in arguments]
+    worlds = []
+    problems = []
+    missing = set()
+    kustomized = set()
+    ranks, tree = 0, None
+    for part in parts:
+        tree = part.tree or tree
+        if found := part.found:
+            worlds += [world._replace(rank=ranks + world.rank) for world in found.worlds]
+            ranks += found.ranks
+            problems += found.problems
+            missing |= found.missing
+            kustomized |= found.folders
+        problems += part.read.problems
     starts = [part.start for part in parts if part.start is not None]
-    start = posixpath.commonpath([posixpath.normpath(each or ".") for each in starts]) if len(starts) == 1 else "."
+    start = posixpath.normpath(starts[0] or ".") if len(starts) == 1 else "."
     read_files = list({file.path: file for part in parts for file in part.read.files}.values())
     if not any(part.is_folder for part in parts):  # files that are named one by one belong together
         loose = [("", read_files)] if read_files else []
@@ -125,14 +124,14 @@ def find_worlds(
         unit = unit if label else f"\0{world.key}"  # alternatives stay together; no kustomization has such a key
         key, elsewhere = f"{world.key} {label}".rstrip(), shard is not None and not shard.owns(unit)
         worlds.append(world._replace(key=key, rank=rank, elsewhere=elsewhere))
-    read_files += [file for found in gathered for file in found.sources.loaded.values()]
+    read_files += [file for part in parts if part.found for file in part.found.sources.loaded.values()]
     digest = ""
     if shard:  # of everything that was read
         from krmfn.workspace.sharding import digest as summarize
 
         read = (file[1] for part in parts for file in (part.found.files if part.found else part.read.files))
         digest = summarize([repr((*rendering[:4], rendering.helm is not None)), *read])
-    return Worlds(tuple(worlds), tuple(problems), tuple(read_files), missing=missing, start=start, digest=digest)
+    return Worlds(worlds, problems, read_files, missing=missing, start=start, digest=digest)
 
 
 class _Named(NamedTuple):
@@ -150,7 +149,6 @@ def _read_argument(
     argument: str,
     rendering: Rendering,
     default: str,
-    watch: Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]],
 ) -> _Named:
     if argument == "-":
         return _Named(load(read_paths([argument]).files))
@@ -164,7 +162,7 @@ def _read_argument(
         found = Gathering(tree, path, rendering)
     inputs = found.rest if found else read_paths([argument], rendering.excluded, rendering.unsaved)
     named = () if is_folder else None
-    read = load(watch(inputs.files), inputs.left_out, named, found.sources.loaded if found else {})
+    read = load(inputs.files, inputs.left_out, named, found.sources.loaded if found else {})
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
 
 
@@ -172,7 +170,7 @@ def make_world(files: Sequence[LoadedFile], tree: Tree | None, start: str) -> Wo
     """The world of files, whose key is seen from `start`."""
     items = [item for file in files for item in file.stream.items]
     folder = posixpath.commonpath([posixpath.dirname(file.path) for file in files]) or "."
-    return World("", posixpath.relpath(folder, start), items, tree, folder, tuple(files))
+    return World("", posixpath.relpath(folder, start), items, tree, folder, files)
 
 
 def find_missing(old: Worlds, new: Worlds) -> set[str]:
@@ -200,11 +198,11 @@ def pair(old: Worlds, new: Worlds) -> Iterator[tuple[World | None, World]]:
         heirs = [world for world in fresh if id(world) not in same and (_uses(world, was) or _uses(was, world))]
         if len(heirs) == 1:
             same[id(heirs[0])] = named.pop(was.key)
-    rest = _Rest([world for world in before if not world.name or world.key in named], old.start)
-    parts = rest.divide([world for world in after if id(world) not in same], new.start)
+    rest = [world for world in before if not world.name or world.key in named]
+    parts, gone = _divide(rest, old.start, [world for world in after if id(world) not in same], new.start)
     for world in after:
         yield same.get(id(world)) or parts[id(world)], world
-    for world in rest.left:
+    for world in gone:
         yield world, world._replace(items=(), files=())
 
 
@@ -215,49 +213,38 @@ def _uses(world: World, other: World) -> bool:
     }
 
 
-class _Rest:
-    """The worlds of the old state that are not the same folder in the new one. `left` are those of which nothing is
-    there any more."""
+def _divide(
+    old: Sequence[World], old_start: str, new: Sequence[World], new_start: str
+) -> tuple[dict[int, World | None], list[World]]:
+    """The old objects of each new world (by its id), of worlds that are not the same folder in both states; and the old
+    ones of which nothing is there any more. Objects that are gone stay with most of their old world.
 
-    def __init__(self, worlds: list[World], start: str) -> None:
-        self.left = worlds
-        self._places: dict[Identity, list[tuple[str, World, Item]]] = {}
-        for world in worlds:
-            for item in world.items:
-                identity, place = _find_place(item, start)
-                self._places.setdefault(identity, []).append((place, world, item))
-
-    def divide(self, worlds: list[World], start: str) -> dict[int, World | None]:
-        """The old objects of each new world (by its id). Those that are gone stay with most of their old world.
-
-        Objects of one folder that is rendered are never those of another: two environments have the same names.
-        """
-        now = {_find_place(item, start) for world in worlds for item in world.items}
-        taken: dict[int, int] = {}  # old items, and the number of the new world that has them
-        heirs: dict[int, Counter[int]] = {id(world): Counter() for world in self.left}
-        for number, world in enumerate(worlds):
-            for identity, place in (_find_place(item, start) for item in world.items):
-                known = self._places.get(identity, ())
-                free = [each for each in known if id(each[2]) not in taken and not (each[1].name and world.name)]
-                same = [each for each in free if each[0] == place]
-                moved = [each for each in free if (identity, each[0]) not in now]
-                for _, was, chosen in (same or moved)[:1]:
-                    taken[id(chosen)] = number
-                    heirs[id(was)][number] += 1
-        parts: dict[int, World | None] = {}
-        inherited = {key: max(counts, key=counts.__getitem__, default=None) for key, counts in heirs.items()}
-        for number, world in enumerate(worlds):
-            sources = [was for was in self.left if number in heirs[id(was)]]
-            items = [
-                item for was in self.left for item in was.items if taken.get(id(item), inherited[id(was)]) == number
-            ]
-            if items and sources:
-                most = max(sources, key=lambda was: heirs[id(was)][number])
-                parts[id(world)] = most._replace(items=tuple(items))
-            else:
-                parts[id(world)] = None
-        self.left = [was for was in self.left if inherited[id(was)] is None]
-        return parts
+    Objects of one folder that is rendered are never those of another: two environments have the same names.
+    """
+    places: dict[Identity, list[tuple[str, World, Item]]] = {}
+    for world in old:
+        for item in world.items:
+            identity, place = _find_place(item, old_start)
+            places.setdefault(identity, []).append((place, world, item))
+    now = {_find_place(item, new_start) for world in new for item in world.items}
+    taken: dict[int, int] = {}  # old items, and the number of the new world that has them
+    heirs: dict[int, Counter[int]] = {id(world): Counter() for world in old}
+    for number, world in enumerate(new):
+        for identity, place in (_find_place(item, new_start) for item in world.items):
+            known = places.get(identity, ())
+            free = [each for each in known if id(each[2]) not in taken and not (each[1].name and world.name)]
+            same = [each for each in free if each[0] == place]
+            moved = [each for each in free if (identity, each[0]) not in now]
+            for _, was, chosen in (same or moved)[:1]:
+                taken[id(chosen)] = number
+                heirs[id(was)][number] += 1
+    parts: dict[int, World | None] = {}
+    inherited = {key: max(counts, key=counts.__getitem__, default=None) for key, counts in heirs.items()}
+    for number, world in enumerate(new):
+        most = max(old, key=lambda was: heirs[id(was)][number], default=None)
+        items = [item for was in old for item in was.items if taken.get(id(item), inherited[id(was)]) == number]
+        parts[id(world)] = most._replace(items=tuple(items)) if most and items else None
+    return parts, [was for was in old if inherited[id(was)] is None]
 
 
 def _find_place(item: Item, start: str) -> tuple[Identity, str]:

@@ -9,18 +9,22 @@ import posixpath
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import Match, SequenceMatcher
 from itertools import accumulate
+from operator import itemgetter
+from typing import TypeAlias
 
 from krmfn.krm import EditRefused, Item, Stream, Unreadable
 from krmfn.model.showing import HIDDEN, hides_keys, is_secret, may_hold_secrets
+from krmfn.model.values import group_by
 from krmfn.reconcile import Addition
 from krmfn.reconcile.placement import beside
 from krmfn.workspace.disk import Disk
-from krmfn.workspace.kustomization import NotPossible, add_entries, find_kustomization, remove_entries
+from krmfn.workspace.kustomization import add_entries, find_kustomization, remove_entries
 from krmfn.workspace.manifests import LoadedFile
 from krmfn.workspace.replacing import FileChange
+from krmfn.workspace.trees import WriteFailed
 
 #: A line of a file that is in none of its objects, and holds nothing of a value.
 _OUTSIDE = re.compile(r"""[\s{}\[\],"'-]*+((apiVersion|kind)\W++[\w./]+|metadata|items|#.*+)?[\s{}\[\],"':-]*""")
@@ -30,25 +34,22 @@ def plan_changes(files: Sequence[LoadedFile], added: Iterable[Addition], removed
     """The files that differ, sorted by path. The items of `files` were edited in place.
 
     A file made for generated objects that loses its last one goes, and so does its entry in the kustomization. Raises
-    NotPossible for a kustomization that cannot be edited, and for a list that cannot lose an object.
+    WriteFailed for a kustomization that cannot be edited, and for a list that cannot lose an object.
     """
     gone = {id(item) for item in removed}
     new: dict[str, bytes | None] = {}
-    streams = {file.path: file for file in files}
-    emptied = []
-    for file in files:
-        for item in [item for item in file.stream.items if id(item) in gone]:
-            file.stream.remove(item)
-        is_ours = posixpath.splitext(file.path)[0].endswith("-gang")  # the name of one for generated objects
-        emptied += [file.path] if gone and not file.stream.items and is_ours else []
+    streams = {file.path: file.stream for file in files}
+    for stream in streams.values():
+        for item in [item for item in stream.items if id(item) in gone]:
+            stream.remove(item)
     made = _append(streams, added)
-    for path, stream in {**{path: file.stream for path, file in streams.items()}, **made}.items():
+    for path, stream in {**streams, **made}.items():
         try:
             new[path] = stream.render()
         except EditRefused as refused:
-            raise NotPossible(f"{path}: objects cannot be removed: {refused}") from None
-    for path in emptied:
-        if not streams[path].stream.items:
+            raise WriteFailed(f"{path}: objects cannot be removed: {refused}") from None
+        # The name of a file for generated objects.
+        if gone and not stream.items and posixpath.splitext(path)[0].endswith("-gang"):
             new[path] = None
     old = {file.path: file.data for file in files}
     listed = [path for path in made if path not in old]
@@ -124,14 +125,14 @@ def _hide(lines: list[str], data: bytes | None, path: str) -> list[str]:
     return shown
 
 
-def _append(streams: dict[str, LoadedFile], added: Iterable[Addition]) -> dict[str, Stream]:
+def _append(streams: Mapping[str, Stream], added: Iterable[Addition]) -> dict[str, Stream]:
     """Put new objects into the files beside their owners; the streams that got some, by path."""
     made: dict[str, Stream] = {}
     for value, owner in added:
         path = beside(owner.file.path)
         if path not in made:
             # A file that is there but was not among the arguments is appended to as well.
-            made[path] = streams[path].stream if path in streams else Stream.parse(_read(path) or b"", path)
+            made[path] = streams[path] if path in streams else Stream.parse(_read(path) or b"", path)
         made[path].append(Item.new(value))
     return made
 
@@ -141,21 +142,21 @@ def _edit_kustomizations(
 ) -> dict[str, bytes | None]:
     edited: dict[str, bytes | None] = {}
     for edit, paths in ((add_entries, listed), (remove_entries, dropped)):
-        names: dict[str, list[str]] = {}
-        for path in paths:
-            folder, name = posixpath.split(path)
-            names.setdefault(folder, []).append(name)
-        for folder, entries in names.items():
+        for folder, own in group_by(posixpath.dirname, paths).items():
             place = find_kustomization(folder or ".")
             if place is not None:
                 place = place.removeprefix("./")
                 data = edited.get(place) or old.get(place) or _read(place) or b""
-                edited[place] = edit(data, place, {"resources": entries})
+                edited[place] = edit(data, place, {"resources": map(posixpath.basename, own)})
     return edited
 
 
 def _read(path: str) -> bytes | None:
     return Disk(path).find(path)
+
+
+#: The places of a line in two texts.
+_Pair: TypeAlias = tuple[int, int]
 
 
 class LineMatcher(SequenceMatcher[str]):
@@ -170,41 +171,39 @@ class LineMatcher(SequenceMatcher[str]):
 
     def get_matching_blocks(self) -> list[Match]:
         """The runs of lines that both texts have, in order, no two of them adjacent; an empty one ends the list."""
-        found: list[tuple[int, int, int]] = []
+        pairs = []
         i = j = 0
-        for x, y, size in [*_find_anchors(self.a, self.b), (len(self.a), len(self.b), 0)]:
+        for x, y in [*_find_anchors(self.a, self.b), (len(self.a), len(self.b))]:
             if i < x and j < y:
                 inner = SequenceMatcher(None, self.a[i:x], self.b[j:y]).get_matching_blocks()
-                found += [(i + block.a, j + block.b, block.size) for block in inner if block.size]
-            found.append((x, y, size))
-            i, j = x + size, y + size
+                pairs += [(i + block.a + at, j + block.b + at) for block in inner for at in range(block.size)]
+            pairs.append((x, y))
+            i, j = x + 1, y + 1
+        *lines, ends = pairs
         blocks: list[Match] = []
-        for x, y, size in found:
-            if size and blocks and (blocks[-1].a + blocks[-1].size, blocks[-1].b + blocks[-1].size) == (x, y):
-                last = blocks.pop()
-                blocks.append(Match(last.a, last.b, last.size + size))
+        for x, y in lines:
+            a, b, size = blocks[-1] if blocks else (x, y, 0)
+            if (a + size, b + size) == (x, y):
+                blocks[-1:] = [Match(a, b, size + 1)]
             else:
-                blocks.append(Match(x, y, size))
-        return blocks
+                blocks.append(Match(x, y, 1))
+        return [*blocks, Match(*ends, 0)]
 
 
-def _find_anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:
-    """The lines that stand once in each text, as many of them as have one order in both, as blocks of one line."""
+def _find_anchors(before: Sequence[str], after: Sequence[str]) -> list[_Pair]:
+    """The lines that stand once in each text, as many of them as have one order in both: their places in each."""
     counts = Counter(before), Counter(after)
     places = {line: y for y, line in enumerate(after) if counts[0][line] == counts[1][line] == 1}
     pairs = [(x, places[line]) for x, line in enumerate(before) if line in places]
     # The longest chain of growing places: on each pile lies the pair that ends a chain of that length first.
-    piles: list[int] = []
-    tops: list[int] = []
-    below: list[int] = []
-    for number, (_, y) in enumerate(pairs):
-        pile = bisect_left(piles, y)
-        below.append(tops[pile - 1] if pile else -1)
-        piles[pile : pile + 1] = [y]
-        tops[pile : pile + 1] = [number]
-    chain = []
-    number = tops[-1] if tops else -1
-    while number >= 0:
-        chain.append((*pairs[number], 1))
-        number = below[number]
+    tops: list[_Pair] = []
+    below: dict[_Pair, _Pair] = {}
+    for pair in pairs:
+        pile = bisect_left(tops, pair[1], key=itemgetter(1))
+        if pile:
+            below[pair] = tops[pile - 1]
+        tops[pile : pile + 1] = [pair]
+    chain = tops[-1:]
+    while chain and chain[-1] in below:
+        chain.append(below[chain[-1]])
     return chain[::-1]

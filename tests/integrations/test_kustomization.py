@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from krmfn.workspace.kustomization import NotPossible, add_entries, find_kustomization, plan_init
-from krmfn.workspace.manifests import InputMissing
+from krmfn.workspace.kustomization import add_entries, find_kustomization, plan_init
+from krmfn.workspace.trees import InputMissing, WriteFailed
 
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\n"
 
@@ -49,7 +49,7 @@ def test_the_same_file_in_another_spelling_is_not_added_again() -> None:
 
 
 def test_a_field_that_is_no_list_is_refused_by_name() -> None:
-    with pytest.raises(NotPossible, match=r"k\.yaml:1: resources is not a list"):
+    with pytest.raises(WriteFailed, match=r"k\.yaml:1: resources is not a list"):
         add_entries(b"resources: {a: b}\n", "k.yaml", {"resources": ["b.yaml"]})
 
 
@@ -61,7 +61,7 @@ def test_a_list_that_others_share_keeps_its_other_users() -> None:
 def test_two_kustomizations_in_a_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "kustomization.yaml").touch()
     (tmp_path / "Kustomization").touch()
-    with pytest.raises(NotPossible, match="one of them only"):
+    with pytest.raises(WriteFailed, match="one of them only"):
         find_kustomization(str(tmp_path))
 
 
@@ -148,7 +148,7 @@ def test_init_does_not_list_the_function_twice(tmp_path: Path, spelling: str) ->
 def test_init_refuses_and_says_what_to_do(tmp_path: Path, files: dict[str, str], reason: str) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    with pytest.raises(NotPossible, match=reason):
+    with pytest.raises(WriteFailed, match=reason):
         plan_init(str(tmp_path), "1.37")
 
 

@@ -392,7 +392,7 @@ commonAnnotations: {see: ../../base/a.txt}
     write(folder, {**base, "apps/train/kustomization.yaml": overlay})
     assert [each.tags["rule"] for each in find_worlds((".",), Rendering()).problems] == ["not-rendered"]
     write(folder, {"flux.yaml": FLUX.replace("NAME", "ml")})
-    assert find_worlds((".",), Rendering()).problems == ()
+    assert find_worlds((".",), Rendering()).problems == []
     (world,) = (world for world in find(".").worlds if world.name)
     job, made = sorted(world.items, key=lambda item: item.kind, reverse=True)
     assert job.value["spec"]["backoffLimit"] == 3

@@ -6,17 +6,17 @@ All of it is checked once; after a change, the worlds that the file is in. Knows
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from krmfn.cli import Options
-from krmfn.cli.configuration import Configurations
 from krmfn.cli.judged import Judged
 from krmfn.cli.reading import use_kinds
 from krmfn.config import Settings
 from krmfn.judging import tell_findings
 from krmfn.krm.results import FileRef, Result
 from krmfn.model.findings import STAGES
+from krmfn.model.kept import Printed
 from krmfn.model.tree import Gang, leaves
 from krmfn.model.values import Value
 from krmfn.model.wording import count
@@ -30,15 +30,18 @@ from krmfn.workspace.trees import ManifestFile
 from krmfn.workspace.world import Rendering, World
 from krmfn.workspace.worlds import Worlds, find_worlds
 
+#: What there is to say, by file.
+Found: TypeAlias = dict[str, list[Result]]
+
 
 class Checked(NamedTuple):
     """A world, its files, and what was found in it. `lenses` are the places of resources with what they become,
     `groups` those of groups by their names."""
 
     world: World
-    paths: frozenset[str]
-    results: tuple[Result, ...]
-    lenses: tuple[tuple[FileRef, str], ...]
+    paths: Collection[str]
+    results: Sequence[Result]
+    lenses: Sequence[tuple[FileRef, str]]
     groups: Mapping[str, FileRef]
 
 
@@ -52,9 +55,9 @@ class Checker:
         self.unsaved: dict[str, bytes] = {}
         self.checked: list[Checked] = []
         #: What there is to say of files themselves, such as one that cannot be read.
-        self.problems: dict[str, list[Result]] = {}
+        self.problems: Found = {}
         self._options = options
-        self._done: dict[bytes, bytes] = {}  # what kustomize printed, by what it read
+        self._done = Printed()
         self._definitions = Definitions(())
 
     @property
@@ -69,10 +72,10 @@ class Checker:
         apart = [each for each in self.unsaved if not any(is_below(each, top) for top in tops)]
         found = self._find(*self._folders, *map(os.path.relpath, apart))
         self._definitions = Definitions(found.worlds)
-        judged, configurations = self._begin(found.files)
+        judged = self._begin(found.files)
         self.problems = {}
         _add(self.problems, judged.judge_files(found))
-        self.checked = [self._judge(judged, configurations, world) for world in found.worlds]
+        self.checked = [self._judge(judged, world) for world in found.worlds]
 
     def check_around(self, path: str) -> None:
         """Judges again what a file is in; everything where that is not known. Raises as check_all."""
@@ -82,14 +85,14 @@ class Checker:
             return
         for old in mine:
             found = self._find(old.world.folder) if old.world.name else self._renew(old.world, path)
-            judged, configurations = self._begin(found.files)
+            judged = self._begin(found.files)
             self.problems.pop(path, None)
             _add(self.problems, judged.judge_files(found))
             again = [each for each in found.worlds if each.name == old.world.name]
             at = self.checked.index(old)
-            self.checked[at : at + 1] = [self._judge(judged, configurations, each, old.paths) for each in again]
+            self.checked[at : at + 1] = [self._judge(judged, each, old.paths) for each in again]
 
-    def list_results(self) -> dict[str, list[Result]]:
+    def list_results(self) -> Found:
         """What there is to say, by file."""
         found = {path: list(results) for path, results in self.problems.items()}
         _add(found, (result for each in self.checked for result in each.results))
@@ -107,29 +110,25 @@ class Checker:
         files = [each for each in world.files if each.path != path]
         files = sorted([*files, *read.files], key=lambda file: file.path)
         items = [item for file in files for item in file.stream.items]
-        again = world._replace(items=items, files=tuple(files))
+        again = world._replace(items=items, files=files)
         return Worlds((again,), read.problems, read.files)
 
-    def _begin(self, files: Iterable[LoadedFile]) -> tuple[Judged, Configurations]:
-        configurations = Configurations(self._options)
-        judged = Judged(configurations, {})
+    def _begin(self, files: Iterable[LoadedFile]) -> Judged:
+        judged = Judged(self._options)
         judged.read(files, STAGES)
-        return judged, configurations
+        return judged
 
-    def _judge(
-        self, judged: Judged, configurations: Configurations, world: World, paths: frozenset[str] = frozenset()
-    ) -> Checked:
+    def _judge(self, judged: Judged, world: World, paths: Iterable[str] = ()) -> Checked:
         """What is said of a world; `paths` were its files before."""
-        settings = configurations.find(world, as_cluster=True)
+        settings = judged.configurations.find(world, as_cluster=True)
         settings = settings._replace(base=world.base, rivals=self._definitions.near(world))
         findings = find_all(world.items, settings, None, STAGES, "apply")
-        results = tuple(
-            result for _, result in judged.judge_findings(world, settings, tell_findings(world, findings, True))
-        )
-        return Checked(world, paths | _list_paths(world), results, *_list_gangs(world, settings))
+        told = tell_findings(world, findings, True)
+        results = [result for _, result in judged.judge_findings(world, settings, told)]
+        return Checked(world, {*paths, *_list_paths(world)}, results, *_list_gangs(world, settings))
 
 
-def _add(found: dict[str, list[Result]], results: Iterable[Result]) -> None:
+def _add(found: Found, results: Iterable[Result]) -> None:
     """Adds to the results of each file those that are not among them."""
     for result in results:
         listed = found.setdefault(result.file.path if result.file else "", [])
@@ -137,13 +136,13 @@ def _add(found: dict[str, list[Result]], results: Iterable[Result]) -> None:
             listed.append(result)
 
 
-def _list_paths(world: World) -> frozenset[str]:
+def _list_paths(world: World) -> Iterator[str]:
     own = {file.path for file in world.files} | {world.overlay}
     written = {item.file.path for item in (*world.items, *world.sources.values())}
-    return frozenset(path for path in own | written if path and not path.startswith("("))
+    return (path for path in own | written if path and not path.startswith("("))
 
 
-def _list_gangs(world: World, settings: Settings) -> tuple[tuple[tuple[FileRef, str], ...], dict[str, FileRef]]:
+def _list_gangs(world: World, settings: Settings) -> tuple[list[tuple[FileRef, str]], dict[str, FileRef]]:
     """What the resources of a world become, and where its groups are written."""
     lenses = [
         (world.place(item), _describe(asked.gang))
@@ -151,7 +150,7 @@ def _list_gangs(world: World, settings: Settings) -> tuple[tuple[tuple[FileRef, 
         for item in asked.items
     ]
     groups = {item.name: world.place(item) for item in world.items if item.group == GROUP and item.kind != "Workload"}
-    return tuple(lenses), groups
+    return lenses, groups
 
 
 def _describe(gang: Gang) -> str:

@@ -39,19 +39,16 @@ def find_context(text: str, line: int, column: int) -> Context:
     key = found["key"].strip() if found else ""
     value = here[found.end() :].split(" #")[0].strip(" \"'") if found else ""
     depth = len(found["indent"]) + len(found["dashes"]) if found else _find_depth(here, column)
-    path: list[str] = []
+    path = []
     for number in range(line - 1, start - 1, -1):
         above = _KEY.match(lines[number])
         if above is None or _EMPTY.match(lines[number]):
             continue
         indent = len(above["indent"]) + len(above["dashes"])
-        is_list = above["dashes"] and len(above["indent"]) < depth <= indent
-        if indent < depth and not is_list:
+        if indent < depth:
             path.append(above["key"].strip())
             depth = indent
-            if above["dashes"]:  # the list's own key may be as deep as its dashes
-                depth = len(above["indent"]) + 1
-        elif indent == depth and above["dashes"]:
+        if indent == depth and above["dashes"]:  # the list's own key may be as deep as its dashes
             depth = len(above["indent"]) + 1
     document = lines[start:end]
     return Context(

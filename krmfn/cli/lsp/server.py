@@ -10,12 +10,13 @@ from urllib.parse import unquote, urlparse
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from krmfn.cli.lsp.checking import Checker
+from krmfn.cli.lsp.checking import Checker, Found
 from krmfn.cli.lsp.context import Context, find_context
 from krmfn.cli.lsp.words import explain, list_words
 from krmfn.cli.options import UsageError
 from krmfn.config import ConfigError
 from krmfn.krm.results import Edit, FileRef, Result
+from krmfn.model.values import as_text
 from krmfn.releases.release import Release, find_release, newest_release
 from krmfn.workspace.trees import InputMissing
 
@@ -36,7 +37,7 @@ class Server(LanguageServer):
         self.checker = Checker({})
         self.release: Release = newest_release()
         #: What the editor shows, by file.
-        self.shown: dict[str, list[Result]] = {}
+        self.shown: Found = {}
         self.changes = 0
 
     def begin(self, roots: Sequence[str], kubernetes: str) -> None:
@@ -92,10 +93,7 @@ server = Server()
 def begin(params: types.InitializeParams) -> None:
     """The folder that is open in the editor, and what its settings say."""
     uris = [each.uri for each in params.workspace_folders or []] or [params.root_uri or ""]
-    options = params.initialization_options
-    server.begin(
-        [_to_path(uri) for uri in uris if uri], str(options.get("kubernetes", "")) if isinstance(options, dict) else ""
-    )
+    server.begin([_to_path(uri) for uri in uris if uri], as_text(params.initialization_options, "kubernetes"))
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)

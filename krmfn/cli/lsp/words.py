@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from krmfn.cli.lsp.context import Context
 from krmfn.config.selection import known_annotations
 from krmfn.fields.lines import FieldLine, describe, find_line, list_kinds
 from krmfn.model.rules import RULES, list_rules_of
-from krmfn.model.values import Value
+from krmfn.model.values import Value, as_text
 from krmfn.releases.release import Release
 
 _ANNOTATIONS = ("metadata", "annotations")
@@ -29,8 +29,7 @@ class Word(NamedTuple):
 def explain(context: Context, release: Release, given: Definitions) -> str:
     """What is known of the field or the annotation at a place, as Markdown; empty for nothing."""
     if context.path[-2:] == _ANNOTATIONS:
-        known = known_annotations().get(context.key)
-        return str(known.get("description", "")) if known else ""
+        return as_text(known_annotations(), context.key, "description")
     line = _find_field(context, context.whole, release, given)
     if line is None:
         return ""
@@ -45,7 +44,7 @@ def list_words(context: Context, release: Release, given: Definitions, groups: I
     if not context.on_key:
         return list(_list_values(context, release, given, groups))
     if context.path[-2:] == _ANNOTATIONS:
-        return [Word(name, str(known.get("description", "")), True) for name, known in known_annotations().items()]
+        return [Word(name, as_text(known, "description"), True) for name, known in known_annotations().items()]
     if not context.path and not context.kind:
         return [Word(name, "", True) for name in ("apiVersion", "kind", "metadata", "spec")]
     line = _find_field(context, context.path, release, given)
@@ -72,7 +71,7 @@ def _list_values(context: Context, release: Release, given: Definitions, groups:
 
 
 def _find_field(context: Context, path: Iterable[str], release: Release, given: Definitions) -> FieldLine | None:
-    gates: Mapping[str, bool] = dict.fromkeys(release.gates, True)
+    gates = dict.fromkeys(release.gates, True)
     described = describe(context.api_version, context.kind, release.name, gates, given) if context.kind else None
     if described is None:
         return None
