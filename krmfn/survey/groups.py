@@ -16,9 +16,7 @@ from krmfn.releases.release import GROUP
 from krmfn.releases.spelling import COUNTS, TEMPLATES, find_word, read_fields, read_mode
 
 Policy = Literal["gang", "basic", ""]
-Mode = Literal["single", "all", ""]
 _POLICY = "schedulingPolicy"
-_MODES: Mapping[str, Mode] = {"Single": "single", "All": "all"}
 
 
 #: What tells groups apart: in 1.35 several are in one object.
@@ -67,6 +65,11 @@ class Group(NamedTuple):
         return topology_key(self.spec)
 
     @property
+    def disruption_mode(self) -> str:
+        """The disruption mode that is written: `Pod`/`PodGroup` of 1.36 read as Single and All."""
+        return read_mode(self.spec.get("disruptionMode"))
+
+    @property
     def priority_class(self) -> str:
         """The class the author named; admission may fill in a default later."""
         return as_text(self.spec, "priorityClassName")
@@ -85,11 +88,6 @@ class Workload(NamedTuple):
 def topology_key(spec: Value) -> str:
     """The key of the only topology constraint."""
     return as_text(spec, "schedulingConstraints", "topology", 0, "key")
-
-
-def disruption_mode(spec: Value) -> Mode:
-    """The disruption mode that is written: `Pod`/`PodGroup` of 1.36 read as single and all."""
-    return _MODES.get(read_mode(spec.get("disruptionMode")), "")
 
 
 def read_entries(workload: Item) -> Iterator[Group]:

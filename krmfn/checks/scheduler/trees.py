@@ -17,7 +17,7 @@ from krmfn.model.wording import join
 from krmfn.releases.release import first_release
 from krmfn.releases.spelling import read_limits
 from krmfn.survey.census import Census, once
-from krmfn.survey.groups import Group, disruption_mode
+from krmfn.survey.groups import Group
 
 _DEEPEST = 8  # deeper trees, and circles, are for other rules
 _PARENT = "parentCompositePodGroupName"
@@ -172,8 +172,8 @@ def find_tree_workloads_differ(census: Census) -> Matches:
 
 @rule("disruption-mode-overruled")
 def find_disruption_mode_overruled(census: Census) -> Matches:
-    for group in (each for each in list_groups(census) if disruption_mode(each.spec) == "single"):
-        bosses = [entry for entry in census.chain(group)[0] if disruption_mode(entry.spec) == "all"]
+    for group in (each for each in list_groups(census) if each.disruption_mode == "Single"):
+        bosses = [entry for entry in census.chain(group)[0] if entry.disruption_mode == "All"]
         if bosses:
             yield tell(group, ("disruptionMode",), boss=bosses[0])
 
@@ -181,7 +181,7 @@ def find_disruption_mode_overruled(census: Census) -> Matches:
 @rule("basic-disruption-all")
 def find_basic_disruption_all(census: Census) -> Matches:
     for gang in census.gangs_with("disruptionMode"):
-        if gang.group.policy == "basic" and disruption_mode(gang.group.spec) == "all":
+        if gang.group.policy == "basic" and gang.group.disruption_mode == "All":
             yield tell(gang.group, ("disruptionMode",))
 
 
