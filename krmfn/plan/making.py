@@ -9,7 +9,7 @@ from typing import Any
 from krmfn.checks.server.serving import tell_no_match
 from krmfn.checks.server.stage import Judge, gather_facts, leave_out
 from krmfn.config import Settings
-from krmfn.krm.item import Item, Items
+from krmfn.krm.item import Item, Items, list_holding
 from krmfn.krm.results import ResourceRef
 from krmfn.model.findings import Member
 from krmfn.model.kinds import find_kind
@@ -57,10 +57,8 @@ def make_plan(
 
 def _count_replicas(items: Items, settings: Settings) -> Sequence[Member]:
     """The pods of the items whose replicas are groups of their own: only there their number decides a link."""
-    word = POD_GROUP_BY.encode()
-    apart = [
-        item for item in items if item.may_hold(word) and (kind := find_kind(item.ref)) is not None and kind.has_gangs
-    ]
+    holding = list_holding(items, POD_GROUP_BY.encode())
+    apart = [item for item in holding if (kind := find_kind(item.ref)) is not None and kind.has_gangs]
     return count_members(apart, items, settings)[0]
 
 

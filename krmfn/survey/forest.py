@@ -15,7 +15,7 @@ from krmfn.krm.paths import format_path
 from krmfn.model import wording
 from krmfn.model.values import Fields, Key, as_mapping, group_by
 from krmfn.releases.release import GROUP
-from krmfn.survey.census import Census, LinkedGang, Template
+from krmfn.survey.census import Census, Template
 from krmfn.survey.counting import count_all
 from krmfn.survey.groups import Group
 from krmfn.survey.lookup import find_controller
@@ -46,10 +46,22 @@ def grow(items: Items, settings: Settings) -> list[Branch]:
     census = count_all(items, settings)
     by_parent, roots = _sort(census)
     gangs = {id(gang.group): gang for gang in census.gangs}
-    parents = settings.release.has("composite-groups")
 
-    def branch(root: Group) -> Branch:
-        return _branch(root, by_parent, gangs, census, parents)
+    def branch(group: Group) -> Branch:
+        obstacle = _find_obstacle(group, census) if settings.release.has("composite-groups") else ""
+        said = {"topologyKey": group.topology_key, "priorityClassName": group.priority_class}
+        facts: Fields = {key: value for key, value in said.items() if value}
+        if group.composite:
+            below = [] if census.chain(group)[1] == "cycle" else by_parent.get(group.item.key, [])
+            facts |= {"children": len(below)} | ({"minGroupCount": group.quorum} if group.quorum is not None else {})
+            words = _say(group, len(below), "group", facts, obstacle)
+            children = tuple(branch(child) for child in below if census.chain(child)[1] != "deep")
+            return Branch("composite", str(group.item.ref), words, facts, children)
+        gang = gangs[id(group)]
+        facts |= {"pods": gang.pods} | ({"minCount": group.quorum} if group.quorum is not None else {})
+        name = str(group.item.ref) if len(group.path) == 1 else f"podGroup {group.template}"
+        words = _say(group, gang.pods, "pod", facts, obstacle)
+        return Branch("group", name, words, facts, tuple(map(_leaf, gang.templates)))
 
     by_workload = group_by(lambda root: (root.namespace, root.workload), roots)
     trees = []
@@ -93,29 +105,6 @@ def _sort(census: Census) -> tuple[dict[Key, list[Group]], list[Group]]:
             parent = above[0]
             by_parent[parent.item.key].append(group)
     return by_parent, roots
-
-
-def _branch(
-    group: Group, by_parent: dict[Key, list[Group]], gangs: dict[int, LinkedGang], census: Census, parents: bool
-) -> Branch:
-    facts: Fields = {}
-    obstacle = _find_obstacle(group, census) if parents else ""
-    for key, value in (("topologyKey", group.topology_key), ("priorityClassName", group.priority_class)):
-        if value:
-            facts[key] = value
-    if group.composite:
-        below = [] if census.chain(group)[1] == "cycle" else by_parent.get(group.item.key, [])
-        facts |= {"children": len(below)} | ({"minGroupCount": group.quorum} if group.quorum is not None else {})
-        words = _say(group, len(below), "group", facts, obstacle)
-        shown = (child for child in below if census.chain(child)[1] != "deep")
-        children = tuple(_branch(child, by_parent, gangs, census, parents) for child in shown)
-        return Branch("composite", str(group.item.ref), words, facts, children)
-    gang = gangs[id(group)]
-    facts |= {"pods": gang.pods} | ({"minCount": group.quorum} if group.quorum is not None else {})
-    name = str(group.item.ref) if len(group.path) == 1 else f"podGroup {group.template}"
-    return Branch(
-        "group", name, _say(group, gang.pods, "pod", facts, obstacle), facts, tuple(map(_leaf, gang.templates))
-    )
 
 
 def _find_obstacle(group: Group, census: Census) -> str:
