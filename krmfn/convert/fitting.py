@@ -1,5 +1,5 @@
 """Objects in the words of a release: links, references to templates and disruption modes as it spells them; and what
-its schemas leave no room for: fields that it does not have, and values that it does not take.
+its schemas leave no room for: fields that it does not have, values that it does not take, and lists that are too long.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _VALUE = -2
 
 
 def fit(board: Board, goal: Release, others: Sequence[Release], down: bool) -> None:
-    """Take out the fields that `goal` does not know, and say so; say which policies and values it does not have. Of
-    values, and of all if the way is not `down`, only what one of the `others` has room for: the rest is a mistake, or a
-    placeholder."""
+    """Take out the fields that `goal` does not know, and say so; say which lists are too long for it, and which
+    policies and values it does not have. Of values, and of all if the way is not `down`, only what one of the `others`
+    has room for: the rest is a mistake, or a placeholder."""
     for kind in goal.kinds:
         for item in board.of(NATIVE, kind):
             if goal.serves(item.api_version, kind):
@@ -54,7 +54,11 @@ def _list_misfits(item: Item, release: Release) -> dict[Path, int]:
 
 
 def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) -> None:
-    if length == _VALUE:
+    if length > 0:
+        message = f"{len(item.get(path))} entries in {path[-1]}, but {goal} allows {length}; they are unchanged"
+        hint = "Generate one group for all pods instead (granularity Cluster)."
+        board.note(item, "convert-impossible", message, path, hint)
+    elif length == _VALUE:
         message = f"Kubernetes {goal} does not accept {path[-1]}: {item.get(path)}; it is unchanged"
         board.note(item, "convert-impossible", message, path, f"Write a value that Kubernetes {goal} accepts.")
     elif length:
@@ -68,9 +72,9 @@ def _settle(board: Board, item: Item, path: Path, length: int, goal: Release) ->
 
 
 def _find_misfits(value: Any, schema: Value, types: Value, path: Path) -> Iterator[tuple[Path, int]]:
-    """The places of what does not fit: unknown fields with 0. A union with a member that is not known goes as a whole;
-    -1 for an object that cannot be missing, and would be empty; _VALUE for a value of another type, or beyond its
-    limits."""
+    """The places of what does not fit: unknown fields with 0, long lists with the most that they may have. A union
+    with a member that is not known goes as a whole; -1 for an object that cannot be missing, and would be empty;
+    _VALUE for a value of another type, or beyond its limits."""
     needed = -1 if schema.get("x-kubernetes-always-written") else 0
     schema = types.get(str(schema.get("$ref")).rpartition("/")[2], schema)
     fields = schema.get("properties")
@@ -85,6 +89,9 @@ def _find_misfits(value: Any, schema: Value, types: Value, path: Path) -> Iterat
             else:
                 yield from _find_misfits(child, fields[key], types, (*path, key))
     elif isinstance(value, list):
+        longest = schema.get("maxItems", 0)
+        if longest and len(value) > longest:
+            yield path, longest
         for index, child in enumerate(value):
             yield from _find_misfits(child, schema.get("items", {}), types, (*path, index))
     elif not _takes(schema, value):

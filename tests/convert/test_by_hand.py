@@ -88,6 +88,19 @@ spec: {podGroupTemplateRef: {workload: {workloadName: w, podGroupTemplateName: b
 """
 
 
+def test_a_list_that_is_too_long_is_told_on_the_way_down() -> None:
+    """Whatever the release that it is from says of it; it stays, because nobody knows which entry is meant."""
+    text = (
+        "{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy:"
+        " {gang: {minCount: 4}}, schedulingConstraints: {topology: [{key: zone}, {key: rack}]}}}"
+    )
+    items, done = run(read(text), "1.36")
+    (finding,) = done.findings
+    assert (finding.rule, finding.path[-1]) == ("convert-impossible", "topology")
+    assert "2 entries in topology, but 1.36 allows 1" in finding.message
+    assert [entry["key"] for entry in items[0].get(finding.path)] == ["zone", "rack"]
+
+
 def test_workload_of_two_priorities_is_split() -> None:
     items, done = run(read(TWO_PRIORITIES), "1.37")
     assert rules(done) == ["convert-split"]
