@@ -16,7 +16,7 @@ from krmfn.model.gotext import quote
 from krmfn.model.placeholders import has_placeholder
 from krmfn.model.values import Fields, Value
 from krmfn.server.admission import SYSTEM_CLASSES
-from krmfn.server.formats import check_label_key, check_short_name, count_bytes, find_format
+from krmfn.server.formats import Faults, check_short_name, count_bytes, find_format
 from krmfn.server.plain.values import read_network
 from krmfn.server.pods.spec import check_label_selector, is_wrong_selector
 from krmfn.server.schema import Kind, Stored
@@ -110,20 +110,10 @@ def prepare_namespace_change(kind: Kind, new: Fields, old: Value) -> None:
     new["spec"] = dict(old.get("spec", {}))
 
 
-def check_namespace(kind: Kind, new: Value, old: Stored) -> Causes:
-    if old:
-        return
-    path = ("spec", "finalizers")
-    for name in new.get("spec", {}).get("finalizers", ()):
-        yield from refuse_text(path, name, check_label_key(name))
-        if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
-            detail = "name is neither a standard finalizer name nor is it fully qualified"
-            yield invalid(path, name, detail)
-
-
 def check_role_selector(kind: Kind, selector: Value, path: Path) -> Causes:
-    yield from check_label_selector(kind, selector, path)
-    if is_wrong_selector(selector):
+    wrong = check_label_selector(kind, selector, path)
+    yield from wrong
+    if wrong:
         yield invalid_text(path, "null", "invalid label selector.")
 
 
@@ -187,11 +177,9 @@ def check_priority_class(kind: Kind, new: Value, old: Stored) -> Causes:
 _MOST_BITS = 60
 
 
-def check_namespaces(kind: Kind, names: list[str], path: Path) -> Causes:
-    for index, name in enumerate(names if "*" not in names else ()):
-        wrong = check_short_name(name)
-        prefix = "each member of this list must be '*' or a DNS-1123 label; "
-        yield from refuse_text((*path, index), name, [prefix + message for message in wrong])
+def list_namespace_faults(name: str) -> Faults:
+    """What is wrong with a namespace that a FlowSchema names beside others."""
+    return tuple(f"each member of this list must be '*' or a DNS-1123 label; {each}" for each in check_short_name(name))
 
 
 def check_queues(kind: Kind, queuing: Value, at: Path) -> Causes:

@@ -207,13 +207,9 @@ def fill_service(kind: Kind, new: Fields) -> None:
             port["targetPort"] = port.get("port", 0)
 
 
-def _pair_addresses(spec: Fields, before: Stored) -> None:
+def _pair_addresses(spec: Fields, before: Value) -> None:
     """One address and the list of addresses say the same, where one of the two was written."""
     one, several = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
-    if before is None:
-        if one and not several:
-            spec["clusterIPs"] = [one]
-        return
     was, were = before.get("clusterIP", ""), before.get("clusterIPs", [])
     if were and not several and one == was:
         spec["clusterIPs"] = were
@@ -222,7 +218,7 @@ def _pair_addresses(spec: Fields, before: Stored) -> None:
 
 
 def prepare_service(kind: Kind, new: Fields) -> None:
-    _pair_addresses(new["spec"], None)
+    _pair_addresses(new["spec"], {})
 
 
 def settle_service(kind: Kind, new: Fields) -> None:

@@ -159,7 +159,7 @@ def prepare_autoscaler(kind: Kind, new: Fields) -> None:
         first_generation(kind, new)
 
 
-def check_older_autoscaler(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
+def check_older_autoscaler(kind: Kind, new: Value, old: Stored) -> Causes:
     yield from check_autoscaler(kind, _read_older(new), old and _read_older(old))
     share = new["spec"].get("targetCPUUtilizationPercentage")
     if share is not None and share < 1:

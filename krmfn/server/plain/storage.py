@@ -29,10 +29,10 @@ from krmfn.server.pods.spec import Setting
 from krmfn.server.pods.volumes import SECOND, check_kind, check_metadata_of_claims
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json
+from krmfn.server.strategy import with_fields
 from krmfn.server.verdict import (
     Causes,
     duplicate,
-    find_repeated,
     forbidden,
     invalid,
     invalid_text,
@@ -79,13 +79,9 @@ def prepare_claim_change(kind: Kind, new: Fields, old: Value) -> None:
     _pair_sources(new["spec"], old["spec"])
 
 
-def check_claim(kind: Kind, new: Value, old: Stored) -> Causes:
-    yield from check_part(kind, "claimSpec", new["spec"], _SPEC, "volume-claims")
-    if old:
-        yield from _check_changed_claim(new, old)
-
-
-def _check_changed_claim(new: Value, old: Value) -> Causes:
+def check_changed_claim(kind: Kind, new: Value, old: Stored) -> Causes:
+    if not old:
+        return
     spec, before = dict(new["spec"]), dict(old["spec"])
     notes, noted = (each["metadata"].get("annotations", {}) for each in (new, old))
     status = old.get("status", {})
@@ -99,15 +95,13 @@ def _check_changed_claim(new: Value, old: Value) -> Causes:
             yield invalid(("metadata", "annotations", _BETA), notes.get(_BETA, ""), "field is immutable", "immutable")
         if name is not None and was is None and noted.get(_BETA, name) == name:
             before["storageClassName"] = name
-    size, least = (each.get("resources", {}).get("requests", {}).get("storage", 0) for each in (spec, before))
+    size, least = (dig(each, "resources", "requests", "storage", default=0) for each in (spec, before))
     if status.get("phase") == "Bound":
         resources = spec.get("resources", {})
         if "requests" in resources:
             spec["resources"] = {**resources, "requests": {**resources["requests"], "storage": least}}
-        spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
-    if {key: value for key, value in spec.items() if value is not None} != {
-        key: value for key, value in before.items() if value is not None
-    }:
+        spec = with_fields(spec, before, "volumeAttributesClassName")
+    if spec != before:
         yield forbidden(_SPEC, _FIXED, "immutable")
     if size < least and size <= status.get("capacity", {}).get("storage", 0):
         path = (*_SPEC, "resources", "requests", "storage")
@@ -250,14 +244,6 @@ def _check_devices(kind: Kind, new: Value, at: Path) -> Causes:
 def _list_few(items: Sequence[Value]) -> Sequence[Value]:
     """What a server looks at: of too many nothing."""
     return items if len(items) <= _MOST else ()
-
-
-def check_names(kind: Kind, items: list[Any], path: Path) -> Causes:
-    """The names of requests differ."""
-    names = [item.get("name", "") for item in items]
-    for index in sorted(find_repeated(names)):
-        shown = write_json(names[index]) if kind.is_on("oldest-texts") else "{…}"
-        yield duplicate((*path, index), shown)
 
 
 def _check_constraint(kind: Kind, constraint: Value, names: set[str], at: Path) -> Causes:

@@ -5,6 +5,7 @@ Source: k8s.io/apimachinery/pkg/util/validation, k8s.io/kubernetes/pkg/apis/{cor
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from krmfn.krm.paths import Path
@@ -24,6 +25,9 @@ from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import read_written, spell, to_api, write_json
 from krmfn.server.verdict import Causes, invalid, invalid_text, not_supported, refuse_text
 
+#: What stands behind the domain.
+_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+
 
 def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Causes:
     if value not in values:
@@ -37,9 +41,8 @@ def check_domain_path(kind: Any, text: str, path: Path) -> Causes:
         yield invalid(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
         return
     yield from refuse_text(path, domain, check_long_name(domain))
-    if not all(letter.isascii() and (letter.isalnum() or letter in "/-._~%!$&'()*+,;=:") for letter in rest):
-        pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-        yield invalid(path, rest, f"Invalid path (regex used for validation is '{pattern}')")
+    if not re.fullmatch(_PATH, rest):
+        yield invalid(path, rest, f"Invalid path (regex used for validation is '{_PATH}')")
 
 
 def check_least(value: int | None, least: int, path: Path) -> Causes:

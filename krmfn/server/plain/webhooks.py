@@ -13,7 +13,6 @@ from krmfn.model.gotext import quote
 from krmfn.model.values import Value
 from krmfn.server.cases import check_part
 from krmfn.server.formats import check_dns_1035, check_label_key, check_long_name
-from krmfn.server.plain.values import check_choice
 from krmfn.server.pods.spec import check_label_selector, is_wrong_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.verdict import Causes, duplicate, find_repeated, invalid, invalid_text, refuse_text, required
@@ -26,19 +25,17 @@ _FORM = "; desired format: https://host[/path]"
 
 def check_webhooks(kind: Kind, new: Value, old: Stored) -> Causes:
     hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
-    names = [hook.get("name", "") for hook in hooks]
-    again = find_repeated(names)
-    were = [hook.get("name", "") for hook in before]
-    unique = len(set(were)) == len(were)
+    names, were = ([hook.get("name", "") for hook in each] for each in (hooks, before))
+    again = set() if find_repeated(were) else find_repeated(names)
     strict = all(hook.get("sideEffects") in _NO_EFFECTS for hook in before)
     reviewed = all(set(_REVIEWS) & set(hook.get("admissionReviewVersions", ())) for hook in before)
     any_value = any(is_wrong_selector(hook.get(name)) for hook in before for name in SELECTORS)
     conditions = [[hook.get("matchConditions") for hook in each] for each in (hooks, before)]
     for index, hook in enumerate(hooks):
         at: Path = ("webhooks", index)
-        if unique and names[index] and index in again:
+        if names[index] and index in again:
             yield duplicate((*at, "name"), quote(names[index]))
-        yield from _check_effects(hook, (*at, "sideEffects"), strict)
+        yield from check_part(kind, "effects" if strict else "anyEffects", hook, at)
         yield from check_versions(hook.get("admissionReviewVersions", []), (*at, "admissionReviewVersions"), reviewed)
         for name in SELECTORS:
             yield from check_label_selector(kind, hook.get(name), (*at, name), any_value)
@@ -47,34 +44,19 @@ def check_webhooks(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def check_resources(kind: Kind, resources: list[str], path: Path) -> Causes:
-    whole: set[str] = set()
-    every: set[str] = set()
+    before: set[str] = set()
     for index, text in enumerate(resources):
         resource, slash, inner = text.partition("/")
-        if not slash:
-            continue
-        for known, part, shown in ((whole, resource, f"{resource}/*"), (every, inner, f"*/{inner}")):
-            if part in known:
-                detail = f"if '{shown}' is present, must not specify {text}"
-                yield invalid((*path, index), text, detail)
-        if inner == "*":
-            whole.add(resource)
-        if resource == "*":
-            every.add(inner)
+        for wider in (f"{resource}/*", f"*/{inner}") if slash else ():
+            if wider in before:
+                yield invalid((*path, index), text, f"if '{wider}' is present, must not specify {text}")
+        before.add(text)
     if len(resources) > 1 and "*/*" in resources:
         yield invalid_text(path, "{…}", "if '*/*' is present, must not specify other resources")
     alone = [text for text in resources if text and "/" not in text]
     if "*" in alone and alone[-1] != "*":
         detail = "if '*' is present, must not specify other resources without subresources"
         yield invalid_text(path, "{…}", detail)
-
-
-def _check_effects(hook: Value, path: Path, strict: bool) -> Causes:
-    allowed = _NO_EFFECTS if strict else ("None", "NoneOnDryRun", "Some", "Unknown")
-    if "sideEffects" not in hook:
-        yield required(path, f"must specify one of {', '.join(allowed)}")
-    else:
-        yield from check_choice(hook["sideEffects"], path, allowed)
 
 
 def check_versions(versions: list[str], path: Path, reviewed: bool) -> Causes:

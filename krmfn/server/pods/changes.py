@@ -131,10 +131,10 @@ def _check_deadline(deadline: int | None, was: int | None) -> Causes:
 
 
 def _check_added_tolerations(pod: Setting, new: Any, old: Any) -> Causes:
-    kept = [{key: value for key, value in one.items() if key != "tolerationSeconds"} for one in new]
+    kept = [with_fields(one, {}, "tolerationSeconds") for one in new]
     path = ("spec", "tolerations")
     for one in old:
-        if {key: value for key, value in one.items() if key != "tolerationSeconds"} not in kept:
+        if with_fields(one, {}, "tolerationSeconds") not in kept:
             yield forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
             return
     yield from check_each(pod, "toleration", new, path, "pod-tolerations")

@@ -275,21 +275,14 @@ def check_pod_resources(pod: Setting, spec: Value, path: Path) -> Causes:
     """Requests and limits of the whole pod, which its containers share."""
     resources = spec["resources"]
     where: Path = (*path, "resources")
-    if pod.os == "windows":
-        yield forbidden(where, "may not be set for a windows pod")
-        return
-    if "claims" in resources:
-        yield forbidden((*where, "claims"), "claims may not be set for Resources at pod-level")
     yield from check_resources(pod, resources, where, True)
-    requests, limits = resources.get("requests", {}), resources.get("limits", {})
-    for name, amount in add_up(spec, "requests").items():
-        if name in requests and amount > requests[name]:
-            detail = f"must be greater than or equal to aggregate container requests of {amount}"
-            yield invalid((*where, "requests", Key(name)), requests[name], detail)
-    for name, amount in add_up(spec, "limits").items():
-        if name.startswith(_HUGE) and name in limits and amount > limits[name]:
-            detail = f"must be greater than or equal to aggregate container limits of {amount}"
-            yield invalid((*where, "limits", Key(name)), limits[name], detail)
+    for field in ("requests", "limits"):
+        own = resources.get(field, {})
+        for name, amount in add_up(spec, field).items():
+            if name in own and amount > own[name] and (field == "requests" or name.startswith(_HUGE)):
+                detail = f"must be greater than or equal to aggregate container {field} of {amount}"
+                yield invalid((*where, field, Key(name)), own[name], detail)
+    limits = resources.get("limits", {})
     for index, container in enumerate(spec.get("containers", ())):
         for name, amount in container.get("resources", {}).get("limits", {}).items():
             if name in limits and amount > limits[name]:
@@ -311,17 +304,13 @@ def add_up(spec: Value, kind: str) -> dict[str, Amount]:
         if container.get("restartPolicy") == "Always":
             _add(running, mine)
             _add(sidecars, mine)
-            mine = sidecars
-        else:
-            together = dict(mine)
-            _add(together, sidecars)
-            mine = together
-        for name, amount in mine.items():
-            if name not in peak or amount > peak[name]:
-                peak[name] = amount
+            mine = {}
+        together = dict(mine)
+        _add(together, sidecars)
+        for name, amount in together.items():
+            peak[name] = max(peak.get(name, amount), amount)
     for name, amount in peak.items():
-        if name not in running or amount > running[name]:
-            running[name] = amount
+        running[name] = max(running.get(name, amount), amount)
     return running
 
 

@@ -41,7 +41,7 @@ def fill_pod(kind: Kind, new: Fields) -> None:
                 for port in container.get("ports", ()):
                     port.setdefault("hostPort", port.get("containerPort", 0))
     spec.setdefault("enableServiceLinks", True)
-    if "resources" in spec and not kind.gates.get("PodLevelResourcesFixDefaulting", False):
+    if "resources" in spec and not kind.is_on("PodLevelResourcesFixDefaulting"):
         _fill_pod_resources(spec, kind.gates, False)
 
 
@@ -56,10 +56,10 @@ def prepare_pod(kind: Kind, new: Fields) -> None:
             _merge_label_keys(term, labels)
         for weighted in terms.get("preferredDuringSchedulingIgnoredDuringExecution", ()):
             _merge_label_keys(weighted.get("podAffinityTerm", {}), labels)
-    if kind.gates.get("MatchLabelKeysInPodTopologySpreadSelectorMerge", False):
+    if kind.is_on("MatchLabelKeysInPodTopologySpreadSelectorMerge"):
         for constraint in spec.get("topologySpreadConstraints", ()):
             _merge_label_keys(constraint, labels)
-    if "resources" in spec and kind.gates.get("PodLevelResourcesFixDefaulting", False):
+    if "resources" in spec and kind.is_on("PodLevelResourcesFixDefaulting"):
         _fill_pod_resources(spec, kind.gates, True)
     annotations = new["metadata"].get("annotations", {})
     if any(key.startswith(ARMOR) for key in annotations) and spec.get("os", {}).get("name") != "windows":
@@ -172,11 +172,10 @@ def find_pull_policy(image: str) -> str:
         return "Always" if image.partition("@")[0].endswith(":latest") else "IfNotPresent"
     host, slash, rest = image.rpartition("/")
     name, colon, tag = rest.partition(":")
-    path = name if not slash else f"{host}/{name}"
-    if slash:
-        first, _, others = path.partition("/")
-        if "." in first or ":" in first or first == "localhost" or first != first.lower():
-            path = others
-    if not path or not _PATH.issuperset(path) or path[0] in "._-/" or path[-1] in "._-/" or (colon and not tag):
+    path = host + slash + name
+    first, slash, others = path.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost" or first != first.lower()):
+        path = others
+    if not path or not _PATH.issuperset(path) or path.strip("._-/") != path or (colon and not tag):
         return "IfNotPresent"
     return "Always" if tag in ("", "latest") else "IfNotPresent"
