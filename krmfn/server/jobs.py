@@ -94,7 +94,7 @@ def check_delegation(new: Value, old: Stored, path: Path) -> Causes:
     """1.38: the annotations of a Job, or of the template of one at `path`, that name a template of a Workload: both or
     none, and not beside `scheduling`. What an update leaves as it was may stay."""
     notes, noted = (each.get("metadata", {}).get("annotations", {}) for each in (new, old or {}))
-    kept = [key for key in _DELEGATION if key in noted] if "scheduling" in (old or {}).get("spec", {}) else []
+    kept = noted if "scheduling" in (old or {}).get("spec", {}) else {}
     found = [key for key in _DELEGATION if key in notes and key not in kept]
     if found and "scheduling" in new.get("spec", {}):
         detail = f"must not be set together with the {found[0]} annotation"

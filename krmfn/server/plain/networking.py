@@ -139,7 +139,7 @@ def _check_block(kind: Kind, block: Value, path: Path, known: set[str]) -> Cause
 
 def check_slice(kind: Kind, new: Value, old: Stored) -> Causes:
     endpoints = new.get("endpoints", ())
-    if len(endpoints) <= 1000 and not (old and new.get("endpoints") == old.get("endpoints")):
+    if len(endpoints) <= 1000 and endpoints != (old or {}).get("endpoints"):
         for index, endpoint in enumerate(endpoints):
             for place, text in enumerate(endpoint.get("addresses", ())):
                 at: Path = ("endpoints", index, "addresses", place)

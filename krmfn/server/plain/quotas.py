@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from krmfn.krm.paths import Path
+from krmfn.krm.paths import Path, dig
 from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_each
@@ -19,7 +19,7 @@ from krmfn.server.plain.values import check_least
 from krmfn.server.pods.containers import is_whole, list_container_misnomers, list_misnomers, may_overcommit
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import BILLION, Key, is_integer, read_written
-from krmfn.server.strategy import STORED_UID, first_generation
+from krmfn.server.strategy import STORED_UID, first_generation, with_fields
 from krmfn.server.verdict import Causes, forbidden, invalid, invalid_text, refuse_text
 
 _SPEC: Path = ("spec",)
@@ -58,19 +58,21 @@ def list_limit_faults(name: str) -> Faults:
 
 
 def _check_limit(limit: Value, kind: str, at: Path) -> Causes:
+    if kind == "Pod":  # which has no defaults: these are not looked at
+        limit = with_fields(limit, {}, "default", "defaultRequest")
     names: dict[str, None] = {}
     for field in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
-        for name in () if kind == "Pod" and field.startswith("default") else limit.get(field, {}):
+        for name in limit.get(field, {}):
             names[name] = None
             wrong = list_container_misnomers(name) if kind in ("Pod", "Container") else list_misnomers(name)
             yield from refuse_text((*at, field, Key(name)), name, wrong)
     for name in names:
-        yield from _compare(limit, name, at, kind == "Pod")
+        yield from _compare(limit, name, at)
 
 
-def _compare(limit: Value, name: str, at: Path, of_pod: bool) -> Causes:
+def _compare(limit: Value, name: str, at: Path) -> Causes:
     most, least, ratio = (limit.get(field, {}).get(name) for field in ("max", "min", "maxLimitRequestRatio"))
-    default, request = (None if of_pod else limit.get(field, {}).get(name) for field in ("default", "defaultRequest"))
+    default, request = (limit.get(field, {}).get(name) for field in ("default", "defaultRequest"))
     for low, high, field, shown, words in (
         (least, most, "min", least, ("min", "max")),
         (least, request, "defaultRequest", request, ("min", "default request")),
@@ -190,14 +192,12 @@ def check_autoscaler(kind: Kind, new: Value, old: Stored) -> Causes:
     core = target.get("kind") == "ReplicationController"
     yield from _check_version(target, (*_SPEC, "scaleTargetRef"), same, core)
     metrics = spec["metrics"]
-    kept = [
-        metric["object"].get("describedObject", {}).get("apiVersion", "")
+    any_version = any(
+        _misread(dig(metric, "object", "describedObject", "apiVersion", default=""), True)
         for metric in before.get("metrics", ())
-        if "object" in metric
-    ]
-    any_version = any(_misread(version, True) for version in kept)
+    )
     for index, metric in enumerate(metrics):
-        described = metric.get("object", {}).get("describedObject", {})
+        described = dig(metric, "object", "describedObject", default={})
         yield from _check_version(described, (*_SPEC, "metrics", index, "object", "describedObject"), any_version, True)
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         detail = "must specify at least one Object or External metric to support scaling to zero replicas"

@@ -143,7 +143,7 @@ _MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
 def check_policy(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, before = new["spec"], old["spec"] if old else {}
     at: Path = ("spec",)
-    if not old or any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
+    if any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
         yield from check_part(kind, "matchConditions", spec.get("matchConditions", []), (*at, "matchConditions"))
     if kind.name.startswith("Validating"):
         yield from _check_validations(new, spec, at)

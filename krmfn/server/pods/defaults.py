@@ -62,7 +62,7 @@ def prepare_pod(kind: Kind, new: Fields) -> None:
     if "resources" in spec and kind.is_on("PodLevelResourcesFixDefaulting"):
         _fill_pod_resources(spec, kind.gates, True)
     annotations = new["metadata"].get("annotations", {})
-    if any(key.startswith(ARMOR) for key in annotations) and spec.get("os", {}).get("name") != "windows":
+    if annotations and spec.get("os", {}).get("name") != "windows":
         _take_over_profiles(spec, annotations)
 
 

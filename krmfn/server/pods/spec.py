@@ -74,7 +74,7 @@ def check_searches(pod: Setting, searches: list[str], path: Path) -> Causes:
 
 def check_claims(pod: Setting, claims: list[Any], path: Path) -> Causes:
     """The claims of a pod, by which it shares those of its group."""
-    if "kubernetes.io/config.mirror" in pod.annotations:
+    if MIRROR in pod.annotations:
         # The server names no field, but an entry without a name: `[]`.
         yield forbidden((Key(""),), "static pods do not support resource claims")
         return
