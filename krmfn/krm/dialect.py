@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from math import isinf
 
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.nodes import NUMBER_TAG
@@ -31,6 +30,7 @@ _DIGITS = frozenset("0123456789")
 _LAST_DIGITS = frozenset("0123456789abcdefABCDEF._")
 _HINTS = _DIGITS | frozenset("+-.yYnNtTfFoO~")
 _INT64 = 1 << 63
+_INFINITE = float("inf")
 
 
 def resolve_plain(text: str, tag: str | None = None) -> Plain:
@@ -97,7 +97,7 @@ def _read_json_number(text: str) -> int | float:
     if text.lstrip("-").isdigit() and len(text) < 30 and -_INT64 <= int(text) < 2 * _INT64:
         return int(text)
     number = float(text)
-    if isinf(number):
+    if abs(number) == _INFINITE:
         raise Unreadable(f"the number {text[:20]} is too large")
     return number
 
@@ -142,7 +142,7 @@ def _is_float(text: str) -> bool:
 
 def _parse_float(text: str) -> int | float | None:
     number = float(text)
-    if isinf(number):
+    if abs(number) == _INFINITE:
         return None  # ParseFloat reports a range error, so the text stays a string
     # encoding/json prints integral floats below 1e21 without a point, and the API machinery reads those as int64.
     if number.is_integer() and abs(number) < 2 * _INT64:
