@@ -19,7 +19,7 @@ from krmfn.plan.changes import clean, explain_filling, list_changes
 from krmfn.plan.consequences import explain_removal, explain_replacement, explain_update, list_renames
 from krmfn.plan.records import Entry, Plan, Reason
 from krmfn.releases.release import GROUP, assume_gates, find_writer, tell_damage
-from krmfn.releases.served import find_standing, is_of_kubernetes, is_of_program
+from krmfn.releases.served import find_standing, is_of_program
 from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.server import Mode, Verdict, answer
 from krmfn.survey.census import Census, take_census
@@ -155,7 +155,6 @@ class _UpdateJudge:
             is_missing = not self.settings.release.serves(item.api_version, item.kind)
         else:
             is_missing = find_standing(item.api_version, item.kind, self.release) == "missing"
-            is_missing = is_missing and is_of_kubernetes(item.api_version, self.release)
         missing = Reason(("apiVersion",), "version-not-served", "NotFound", tell_no_match(item))
         return (missing,) if is_missing else ()
 

@@ -290,8 +290,8 @@ class _Reshaper:
         made: Any = {}
         for key, each in value.items():
             targets = [key] if key in of.fields else _find_targets(of, key)
-            target, fitted = self.choose(of, key, each, targets) if targets else (key, each)
-            if target[0] == "#":
+            target, fitted = self.choose(of, key, each, targets) if targets else ("", each)
+            if target.startswith("#"):
                 self.dropped.append(key)
                 continue
             if target == ".":

@@ -118,7 +118,7 @@ def test_a_word_in_the_place_of_an_object_is_no_defect(name: str) -> None:
         for root in (each.root for each in (kind, pod) if each):
             for path in list_structs(root, 4):
                 cause = Cause("Decode", path, "cannot unmarshal", "wrong-type")
-                for value in ("train", 5, ["train"], {"train": 1}):
+                for value in ("train", 5, ["train"], {"train": 1}, {"": 1}):
                     find_mend(root, edit_copy({}, path, 0, value), cause, release)
                     tried += 1
     assert tried > 500

@@ -22,6 +22,15 @@ def test_what_the_server_and_tools_write_is_no_change() -> None:
     assert plan(BOTH, live + "status: {}\n").counts["unchanged"] == 2
 
 
+def test_a_version_of_the_core_group_that_there_never_was() -> None:
+    old = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: b}]}\n"
+    for states in ((old, old.replace("v1", "v2")), ("", old.replace("v1", "main"))):
+        [found] = plan(*states).entries
+        [reason] = found.reasons
+        assert (found.action, reason.rule) == ("refuse", "version-not-served")
+        assert reason.message.startswith('no matches for kind "Pod" in version')
+
+
 def test_min_count_follows_in_place_on_1_37() -> None:
     new = BOTH.replace("4", "5")
     found = plan(BOTH, new)
