@@ -93,6 +93,7 @@ def test_tools_answer_as_the_commands_do(tmp_path: Path) -> None:
     assert snapshot(tmp_path / "apps") == before
 
 
+@pytest.mark.slow
 def test_wrong_manifests_come_back_right(tmp_path: Path) -> None:
     cases = [text for name, text in CASES.items() if name not in LEFT][::4]
     answers = ask(tmp_path, *(("validate", {"manifests": case, "kubernetes": "1.37"}) for case in cases))
