@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from krmfn.capacity import Obeyed, prove
@@ -17,20 +17,21 @@ from krmfn.survey.counting import count_all
 Value = dict[str, Any]
 SIZES = st.integers(1, 6)
 NODES = st.lists(st.tuples(SIZES, SIZES, st.sampled_from("ab"), st.booleans()), min_size=1, max_size=4)
+#: What a pod asks for; of 0 it does not speak.
+REQUESTS = st.integers(0, 6)
 #: cpu, memory, how many, apart on a host, tolerates.
-TEMPLATES = st.lists(st.tuples(SIZES, SIZES, st.integers(1, 3), st.booleans(), st.booleans()), min_size=1, max_size=2)
+TEMPLATES = st.lists(st.tuples(REQUESTS, REQUESTS, st.integers(1, 3), st.booleans(), st.booleans()), min_size=1, max_size=2)
 
 
 def make(nodes: list[Any], templates: list[Any], least: int, key: str) -> tuple[list[Value], Value]:
     """The manifests, and the configuration with the nodes."""
     objects: list[Value] = []
     for number, (cpu, memory, pods, apart, tolerates) in enumerate(templates):
+        requests = {"cpu": cpu} | ({"memory": f"{memory}Gi"} if memory else {})
         spec: Value = {
             "restartPolicy": "Never",
             "schedulingGroup": {"podGroupName": "g"},
-            "containers": [
-                {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": f"{memory}Gi"}}}
-            ],
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}],
         }
         if apart:
             selector = {"matchLabels": {"app": str(number)}}
@@ -87,6 +88,7 @@ def is_valid(nodes: list[Any], pods: list[Any], choice: tuple[int | None, ...]) 
 
 @settings(max_examples=300, deadline=None)
 @given(NODES, TEMPLATES, st.integers(0, 2), st.sampled_from(["", "zone"]))
+@example([(4, 1, "a", False)], [(1, 0, 1, False, False), (1, 1, 1, False, False)], 0, "")
 def test_what_is_called_impossible_is_and_for_few_pods_everything_impossible_is_found(
     nodes: list[Any], templates: list[Any], spare: int, key: str
 ) -> None:
