@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from krmfn.krm import Stream, Unreadable
+from krmfn.krm.dialect import explain_ambiguity, parse_number
+from krmfn.krm.json_reading import has_comments
 
 MANIFEST = "apiVersion: v1\nkind: A\nk: {}\n"
 
@@ -135,3 +140,36 @@ def test_a_scalar_is_given_with_its_spelling_and_style() -> None:
     ]
     assert item.scalar(("c",)) is None
     assert item.scalar(("missing",)) is None
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.from_regex(r"[-+.]?[0-9][0-9.eE+_-]{0,6}", fullmatch=True))
+def test_a_number_that_an_older_reader_takes_for_something_else_is_explained(text: str) -> None:
+    """PyYAML reads YAML 1.1."""
+    number, older = parse_number(text), yaml.safe_load(text)
+    said = explain_ambiguity(text)
+    if number is not None and number != older:
+        assert said
+    if said.endswith("readers of YAML 1.1 as a string"):
+        assert isinstance(older, str)
+
+
+@pytest.mark.parametrize("text", ["1.5e+3", "1.5E-3", "-1.5e+3", "0.5", "12"])
+def test_a_number_that_all_read_alike_needs_no_word(text: str) -> None:
+    assert parse_number(text) == yaml.safe_load(text)
+    assert explain_ambiguity(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "commented"),
+    [
+        (b'// a\n{"a": 1}', True),
+        (b'{"a": 1, /* b */ }', True),
+        (b'{"a": 1,}', False),
+        (b'{"a": "// b"}', False),
+        (b"// a\n5", False),
+        (b"/* a */ [1] x", False),
+    ],
+)
+def test_json_with_comments_is_told_from_what_is_no_json(text: bytes, commented: bool) -> None:
+    assert has_comments(text) == commented
