@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
-from krmfn.cli import Options, Words
+from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.findings import exit_status, report_aside
 from krmfn.cli.options import UsageError, spell_command
@@ -25,7 +25,7 @@ def run(words: Words, options: Options) -> int:
     in_files = is_in_files(words, options)
     with hold(words, options):
         inputs = read_paths(words)
-        manifests = load(inputs.files, inputs.left_out)
+        manifests = load(streams.track(inputs.files, options), inputs.left_out)
         items = manifests.items
         folder = posixpath.dirname(items[0].file.path) if items else ""
         settings = Configurations(options).find(World("", "", items, None, folder or "."))

@@ -47,7 +47,7 @@ def _run(words: Words, options: Options, in_files: bool) -> int:
         words = [*words, *filter(isfile, map(beside, filter(isfile, words)))]
     judged = Judged(options)
     shard = read_shard(options)
-    found = find_written(words, split_list(options["exclude"]), shard)
+    found = find_written(words, split_list(options["exclude"]), shard, lambda files: streams.track(files, options))
     use_kinds(found.items)
     problems = judged.judge_files(found)
     results = list(problems)

@@ -1,4 +1,4 @@
-"""What commands read: the worlds and manifests that their arguments name."""
+"""What commands read: the worlds and manifests that their arguments name, with progress where that takes long."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_worlds(
         shard=read_shard(options) if shard is None else shard,
         helm=helm,
     )
-    found = find_worlds(words, rendering, default, complete)
+    found = find_worlds(words, rendering, default, complete, lambda files: streams.track(files, options))
     use_kinds(found.items)
     return found
 

@@ -8,14 +8,17 @@ written (a full disk, a closed stream) is an error. Texts are escaped for their 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO, TypeAlias
+from typing import TextIO, TypeAlias, TypeVar
 
 from krmfn.cli import Options
 from krmfn.krm import running
 from krmfn.krm.terminal import line
 
+_Thing = TypeVar("_Thing")
+#: How many things take long.
+_LONG = 200
 #: What is said while somebody keeps it: the name of a function of this module, and its argument.
 Said: TypeAlias = list[tuple[str, str | bytes]]
 _kept: list[Said] = []
@@ -109,6 +112,20 @@ def remark(text: str, options: Options) -> None:
     """As `say`, but not with --quiet."""
     if not options.get("quiet"):
         say(text)
+
+
+def track(things: Sequence[_Thing], options: Options) -> Iterable[_Thing]:
+    """`things`, with a bar on stderr while they are consumed when there are many and somebody watches."""
+    if len(things) < _LONG or options.get("quiet") or sys.stderr is None or not sys.stderr.isatty():
+        return things
+    return _show(things)
+
+
+def _show(things: Sequence[_Thing]) -> Iterator[_Thing]:
+    import click
+
+    with click.progressbar(things, label="reading", file=sys.stderr) as bar:
+        yield from bar
 
 
 def agrees(question: str) -> bool:

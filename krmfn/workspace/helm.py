@@ -4,8 +4,8 @@ renders them, of the work tree or of a revision. Charts of repositories and regi
 A chart is a program's input: helm gets a copy of it, and no plugin, repository, registry, cluster or network.
 Sources: Helm 4.3, `helm template` and its environment; charts v2 (`dependencies`, `crds`, `# Source:` in the output);
 Argo CD 3.1 user guide, "Helm" (order of values: valueFiles, values or valuesObject, parameters); Flux 2.7, HelmRelease
-API v2 (valuesFrom in order, then values; valuesFiles replace the chart's own values.yaml); kustomize 5.8,
-api/types/helmchartargs.go.
+API v2 (valuesFrom in order, then values) and HelmChart (valuesFiles replace the chart's own values.yaml); kustomize
+5.8, api/types/helmchartargs.go.
 """
 
 from __future__ import annotations
@@ -294,6 +294,10 @@ def _spell_capabilities(given: Value) -> Iterator[str]:
 def _read_release(tree: Tree, item: Item, known: Sequence[Item]) -> Chart | None:
     spec = as_mapping(item.value, "spec")
     chart = as_mapping(spec, "chart", "spec")
+    if reference := as_mapping(spec, "chartRef"):
+        named = (as_text(reference, "kind"), as_text(reference, "name"))
+        charts = (each for each in known if each.kind == "HelmChart" and (each.kind, each.name) == named)
+        chart = next((as_mapping(each.value, "spec") for each in charts), {})
     folder = tree.locate(as_text(chart, "chart"))
     is_fetched = as_mapping(chart, "sourceRef").get("kind") == "HelmRepository"
     if not as_text(chart, "chart") or is_fetched or not is_chart(tree, folder):

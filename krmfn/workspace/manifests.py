@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from krmfn.krm import FileRef, Item, Result, Stream, Unreadable
 from krmfn.krm.results import Severity
@@ -21,6 +21,8 @@ from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import GIT, KUSTOMIZATIONS, MOST_BYTES, InputMissing, LeftOut, ManifestFile, Tree
 from krmfn.workspace.witness import lexists, realpath
 
+#: Who is told of files before they are read, and gives them back one by one.
+Watch: TypeAlias = Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]]
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
 STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")
 #: What the text of a rendered kustomization is called. No line of it is a place that anybody could edit.

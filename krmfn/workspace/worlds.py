@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from krmfn.krm import FileRef, Item, Result
 from krmfn.model.values import Identity, Value, identify
 from krmfn.model.wording import count
-from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, hides, load, open_tree, read_paths
+from krmfn.workspace.manifests import RENDERED, LoadedFile, Manifests, Watch, hides, load, open_tree, read_paths
 from krmfn.workspace.trees import Tree
 from krmfn.workspace.world import Rendering, World
 
@@ -86,13 +86,14 @@ def find_worlds(
     rendering: Rendering,
     default: str = ".",
     complete: bool = False,
+    watch: Watch = iter,
 ) -> Worlds:
     """The worlds that arguments name: files, folders, `-`, `git:REV[:PATH]` (PATH defaults to `default`).
 
     With `complete` a file is in all worlds that it could be applied with, where files are alternatives (loose).
     Raises InputMissing.
     """
-    parts = [_read_argument(argument, rendering, default) for argument in arguments]
+    parts = [_read_argument(argument, rendering, default, watch) for argument in arguments]
     worlds = []
     problems = []
     missing = set()
@@ -149,6 +150,7 @@ def _read_argument(
     argument: str,
     rendering: Rendering,
     default: str,
+    watch: Watch,
 ) -> _Named:
     if argument == "-":
         return _Named(load(read_paths([argument]).files))
@@ -162,7 +164,7 @@ def _read_argument(
         found = Gathering(tree, path, rendering)
     inputs = found.rest if found else read_paths([argument], rendering.excluded, rendering.unsaved)
     named = () if is_folder else None
-    read = load(inputs.files, inputs.left_out, named, found.sources.loaded if found else {})
+    read = load(watch(inputs.files), inputs.left_out, named, found.sources.loaded if found else {})
     return _Named(read, tree, path if is_folder else posixpath.dirname(path), is_folder, found)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from krmfn.model.patterns import read_patterns
 from krmfn.model.values import Value, group_by
 from krmfn.workspace.loose import leave_out_fragments, split
-from krmfn.workspace.manifests import load, open_tree, read_paths
+from krmfn.workspace.manifests import Watch, load, open_tree, read_paths
 from krmfn.workspace.overlays import (
     BUILDS_ON,
     USES,
@@ -36,6 +36,7 @@ def find_written(
     arguments: Sequence[str],
     excluded: Sequence[str],
     shard: Shard | None,
+    watch: Watch = iter,
 ) -> Worlds:
     """The worlds of the files that arguments name.
 
@@ -47,7 +48,7 @@ def find_written(
     opened = map(open_tree, filter(is_path, arguments))
     tree = next((tree for tree, path in opened if tree.kind(path) == "folder"), None)
     if tree is None:
-        read = load(inputs.files, inputs.left_out, set(arguments))
+        read = load(watch(inputs.files), inputs.left_out, set(arguments))
         elsewhere = shard is not None and not shard.owns("")
         worlds = [make_world(read.files, None, ".")._replace(elsewhere=elsewhere)] if read.files else []
         return Worlds(worlds, read.problems, read.files)
@@ -56,7 +57,7 @@ def find_written(
     overlays = find_below(tree, folders, USES, patterns)
     borrowed = _borrow(tree, inputs.files, [each for folder, each in overlays.items() if folder not in folders])
     named = {each for each in arguments if tree.kind(each) != "folder"}
-    read = load([*inputs.files, *borrowed], inputs.left_out, named)
+    read = load(watch([*inputs.files, *borrowed]), inputs.left_out, named)
     files, told = leave_out_fragments(read.files, folders, tree)
     configurations = _list_configurations(overlays)
     owners = group_by(lambda file: find_around(file.path, overlays), files)

@@ -20,7 +20,9 @@ NODES = st.lists(st.tuples(SIZES, SIZES, st.sampled_from("ab"), st.booleans()), 
 #: What a pod asks for; of 0 it does not speak.
 REQUESTS = st.integers(0, 6)
 #: cpu, memory, how many, apart on a host, tolerates.
-TEMPLATES = st.lists(st.tuples(REQUESTS, REQUESTS, st.integers(1, 3), st.booleans(), st.booleans()), min_size=1, max_size=2)
+TEMPLATES = st.lists(
+    st.tuples(REQUESTS, REQUESTS, st.integers(1, 3), st.booleans(), st.booleans()), min_size=1, max_size=2
+)
 
 
 def make(nodes: list[Any], templates: list[Any], least: int, key: str) -> tuple[list[Value], Value]:

@@ -79,6 +79,16 @@ def test_a_finding_shows_its_line_and_fits_the_terminal(tmp_path: Path, look: Lo
     assert "hunter2" not in look("validate", "pod.yaml", columns=200)
 
 
+@pytest.mark.parametrize("command", ["validate", "generate", "convert --to 1.37"])
+def test_many_files_are_read_with_a_bar(command: str, tmp_path: Path, look: Look) -> None:
+    for number in range(200):
+        (tmp_path / f"{number:03}.yaml").write_text(JOB.replace("name: train", f"name: train-{number}"))
+    assert "reading" in look(*command.split(), ".")
+    assert "reading" not in look(*command.split(), "-q", ".")
+    (tmp_path / "000.yaml").unlink()
+    assert "reading" not in look(*command.split(), ".")
+
+
 def test_wide_tabbed_and_long_lines_keep_their_caret(tmp_path: Path, look: Look) -> None:
     (tmp_path / "pod.yaml").write_text(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n"
