@@ -105,7 +105,7 @@ class _UpdateJudge:
     def _read_stored(self, item: Item) -> tuple[Item, Verdict | None]:
         """What the server reads of a stored object: not the fields that it does not have, such as a link of an older
         release; and what it would say of its creation, where that was asked."""
-        if self.server.kind(item) is None:
+        if not self._has_rules(item):
             return item, None
         verdict = answer(item.value, self.release, self._assume_gates(item), facts=self.facts)
         unknown = [cause.path for cause in verdict.causes if cause.rule == "unknown-field"] if verdict else []
@@ -130,7 +130,7 @@ class _UpdateJudge:
         where that is known. What placeholders will be, or others add, is unknown."""
         if missing := self._refuse_missing(item):
             return missing
-        if self.server.kind(item) is None:  # custom resources by their definitions, others by their fields
+        if not self._has_rules(item):  # custom resources by their definitions, others by their fields
             found = self.server.findings_of_other(item, before)
             told = (each for each in found if each.type and each.severity in (None, "error"))
             return tuple(Reason(each.path, each.rule, each.type, each.message) for each in told)
@@ -148,6 +148,11 @@ class _UpdateJudge:
             return ()
         reasons = tuple(Reason(cause.path, cause.rule, cause.type, cause.message) for cause in causes)
         return reasons or (Reason((), "version-not-served", "NotFound", known.message),)
+
+    def _has_rules(self, item: Item) -> bool:
+        """Whether the server is asked about an object; of a version that is off, it would only say that."""
+        kind = self.server.kind(item)
+        return kind is not None and (kind.group == GROUP or item.api_version.rpartition("/")[2] in kind.versions)
 
     def _refuse_missing(self, item: Item) -> tuple[Reason, ...]:
         """Why an object that stays as it is cannot be sent: the release has no such kind, or not in this version."""

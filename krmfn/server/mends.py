@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from krmfn.krm.editing import REMOVED, edit_copy
-from krmfn.krm.paths import Path, dig
+from krmfn.krm.errors import EditRefused
+from krmfn.krm.paths import Path, dig, format_path
 from krmfn.krm.results import ABSENT
 from krmfn.model.findings import EditStep
 from krmfn.model.gotext import parse_int
@@ -62,6 +63,8 @@ def carry_out(value: Any, steps: Iterable[EditStep]) -> Any:
         if key:
             *above, word = path
             holder = dig(value, *above)
+            if not isinstance(holder, dict):
+                raise EditRefused(f"{format_path(path)} does not exist")
             value = edit_copy(value, tuple(above), 0, {key if name == word else name: holder[name] for name in holder})
         else:
             value = edit_copy(value, path, 0, REMOVED if new is ABSENT else new)

@@ -191,3 +191,12 @@ def test_a_selector_of_other_labels_is_left_alone(labels: str, tmp_path: Path) -
     )
     found = {each["field"]["path"]: "edit" in each for each in validate(path)}
     assert not found["spec.selector.tier"]
+
+
+def test_what_is_written_twice_and_mistyped_inside_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: a}\nspec:\n"
+        "spec: {schedulingPolicy: {gang: {minCuont: 4}}}\n"
+    )
+    assert {"spec", "spec.schedulingPolicy.gang.minCuont"} <= {each["field"]["path"] for each in validate(path)}

@@ -31,6 +31,16 @@ def test_a_version_of_the_core_group_that_there_never_was() -> None:
         assert reason.message.startswith('no matches for kind "Pod" in version')
 
 
+def test_a_version_that_is_off_may_be_on_in_the_cluster() -> None:
+    old = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: a}\nspec: {}\n"
+    for release in ("1.35", "1.37"):
+        actions = [
+            entry(before, old.replace("/v1", "/v1beta1"), "DeviceClass", kubernetes={"version": release}).action
+            for before in ("", old)
+        ]
+        assert actions == ["new", "update"]
+
+
 def test_min_count_follows_in_place_on_1_37() -> None:
     new = BOTH.replace("4", "5")
     found = plan(BOTH, new)
