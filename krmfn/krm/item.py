@@ -90,7 +90,8 @@ class Item:
     def ref(self) -> ResourceRef:
         """apiVersion, kind, name and namespace; parts that are missing or no scalars are empty."""
         if self._ref is None:
-            self._ref = ResourceRef(*map(self._word, _IDENTITY))
+            value = self.value
+            self._ref = ResourceRef(*[self._word(path, dig(value, *path)) for path in _IDENTITY])
         return self._ref
 
     @property
@@ -367,9 +368,8 @@ class Item:
                 raise  # it is about another part of the document, and names its place
             frame.source.refuse(error, self.start, frame.pad)
 
-    def _word(self, path: Path) -> str:
-        """A scalar as it is spelled, empty for null and where there is none."""
-        value = dig(self.value, *path)
+    def _word(self, path: Path, value: Any) -> str:
+        """The scalar at a path as it is spelled, empty for null and where there is none."""
         if value is None or isinstance(value, str):
             return value or ""
         scalar = self.scalar(path)
@@ -381,7 +381,7 @@ class Item:
         if field not in self._fields:
             values = self.get(("metadata", field))
             self._fields[field] = {
-                key: value if isinstance(value, str) else self._word(("metadata", field, key))
+                key: self._word(("metadata", field, key), value)
                 for key, value in (values.items() if isinstance(values, dict) else ())
             }
         return self._fields[field]

@@ -80,9 +80,11 @@ def _make_condition(names: str, wanted: Any) -> Condition:
         return lambda kind, holder, old: old is not None and fits(dig(old, *before))
     if names.isalnum():
         return lambda kind, holder, old: fits(holder.get(names))
-    paths = [_read_place(each) for each in names.split("|")]
+    path, *others = [_read_place(each) for each in names.split("|")]
+    if not others:
+        return lambda kind, holder, old: fits(dig(holder, *path))
     return lambda kind, holder, old: fits(
-        next((found for path in paths if (found := dig(holder, *path)) is not None), None)
+        next((found for each in (path, *others) if (found := dig(holder, *each)) is not None), None)
     )
 
 
@@ -165,8 +167,9 @@ class Case:
         needed = [names.partition(".")[0] for names, wanted in when.items() if _is_needed(names, wanted)]
         if self.unset is None:
             needed += map(str, self.place[:1])
-        #: The fields without which nothing is said.
+        #: The fields without which nothing is said, and those with which nothing is.
         self.needs = frozenset(needed)
+        self.bars = frozenset(names for names, wanted in when.items() if wanted == "absent" and names.isalnum())
 
     def check(self, kind: Any, holder: Value, path: Path, out: Out) -> None:
         """What is said, where `when` holds."""
@@ -206,7 +209,7 @@ class Cases:
                 case.check(kind, holder, path, out)
 
     def _choose(self, fields: tuple[str, ...]) -> list[Case]:
-        return [case for case in self._cases if case.needs.issubset(fields)]
+        return [case for case in self._cases if case.needs.issubset(fields) and case.bars.isdisjoint(fields)]
 
 
 def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Stored = None) -> Out:
@@ -329,7 +332,7 @@ _SAYINGS: Mapping[str, Callable[[Path, Any, str], Cause]] = {
 _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
     "enum": _make_enum,
     "format": _make_format,
-    "minimum": lambda least: lambda kind, value, path: check_least(value, least, path),
+    "minimum": lambda least: lambda kind, value, path: check_least(value, least, path) if value < least else (),
     "joined": _make_joined,
     "limits": _make_limits,
     "most": lambda most: lambda kind, value, path: [too_many(path, len(value), most)] if len(value) > most else (),

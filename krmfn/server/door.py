@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from krmfn.model.values import Value, as_text
+from krmfn.model.values import Value, as_text, dig
 from krmfn.server.admission import NO_FACTS, AdmissionFacts
 from krmfn.server.requests import create, hold, update
 from krmfn.server.schema import Gates, Kind, compile_schemas, find_kind
@@ -67,7 +67,10 @@ def _judge_other(value: Any, release: str, stored: Any, way: Mode, definitions: 
 
 def kind_of(value: Any, release: str, gates: Gates) -> Kind | None:
     """The kind that `apiVersion` and `kind` name, in that release with those gates on; None when it is not covered."""
-    group, _, version = as_text(value, "apiVersion").rpartition("/")
+    api_version = dig(value, "apiVersion")
+    if not isinstance(api_version, str):  # without one it is of no group, not even the core group
+        return None
+    group, _, version = api_version.rpartition("/")
     return find_kind(group, as_text(value, "kind"), release, gates, version)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
-from krmfn.model.values import Fields, Value, as_text, pick
+from krmfn.model.values import Fields, Value, as_mapping, as_text, pick
 from krmfn.server.admission import NO_FACTS, AdmissionFacts, Write
 from krmfn.server.declarative import check_declared
 from krmfn.server.decode import Normal, read
@@ -55,7 +55,7 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates:
         warnings += _warn_of_hostname(kind, meta["name"])
         if verdict.dropped:
             fill_defaults(kind.root, new)  # what was dropped is defaulted again when it is read back
-    return verdict._replace(warnings=warnings)
+    return verdict._replace(warnings=warnings) if warnings else verdict
 
 
 def _validate(kind: Kind, new: Fields, stored: Stored, facts: AdmissionFacts, generated: str = "") -> Verdict:
@@ -229,13 +229,14 @@ class Address(NamedTuple):
 
 def address_of(kind: Kind, value: Any) -> Address:
     """Where clients send the object: its own version if that is served, its own namespace or `default`."""
-    api_version, namespace = as_text(value, "apiVersion"), as_text(value, "metadata", "namespace")
+    api_version, meta = as_text(value, "apiVersion"), as_mapping(value, "metadata")
+    namespace = as_text(meta.get("namespace"))
     if kind.cluster:
         namespace = ""
     elif not namespace or not namespace.isprintable() or "/" in namespace or "%" in namespace:
         namespace = "default"
     meant = [version for version in kind.versions if write_api_version(kind, version) == api_version]
-    return Address((*meant, *kind.versions, "")[0], namespace, as_text(value, "metadata", "name"))
+    return Address((*meant, *kind.versions, "")[0], namespace, as_text(meta.get("name")))
 
 
 def address_of_change(kind: Kind, value: Any, stored: Fields) -> Address:
@@ -254,7 +255,7 @@ def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path]
         value = {}
     head = {"kind": kind.name, "apiVersion": write_api_version(kind, where.version)}
     for key, wanted in head.items():
-        given = as_text(value, key) or wanted
+        given = as_text(value, key).removeprefix("/") or wanted  # `/v1` is of the core group, too
         if given != wanted:
             word = "API version" if key == "apiVersion" else key
             text = f"the {word} in the data ({given}) does not match the expected {word} ({wanted})"

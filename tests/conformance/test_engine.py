@@ -214,6 +214,13 @@ def test_the_door_answers_for_every_kind_that_is_known() -> None:
     assert answer({"kind": 1}, "1.37", {}) is answer(None, "1.37", {}) is None
 
 
+@pytest.mark.parametrize(("version", "code"), [("v1", 201), ("/v1", 201), (None, None), (["v1"], None)])
+def test_only_a_text_says_that_an_object_is_of_the_core_group(version: Any, code: int | None) -> None:
+    """To Go, `/v1` is a version of the group without a name; an object without a version is of no group."""
+    said = answer({"apiVersion": version, "kind": "ConfigMap", "metadata": {"name": "a"}}, "1.37", {})
+    assert (said and said.code) == code
+
+
 def test_a_null_is_an_empty_value_of_a_secret() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"a": None}}
     assert told(answer(secret, "1.37", {})).accepted
