@@ -358,12 +358,13 @@ def _write(found: Survey, items: Iterable[Item], settings: Settings) -> tuple[li
     wanted: list[Wanted] = []
     objects: list[Value] = []
     accepted: set[str] = set()
-    classes = [item for item in list_holding(items, b"PriorityClass") if item.kind == "PriorityClass"]
+    kind = ("scheduling.k8s.io", "PriorityClass")
+    classes = [item for item in list_holding(items, b"PriorityClass") if item.group_kind == kind]
     informed = settings
     if classes or settings.cluster:
         from krmfn.survey.facts import read_facts
 
-        facts = read_facts(settings.cluster, {("scheduling.k8s.io", "PriorityClass"): classes})
+        facts = read_facts(settings.cluster, {kind: classes})
         informed = settings._replace(priority_classes=facts.priority_classes)
     for gang, owners, shaping in found.asked:
         findings += shaping

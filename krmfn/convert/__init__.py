@@ -51,9 +51,12 @@ def convert(items: Items, to: str, pinned: Mapping[str, str] | None = None) -> C
     board = Board(items, goal)
     before = {id(item): (item, item.text) for item, _ in board.sites()}
     steps.to_native(board)
-    versions = {(item.api_version, kind) for kind in SCHEDULING_KINDS for item in board.of(NATIVE, kind)}
+    versions = {item.api_version for kind in SCHEDULING_KINDS for item in board.of(NATIVE, kind)}
     fields = {site.field for _, site in board.sites()}
-    origins = [next((one for one in releases if one.serves(*version)), goal) for version in versions]
+    origins = [
+        next((one for one in releases if any(one.serves(version, kind) for kind in one.kinds)), goal)
+        for version in versions
+    ]
     if not goal.has("pod-groups") and not fields.isdisjoint(GROUP_LINKS):
         origins.append(first_release("pod-groups"))  # links alone do not say which release they are of
     if ("workloadRef", "name") in fields:

@@ -17,6 +17,18 @@ from krmfn.releases.release import GROUP, Release
 from krmfn.releases.spelling import COUNTS, LINK_FIELDS, find_finalizer
 from krmfn.survey.census import Census
 
+#: What a change of a field does that describes the cluster of another resource.
+_OF_CLUSTERS = {
+    ("ray.io", "RayService"): (
+        "rayClusterConfig",
+        "KubeRay may build a second cluster beside the running one; both gangs need room at the same time.",
+    ),
+    ("ray.io", "RayJob"): (
+        "rayClusterSpec",
+        "A running RayJob ignores changes of rayClusterSpec; they apply to its next cluster.",
+    ),
+}
+
 
 def explain_replacement(item: Item, census: Census, release: Release) -> Iterator[str]:
     """What deleting `item` and making it anew does."""
@@ -71,6 +83,9 @@ def explain_update(item: Item, changes: tuple[Change, ...], census: Census) -> I
             "Running pods keep their group; only new pods get the new link, so the gang is mixed until all pods "
             "are created again."
         )
+    field, consequence = _OF_CLUSTERS.get(item.group_kind, ("", ""))
+    if any(path[:2] == ("spec", field) for path in paths):
+        yield consequence
     lost = {t.link.group for t in census.dangling if t.item is item and t.link and t.link.by}
     if lost:
         groups = f"PodGroup{'' if len(lost) == 1 else 's'} {', '.join(sorted(lost))}"

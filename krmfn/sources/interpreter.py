@@ -211,7 +211,7 @@ def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplat
 def _find_zero(manifest: Manifest, factors: tuple[Factor, ...]) -> Path:
     """The field because of which the only role of a kind has no pods."""
     fields = [field for factor in factors for field in (factor.field, factor.at_most)]
-    paths = [split_path(field) for field in fields if field and isinstance(field, str)]
+    paths = [place(field, ()) for field in fields if field and isinstance(field, str)]
     return next((path for path in paths if manifest.get(path) == 0), paths[0])
 
 

@@ -41,7 +41,7 @@ def read_cronjob(manifest: Manifest) -> Group | None:
 
 def _is_gang(manifest: Manifest, spec: Path) -> bool:
     """Whether the JobSpec at `spec` gets a gang from us: because somebody asks for it, or by its nature."""
-    if not manifest.require(spec) or manifest.is_elsewhere() or _schedules_itself(manifest):
+    if not manifest.require(spec) or manifest.is_elsewhere() or (spec == _SPEC and _schedules_itself(manifest)):
         return False
     return manifest.options.requested or _is_gang_by_nature(manifest, spec)
 

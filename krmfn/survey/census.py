@@ -97,9 +97,9 @@ def count_pods(templates: Iterable[Template]) -> int | None:
 class LinkedGang:
     """A group with the templates that link to it. In 1.35 every replica key makes a gang of its own.
 
-    `quorum` is how many pods wait for each other, 0 where none do; `pods` is how many of the group exist at once, None
-    when a template does not say; `owners` are the objects
-    whose templates link here, in order.
+    `quorum` is how many pods wait for each other, 0 where none do: to the API server a minCount of 0 is one that is not
+    written, and it refuses both. `pods` is how many of the group exist at once, None when a template does not say;
+    `owners` are the objects whose templates link here, in order.
     """
 
     __slots__ = ("group", "owners", "pods", "quorum", "templates")

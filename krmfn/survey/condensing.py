@@ -208,8 +208,9 @@ def _count_nodes(nodes: Iterable[Value], pods: Iterable[Value], used: set[str]) 
 
 
 def _shrink(item: Value, row: Value, pods: bool) -> Value:
-    names = ("name", "namespace", "deletionTimestamp", *row.get("metadata", ()))
-    metadata: Fields = {key: said for key in names if (said := dig(item, "metadata", key))}
+    names = ("name", "namespace", "deletionTimestamp")
+    metadata: Fields = {key: text for key in names if (text := as_text(item, "metadata", key))}
+    metadata |= {key: said for key in row.get("metadata", ()) if (said := dig(item, "metadata", key))}
     marks = as_mapping(item, "metadata", "annotations") if item.get("kind") == "StorageClass" else {}
     if marks:
         metadata["annotations"] = {key: value for key, value in marks.items() if key.endswith("/is-default-class")}

@@ -119,8 +119,8 @@ def _children(node: Any, step: str) -> Iterator[tuple[str | int, Any]]:
 
 def _count(value: Any, template: TemplatePath, path: Path, entries: Path) -> tuple[int | None, Path]:
     """How many pods there are, None where that is not known, and the field that says so."""
-    if not template.factors:
-        return (None if template.factors is None else 1), path[:-1]
+    if not template.factors or template.factors[0].names:  # which entry names the role, the source knows
+        return (1 if template.factors == () else None), path[:-1]
     field = place(template.counted, entries)
     written = dig(value, *field) if field else None
     number = as_int(template.factors[0].default if written is None else written)

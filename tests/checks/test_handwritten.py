@@ -128,6 +128,7 @@ def test_a_kueue_group_that_waits_for_a_pod_that_nobody_makes() -> None:
             "minSubGroup is 2, but there is 1 sub-group",
         ),
         ({"subGroups": [{"name": "c", "minMember": 3}]}, "kai-subgroup-missing", 'no sub-group "a" for pods'),
+        ({"subGroups": [{"name": "a", "minMember": 3}, {"name": {}}, {"name": ["a"]}, {"name": 1}]}, "", ""),
     ],
 )
 def test_sub_groups_of_kai(spec: dict[str, Any], rule: str, told: str) -> None:

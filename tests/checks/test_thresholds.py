@@ -40,6 +40,20 @@ def test_the_threshold(rule: str, old: str, new: str, found: bool) -> None:
     assert bool(find(rule, (old, new))) == found
 
 
+def test_a_quorum_of_zero_is_none_that_objects_could_share() -> None:
+    """The server calls it a required value, as it does one that is not written: nothing else is said of it."""
+    edit = ("minCount: 4", "minCount: 0")
+    assert not find("group-shared", edit)
+    (refused,) = (result for result in run(read_case("group-shared", "bad", [edit])) if result.severity == "error")
+    assert refused.message == "Required value"
+
+
+def test_a_template_whose_name_is_a_number_has_it_as_a_text() -> None:
+    edits = ("podGroupTemplateName: worker", "podGroupTemplateName: '5'"), ("name: workers", "name: 5")
+    assert find("workload-exists", edits[0])
+    assert not find("workload-exists", *edits)
+
+
 def test_pods_that_are_bound_by_hand_are_refused_like_others() -> None:
     (found,) = find("pod-refused", ("      containers:", "      nodeName: n1\n      containers:"))
     assert found.severity == "error"

@@ -33,6 +33,12 @@ def test_numbers_that_no_cluster_has_are_refused(tmp_path: Path, krmfn: Call) ->
             assert (done.code, done.err.startswith("krmfn: cluster.yaml: spec.nodes[0].count: ")) == (2, True)
 
 
+def test_names_of_another_type_are_no_facts() -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": {"a": "b"}}}
+    (kept,) = condense({"items": [quota]})["items"]
+    assert kept["metadata"] == {"name": "q"}
+
+
 def test_facts_of_definitions_keep_what_leads_to_the_link(tmp_path: Path, krmfn: Call) -> None:
     pod = {"type": "object", "properties": {"schedulingGroup": {"type": "object"}, "hostname": {"type": "string"}}}
     template = {"type": "object", "properties": {"spec": pod, "metadata": {"type": "object"}}}

@@ -36,6 +36,14 @@ def test_an_empty_folder_is_named(command: str, tmp_path: Path, krmfn: Call) -> 
     assert krmfn(command, "-q").err == ""
 
 
+@pytest.mark.parametrize(("group", "known"), [("scheduling.k8s.io", True), ("example.com", False)])
+def test_a_priority_class_is_one_of_kubernetes(group: str, known: bool, krmfn: Call) -> None:
+    head = f"apiVersion: {group}/v1\nkind: PriorityClass\nmetadata: {{name: own}}\npreemptionPolicy: Never\n---\n"
+    job = JOB.replace("containers:", "priorityClassName: own\n      containers:")
+    done = krmfn("generate", "--only-generated", "-", stdin=head + job)
+    assert ("preemptionPolicy" in done.out) is known
+
+
 def test_nothing_opts_in(krmfn: Call) -> None:
     """Who wonders why no group is written reads the way in; what is there already, or a finding, is answer enough."""
     plain = JOB.replace('krmfn.dev/gang: "true"', 'team: "ml"')

@@ -98,6 +98,13 @@ def test_too_many_templates() -> None:
     assert "convert-impossible" in rules(run(items, "1.36")[1])
 
 
+def test_too_many_topology_keys() -> None:
+    (group,) = (item for item in generated(job(2)._replace(topology_key="zone"), "1.37") if item.kind == "PodGroup")
+    group.set(("spec", "schedulingConstraints", "topology"), [{"key": "zone"}, {"key": "rack"}])
+    told = [finding.message for finding in run([group], "1.36")[1].findings]
+    assert "2 entries in topology, but 1.36 allows 1; they are unchanged" in told
+
+
 def test_modes_are_spelled_anew() -> None:
     for mode in ("All", "Single"):
         root = job(2)._replace(disruption_mode=mode)

@@ -257,3 +257,10 @@ def test_groups_get_the_class_of_their_pods(group: str, link: str, classes: tupl
         item.kind: item.get((*places[item.kind], "priorityClassName"), None) for item in items if item.kind in places
     }
     assert set(found.values()) == {wanted}, found
+
+
+def test_a_version_is_of_the_oldest_release_that_has_it_whatever_the_kind() -> None:
+    """An unknown field is a mistake, and not lost on a way down."""
+    tree = "kind: CompositePodGroup, metadata: {name: a}, spec: {schedulingPolicy: {basic: {}}, colour: red}"
+    items, done = run(read(f"{{apiVersion: scheduling.k8s.io/v1beta1, {tree}}}"), "1.37")
+    assert (items[0].api_version, rules(done)) == ("scheduling.k8s.io/v1alpha3", [])

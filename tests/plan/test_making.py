@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from krmfn.krm.paths import format_path
 from krmfn.krm.results import ABSENT
+from tests.front_door import call
 from tests.plan.states import GROUP, JOB, TREE, entry, plan
 
 BOTH = JOB + GROUP
@@ -234,6 +237,24 @@ spec: {upgradeStrategy: {type: Recreate}, headGroupSpec: {template: {spec: {cont
     for before, after in ((old, new), (new, old)):
         (told,) = entry(before, after, "RayCluster").consequences
         assert "deletes all pods" in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "told"),
+    [
+        ("RayService", "rayClusterConfig", "KubeRay may build a second cluster beside the running one"),
+        ("RayJob", "rayClusterSpec", "A running RayJob ignores changes of rayClusterSpec"),
+    ],
+)
+def test_a_change_of_the_cluster_of_another_ray_resource(kind: str, field: str, told: str, tmp_path: Path) -> None:
+    template = "template: {spec: {containers: [{name: ray, image: ray:1}]}}"
+    spec = f"{{{field}: {{headGroupSpec: {{rayStartParams: {{}}, {template}}}}}}}"
+    old = f"apiVersion: ray.io/v1\nkind: {kind}\nmetadata: {{name: demo}}\nspec: {spec}\n"
+    changed, beside = old.replace("ray:1", "ray:2"), old.replace("demo", "demo, labels: {a: b}")
+    for name, text in (("old", old), ("changed", changed), ("beside", beside)):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    assert told in call(words=["diff", "old.yaml", "changed.yaml"], folder=tmp_path).out.decode()
+    assert told not in call(words=["diff", "old.yaml", "beside.yaml"], folder=tmp_path).out.decode()
 
 
 def test_configuration_and_local_objects_are_not_applied() -> None:

@@ -147,6 +147,13 @@ def test_runs_of_a_cronjob_share_a_gang(policy: str | None, gang: bool, rules: l
     assert (reading.group is not None, rules_of(reading)) == (gang, rules)
 
 
+def test_scheduling_is_no_field_of_a_cronjob() -> None:
+    value = cronjob("Forbid")
+    value["spec"]["scheduling"] = {"schedulingPolicy": {"gang": {}}}
+    reading = read(value)
+    assert (reading.group is not None, rules_of(reading)) == (True, [])
+
+
 def test_template_of_a_cronjob() -> None:
     assert paths_of(read(cronjob("Forbid")).group) == [("spec", "jobTemplate", "spec", "template")]
 

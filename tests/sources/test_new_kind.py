@@ -154,6 +154,13 @@ roles:
   minimum: [spec.least, {field: spec.hosts, plus: 1}]
 link: {kept: Always}
 """
+NAMED = """\
+group: slices.example.com
+kind: Slice
+roles:
+- {name: bee, template: spec.template, count: {field: spec.pools.*.size, naming: spec.pools.*.roles}}
+link: {kept: Always}
+"""
 SLICE = """\
 apiVersion: slices.example.com/v1
 kind: Slice
@@ -184,6 +191,13 @@ def test_a_count_below_zero_or_too_large_is_refused(tmp_path: Path) -> None:
     know(PRODUCT)
     assert "count-negative" in run(tmp_path, "generate", "-", data=SLICE + "  replicas: -1\n")[2]
     assert "count-overflow" in run(tmp_path, "generate", "-", data=SLICE + "  replicas: 1000000000\n")[2]
+
+
+def test_the_field_without_pods_is_that_of_the_entry_that_names_the_role(tmp_path: Path) -> None:
+    know(NAMED)
+    value = SLICE + "  pools: [{size: 0, roles: [bee]}]\n"
+    assert "spec.pools[0].size: size is 0: no pods, so no group" in run(tmp_path, "generate", "-", data=value)[2]
+    assert run(tmp_path, "validate", "-", data=value)[0] == 0
 
 
 def test_a_kind_whose_crd_drops_the_link_needs_the_bridge(tmp_path: Path) -> None:

@@ -277,8 +277,8 @@ def _list_faults(spec: Value, counts: bool) -> Iterator[tuple[Path, str]]:
     above = {as_text(part, "name"): as_text(part, "parent") for _, part in parts}
     parents, circles, seen = set(above.values()), _find_circles(above), set[str]()
     for path, part in parts:
-        name, parent, is_parent = as_text(part, "name"), as_text(part, "parent"), part.get("name") in parents
-        has_pods, has_groups = (part.get(minimum) is not None for minimum in (_PODS, _GROUPS))
+        name, parent = as_text(part, "name"), as_text(part, "parent")
+        is_parent, has_pods, has_groups = name in parents, part.get(_PODS) is not None, part.get(_GROUPS) is not None
         if not name:
             continue  # the definition refuses it
         if name in seen:

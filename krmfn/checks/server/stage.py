@@ -26,7 +26,7 @@ from krmfn.model.findings import EditStep, Finding, Findings, Note
 from krmfn.model.marks import FLUX_APPLY, PREFIX
 from krmfn.model.placeholders import is_braced, spell
 from krmfn.model.showing import hide
-from krmfn.model.values import Names, Value, as_mapping, as_text, identify
+from krmfn.model.values import Names, Value, as_mapping, identify
 from krmfn.releases.release import GROUP, assume_gates
 from krmfn.releases.spelling import LINK_FIELDS, SCHEDULING_KINDS, find_word, read_fields
 from krmfn.server.admission import AdmissionFacts
@@ -406,7 +406,8 @@ def gather_facts(items: Items, settings: Settings) -> AdmissionFacts:
             continue
         place, spec = item.key, read_fields(as_mapping(item.value, "spec"))
         if item.kind == "Workload" and isinstance(spec.get("podGroupTemplates"), list):
-            workloads[place] = frozenset(as_text(each, "name") for each in spec["podGroupTemplates"])
+            templates = [each for each in spec["podGroupTemplates"] if isinstance(each, dict)]
+            workloads[place] = frozenset(str(each.get("name", "")) for each in templates)
         if item.kind == "PodGroup" and "gang" in as_mapping(spec, "schedulingPolicy"):
             gangs.add(place)
     return AdmissionFacts(classes, None, workloads, frozenset(gangs))
