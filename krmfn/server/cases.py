@@ -51,12 +51,19 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 Condition: TypeAlias = "Callable[[Any, Value, Value | None], bool]"
 
 
-def read_conditions(row: Value) -> Condition | None:
-    """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing."""
+def read_conditions(row: Value, chosen: bool = False) -> Condition | None:
+    """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing.
+    `chosen`: rows are chosen by the fields that there are."""
     found: Condition | None = None
     for names, wanted in reversed(row.get("when", {}).items()):
-        found = _join(_make_condition(names, wanted), found)
+        if not (chosen and _is_about_presence(names, wanted)):
+            found = _join(_make_condition(names, wanted), found)
     return found
+
+
+def _is_about_presence(names: str, wanted: Any) -> bool:
+    """Whether the names of the fields that a struct has answer the condition."""
+    return wanted in ("present", "absent") and names.isalnum()
 
 
 def _join(one: Condition, others: Condition | None) -> Condition:
@@ -147,7 +154,7 @@ class Case:
     """What is said of a field, or of a place below it, while other fields of the same struct are as `when` says."""
 
     def __init__(self, row: Value, name: str = "", unset: Any = None) -> None:
-        self.when = read_conditions(row)
+        self.when = read_conditions(row, chosen=True)
         self.place: Path = (*_read_place(name), *_read_place(row.get("at", "")))
         named: str | None = row.get("path")
         #: The place that the server names, behind so many steps of the struct's own.
@@ -169,7 +176,9 @@ class Case:
             needed += map(str, self.place[:1])
         #: The fields without which nothing is said, and those with which nothing is.
         self.needs = frozenset(needed)
-        self.bars = frozenset(names for names, wanted in when.items() if wanted == "absent" and names.isalnum())
+        self.bars = frozenset(
+            names for names, wanted in when.items() if wanted == "absent" and _is_about_presence(names, wanted)
+        )
 
     def check(self, kind: Any, holder: Value, path: Path, out: Out) -> None:
         """What is said, where `when` holds."""
