@@ -107,6 +107,7 @@ def serve_editor(words: Words, options: Options) -> int:
     except ModuleNotFoundError as missing:
         raise UsageError(f"krmfn lsp needs the package {missing.name}: pip install 'krmfn[lsp]'") from None
     server.start_io()
+    streams.give_up()  # stdout is closed if the editor said exit
     return 0
 
 

@@ -158,6 +158,11 @@ def silence() -> None:
         _discard(sys.stdout)
 
 
+def give_up() -> None:
+    """Knows no stdout from now on."""
+    sys.stdout = None
+
+
 @contextmanager
 def _losing() -> Iterator[None]:
     """A block that writes to stdout. Raises StreamLost where that fails, but not where nobody reads any more."""

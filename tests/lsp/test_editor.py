@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -377,3 +378,17 @@ def test_names_of_files(name: str, tmp_path: Path) -> None:
         assert "unknown-field" in editor.rules(name)
 
     session(tmp_path, run, {"kubernetes": "1.37"})
+
+
+def test_an_editor_that_says_exit_ends_the_server(tmp_path: Path) -> None:
+    start = {"id": 1, "method": "initialize", "params": {"capabilities": {}, "processId": None, "rootUri": None}}
+    texts = [
+        json.dumps({"jsonrpc": "2.0", **each}) for each in (start, {"id": 2, "method": "shutdown"}, {"method": "exit"})
+    ]
+    said = "".join(f"Content-Length: {len(text)}\r\n\r\n{text}" for text in texts)
+    words, environment = [sys.executable, "-m", "krmfn", "lsp"], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment, input=said.encode(), capture_output=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b'"id": 2, "jsonrpc": "2.0", "result": null' in done.stdout
