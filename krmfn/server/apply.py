@@ -134,8 +134,8 @@ def _list_keys(field: Field | None) -> Value | None:
     None for a list that is replaced as a whole."""
     if field is None or field.list_type not in ("map", "set"):
         return None
-    fields = field.type.item.fields if field.type.item and field.list_keys else {}
-    defaults = {key: fields[key].default for key in field.list_keys}
+    fields = field.type.item.fields if field.type.item and field.list_type == "map" else {}
+    defaults = {key: fields[key].default for key in field.list_keys if key in fields}
     return {key: "" if default is None else default for key, default in defaults.items()}
 
 

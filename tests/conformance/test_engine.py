@@ -221,6 +221,13 @@ def test_only_a_text_says_that_an_object_is_of_the_core_group(version: Any, code
     assert (said and said.code) == code
 
 
+def test_the_keys_of_items_that_a_definition_does_not_describe_end_no_apply() -> None:
+    names = "{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name]}"
+    definition = yaml.safe_load(define(f"{{spec: {{type: object, properties: {{names: {names}}}}}}}"))
+    foo = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}, "spec": {"names": [{"name": "a"}]}}
+    assert told(answer(foo, "1.37", {}, foo, "server-side-apply", definitions=[definition])).accepted
+
+
 def test_a_null_is_an_empty_value_of_a_secret() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"a": None}}
     assert told(answer(secret, "1.37", {})).accepted
