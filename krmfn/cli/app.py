@@ -39,15 +39,15 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        """The command of a module in this package."""
-        return build(cmd_name)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a module in this package, None for an option behind `--`."""
+        return build(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Names the nearest command when there is no such one."""
-        if args and args[0] not in COMMANDS:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             hint = _SYNONYMS.get(args[0]) or ask_about(args[0], COMMANDS) or f"The commands are {', '.join(COMMANDS)}."
             ctx.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)

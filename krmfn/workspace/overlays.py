@@ -315,7 +315,7 @@ def find_charts(value: Value) -> str:
     """The Helm charts that a kustomization, or a generator, inflates, in words; empty where it inflates none."""
     if all(value.get(field) in (None, []) for field in HELM) and value.get("kind") != "HelmChartInflationGenerator":
         return ""
-    charts = [chart for field in HELM for chart in map(as_mapping, as_list(value, field))] or [dict(value)]
+    charts = [chart for field in HELM for chart in as_list(value, field) if isinstance(chart, dict)] or [dict(value)]
     names = (str(chart.get("chartName") or chart.get("name") or "without a name") for chart in charts)
     return " and ".join(f"the Helm chart {name}" for name in dict.fromkeys(names))
 

@@ -226,7 +226,7 @@ class Stage:
                     raise chart
                 texts = inflate(self.tree, chart, self._helm, self._root)
             except NotRendered as reason:
-                reason.part = f"the Helm chart {name}"
+                reason.part, reason.entry = f"the Helm chart {name}", ""  # what it lacks may be no entry of this one
                 self._leave_out(reason, overlay)
                 continue
             for path, text in texts:

@@ -152,6 +152,7 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["validate", "-", "-"], "Stdin can be read only once"),
         (["validate", "--cluster", "-", "-"], "Stdin can be read only once"),
         (["apply"], "The commands are generate, validate, "),
+        (["--", "-x"], "No such option '-x'."),
         (["validate", "--against", "nowhere", "."], "no such file or folder, and the working directory is not in a"),
         (["upgrade", "--kubernetes", "1.37", "--to", "1.36"], "--to 1.36 is older than 1.37, which the cluster runs"),
     ],
@@ -189,7 +190,7 @@ def test_a_mistyped_choice_gets_the_nearest(command: str, option: Option, capsys
 
 
 def test_help_is_what_the_option_prints(krmfn: Call) -> None:
-    assert krmfn("help") == krmfn("--help")
+    assert krmfn("help") == krmfn("--help") == krmfn("--", "--help")
     assert krmfn("help", "tree") == krmfn("tree", "--help")
 
 

@@ -161,6 +161,17 @@ def test_without_the_option_nothing_is_rendered(folder: Path, capsys: pytest.Cap
     assert "--allow-helm" not in call(capsys, "validate", "--allow-helm", ".")[1]
 
 
+def test_a_kustomization_whose_chart_lacks_values_is_no_template(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_kustomize()
+    kustomization = "helmCharts: [{name: app, valuesFile: gone.yaml}]\n"
+    write(folder, {"templates/kustomization.yaml": kustomization, **nest("templates/charts/app", CHARTS["values"])})
+    _, out, _ = call(capsys, "validate", "--allow-helm", "--require-render", ".")
+    assert "gone.yaml, which does not exist" in out
+    assert "is a template" not in out
+
+
 def test_a_neighbour_is_a_subchart(folder: Path) -> None:
     needs = "dependencies: [{name: sub, version: 0.1.0, repository: 'file://../sub'}]\n"
     files = {

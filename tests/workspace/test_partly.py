@@ -30,6 +30,10 @@ metadata:
 """
 PARTS = {
     "chart": ("resources: [job.yaml]\n" + CHART, "the Helm chart loki"),
+    "chart and a word": (
+        "resources: [job.yaml]\nhelmCharts: [loki, {name: loki, repo: https://example.com}]\n",
+        "the Helm chart loki",
+    ),
     "chart of old": (
         "resources: [job.yaml]\nhelmChartInflationGenerator: [{chartName: loki}, {chartName: loki}]\n",
         "the Helm chart loki",
@@ -58,7 +62,7 @@ PARTS = {
 
 #: How they are counted; the others are warnings, because somebody can mend them or see to what is run.
 COUNTED = {
-    **dict.fromkeys(("chart", "chart of old", "below", "in a component"), "Helm charts"),
+    **dict.fromkeys(("chart", "chart and a word", "chart of old", "below", "in a component"), "Helm charts"),
     **dict.fromkeys(("base", "remote generator", "remote file"), "remote files"),
     "plugin": "kustomize plugins",
 }
