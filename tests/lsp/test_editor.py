@@ -392,3 +392,13 @@ def test_an_editor_that_says_exit_ends_the_server(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b'"id": 2, "jsonrpc": "2.0", "result": null' in done.stdout
+
+
+def test_an_editor_may_give_the_version_as_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    from krmfn.cli.lsp import server
+
+    begun: list[str] = []
+    monkeypatch.setattr(server.server, "begin", lambda _, kubernetes: begun.append(kubernetes))
+    for options in ({"kubernetes": 1.37}, {"kubernetes": "1.37"}, {}, None):
+        server.begin(types.InitializeParams(types.ClientCapabilities(), initialization_options=options))
+    assert begun == ["1.37", "1.37", "", ""]

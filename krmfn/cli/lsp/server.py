@@ -16,7 +16,7 @@ from krmfn.cli.lsp.words import explain, list_words
 from krmfn.cli.options import UsageError
 from krmfn.config import ConfigError
 from krmfn.krm.results import Edit, FileRef, Result
-from krmfn.model.values import as_text
+from krmfn.model.values import as_mapping
 from krmfn.releases.release import Release, find_release, newest_release
 from krmfn.workspace.trees import InputMissing
 
@@ -93,7 +93,8 @@ server = Server()
 def begin(params: types.InitializeParams) -> None:
     """The folder that is open in the editor, and what its settings say."""
     uris = [each.uri for each in params.workspace_folders or []] or [params.root_uri or ""]
-    server.begin([_to_path(uri) for uri in uris if uri], as_text(params.initialization_options, "kubernetes"))
+    options = as_mapping(params.initialization_options)
+    server.begin([_to_path(uri) for uri in uris if uri], str(options.get("kubernetes", "")))  # 1.37 is a number
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
