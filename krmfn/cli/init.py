@@ -24,7 +24,7 @@ from krmfn.workspace.kustomization import CONFIG_FILE, plan_init
 from krmfn.workspace.moving import find_deployer, list_above, plan_move, spell_advice
 from krmfn.workspace.overlays import find_charts, find_overlay
 from krmfn.workspace.replacing import FileChange, lock, replace
-from krmfn.workspace.trees import KUSTOMIZATIONS, InputMissing
+from krmfn.workspace.trees import KUSTOMIZATIONS, InputMissing, NotRendered
 from krmfn.workspace.worlds import Worlds
 from krmfn.workspace.writing import plan_changes, spell_diff
 
@@ -75,6 +75,8 @@ def _write(folder: str, options: Options) -> int:
             _lead_on(place, reading)
         except (ConfigError, InputMissing, UsageError) as reason:  # what was written is written
             streams.say(str(reason))
+        except NotRendered as reason:
+            streams.say(f"{os.path.normpath(place)} {reason}")
     return 0
 
 

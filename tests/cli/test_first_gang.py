@@ -66,6 +66,19 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("resources: {a: b}\n", "must have a list of strings in resources"),
+        ("resources: []\nResources: []\n", "has resources twice"),
+    ],
+)
+def test_init_ends_well_in_a_folder_that_kustomize_refuses(text: str, reason: str, tmp_path: Path, krmfn: Call) -> None:
+    (tmp_path / "kustomization.yaml").write_text(text)
+    done = krmfn("init", ".")
+    assert (done.code, f"krmfn: . {reason}\n" in done.err) == (0, True), done.err
+
+
 def test_init_says_what_could_be_a_gang_and_what_is_in_the_way(repository: Path, krmfn: Call) -> None:
     done = krmfn("init", "base")
     assert (done.code, done.out) == (0, "")
