@@ -154,7 +154,7 @@ def new_target(name: str) -> str:
         ("minMember", "minResources"),
     ),
 '''
-    _insert("krmfn/model/schedulers.py", "SCHEDULERS: Final[Mapping[str, Scheduler]] = {\n", row)
+    _insert("krmfn/model/schedulers.py", "SCHEDULERS: Mapping[str, Scheduler] = {\n", row)
     _insert("krmfn/config/settings.py", 'Scheduler: TypeAlias = \'Literal["Kubernetes", ', f'"{name}", ')
     _insert("schemas/krmfn/v1alpha1/gangscheduling.json", '"enum": ["Kubernetes", ', f'"{name}", ')
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
