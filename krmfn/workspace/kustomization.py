@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from krmfn.krm import Stream
@@ -70,7 +70,7 @@ class Reference(NamedTuple):
 
     group: str
     kind: str
-    fields: Sequence[NameField]
+    fields: tuple[NameField, ...]
 
 
 def find_kustomization(folder: str) -> str | None:
@@ -302,7 +302,7 @@ def list_references() -> Iterator[Reference]:
             for each in templates if "pods" in field else entries:
                 if of in (None, each.group) or (of == "custom" and "." in each.group):
                     fields.append(each._replace(path=f"{each.path}/{path}".lstrip("/")))
-        yield Reference(row["group"], row["kind"], fields)
+        yield Reference(row["group"], row["kind"], tuple(fields))
 
 
 def write_names() -> str:
