@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from krmfn.krm.paths import Fields as Fields  # noqa: PLC0414
-from krmfn.krm.paths import dig as dig  # noqa: PLC0414
+from krmfn.krm.paths import Fields as Fields  # noqa: PLC0414  # who reads values imports it from here
+from krmfn.krm.paths import dig as dig  # noqa: PLC0414  # likewise
 from krmfn.krm.results import DEFAULT_NAMESPACE, ResourceRef
 
 #: An object, or a mapping in it, as it was read; one that is being made is of `Fields`.

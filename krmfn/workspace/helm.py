@@ -295,9 +295,9 @@ def _read_release(tree: Tree, item: Item, known: Sequence[Item]) -> Chart | None
     spec = as_mapping(item.value, "spec")
     chart = as_mapping(spec, "chart", "spec")
     if reference := as_mapping(spec, "chartRef"):
-        named = (as_text(reference, "kind"), as_text(reference, "name"))
-        charts = (each for each in known if each.kind == "HelmChart" and (each.kind, each.name) == named)
-        chart = next((as_mapping(each.value, "spec") for each in charts), {})
+        named = ("HelmChart", as_text(reference, "name"))
+        found = (as_mapping(each.value, "spec") for each in known if (each.kind, each.name) == named)
+        chart = next(found, {}) if reference.get("kind") == "HelmChart" else {}
     folder = tree.locate(as_text(chart, "chart"))
     is_fetched = as_mapping(chart, "sourceRef").get("kind") == "HelmRepository"
     if not as_text(chart, "chart") or is_fetched or not is_chart(tree, folder):

@@ -71,10 +71,12 @@ def test_argo_cd_deploys_what_helm_renders(chart: str, folder: Path, helm: str) 
 def test_flux_deploys_what_helm_renders(chart: str, named: bool, folder: Path, helm: str) -> None:
     files = {"apps/train.yaml": RELEASE.replace("SPEC", SPEC), "apps/given.yaml": GIVEN}
     if named:  # the release names an object that says where the chart is
-        inline = "chart: {spec: {chart: ./charts/app, sourceRef: {kind: GitRepository, name: flux-system}}}"
+        spec = "{chart: ./charts/app, sourceRef: {kind: GitRepository, name: flux-system}}"
         head = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: app, namespace: ml}\n"
-        files["apps/chart.yaml"] = f"{head}spec: {inline.removeprefix('chart: {spec: ').removesuffix('}')}\n"
-        files["apps/train.yaml"] = files["apps/train.yaml"].replace(inline, "chartRef: {kind: HelmChart, name: app}")
+        files["apps/chart.yaml"] = f"{head}spec: {spec}\n"
+        release = files["apps/train.yaml"]
+        files["apps/train.yaml"] = release.replace(f"chart: {{spec: {spec}}}", "chartRef: {kind: HelmChart, name: app}")
+        assert files["apps/train.yaml"] != release
     write(
         folder, {**nest("charts/app", CHARTS[chart]), **files, "v.yaml": yaml.safe_load(GIVEN)["data"]["values.yaml"]}
     )
