@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e.tools import PATH
+from tests.forked import start
 from tests.workspace.repositories import JOB
 
 ROOT = Path(__file__).parent.parent.parent
@@ -66,15 +65,7 @@ def krmfn(tmp_path: Path) -> Call:
     """Calls the console script in the test's folder, or another."""
 
     def call(*words: str, stdin: str = "", folder: Path = tmp_path, **environment: str) -> Done:
-        python_path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-        done = subprocess.run(
-            [sys.executable, "-m", "krmfn", *words],
-            input=stdin.encode(),
-            capture_output=True,
-            check=False,
-            cwd=folder,
-            env={**os.environ, "PATH": PATH, "PYTHONPATH": python_path, **environment},
-        )
-        return Done(done.stdout.decode(), done.stderr.decode(), done.returncode)
+        done = start(words, stdin.encode(), folder, {**os.environ, "PATH": PATH, **environment})
+        return Done(done.out.decode(), done.err.decode(), done.code)
 
     return call
