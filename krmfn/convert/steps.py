@@ -2,7 +2,7 @@
 does not have is lost, and reported. And from the PodGroups of other schedulers, of the versions that
 krmfn/model/schedulers names, to native ones of 1.36.
 
-Source: sections 10.2 and 10.3 of the API reference (types v1alpha1, v1alpha2, v1alpha3, v1beta1 of scheduling.k8s.io).
+Source: the types v1alpha1, v1alpha2, v1alpha3 and v1beta1 of scheduling.k8s.io.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _raise(item: Item, board: Board, goal: Release) -> None:
 
 
 def _split(item: Item, board: Board) -> None:
-    """1.37 wants one priority configuration per Workload (C22): templates with another one get a Workload of theirs."""
+    """1.37 wants one priority configuration per Workload: templates with another one get a Workload of theirs."""
     priorities: dict[Key, list[Value]] = {}
     for template in read_entries(item, "podGroupTemplates"):
         priority = template.get("priority")

@@ -5,7 +5,7 @@ They run before validation (the last two of 1.36 after it) and answer 403. What 
 in as Facts; a question that no fact answers is left open, never guessed. Schemas name them as
 `x-kubernetes-admission`.
 
-Source: k8s.io/kubernetes/plugin/pkg/admission; section 8.2 of the reference.
+Source: k8s.io/kubernetes/plugin/pkg/admission.
 """
 
 from __future__ import annotations

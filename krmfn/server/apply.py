@@ -5,8 +5,8 @@ the new one does not is gone. `apply_server_side` is server-side apply by one fo
 
 At the end, both for custom resources: a definition as types, merged as those of built-in kinds.
 
-Values here are JSON as written, not normal. Sources: sigs.k8s.io/structured-merge-diff; section 2.5 of the reference;
-k8s.io/kube-openapi/pkg/schemaconv, and kubectl's JSON merge patch for what is no Go type.
+Values here are JSON as written, not normal. Sources: sigs.k8s.io/structured-merge-diff,
+k8s.io/kube-openapi/pkg/schemaconv, and kubectl's JSON merge patch for what is not a Go type.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The walk follows the server's generated code: unchanged fields are not looked at
 forbidden, immutable, no-set, no-unset, added and removed items, maxItems) ends it when it finds something; stage 2
 looks at the value; list items are paired by key. Knows keywords, no kinds. Values are normal (see decode).
 
-Source: k8s.io/apimachinery/pkg/api/validate and the generated validation of k8s.io/kubernetes; reference, 2.3.
+Source: k8s.io/apimachinery/pkg/api/validate and the generated validation of k8s.io/kubernetes.
 """
 
 from __future__ import annotations

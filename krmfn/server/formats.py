@@ -4,7 +4,7 @@ nothing is.
 Lengths are bytes of UTF-8. The two spellings of a length (`bytes`, `characters`) are those of the server's
 declarative and hand-written rules. No regular expressions: importing `re` costs more than checking a thousand names.
 
-Source: k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation; rule ids L1-L3, S1, S2 of the reference.
+Source: k8s.io/apimachinery/pkg/api/validate/content and pkg/util/validation.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each is one pure function (kind, new object, old object or None, the schema's argument if any) that yields causes. They
 see the whole object, on creates and on every update, without the declarative rules' "unchanged is not looked at again".
 
-Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go; rules C12, C17, C20-C22, A2-A21, B40-B43.
+Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _walk(holder: Value, path: Path = ("spec",), parent: Value | None = None) ->
 
 
 def check_unique_names(kind: Kind, new: Value, old: Stored) -> Causes:
-    """C20: a template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
+    """A template's name is free in the whole tree. Twins in one list are the declarative rules' business."""
     lists: dict[str, Path] = {}
     for path, templates, _, _ in _walk(new.get("spec", {})):
         for index, name in enumerate(template.get("name", "") for template in templates):
@@ -51,7 +51,7 @@ def check_unique_names(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def check_depth(kind: Kind, new: Value, old: Stored, argument: int) -> Causes:
-    """C21: at most `argument` levels, a flat list being one."""
+    """At most `argument` levels, a flat list being one."""
     field, composites = _find(new.get("spec", {}), _COMPOSITES)
     for index, composite in enumerate(composites):
         if _is_deeper(composite, argument - 1):
@@ -66,7 +66,7 @@ def _is_deeper(composite: Value, levels: int) -> bool:
 
 
 def check_single_priority(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
-    """C22: all templates have the same class and the same priority; an absent one differs from 0. `argument` (1.38):
+    """All templates have the same class and the same priority; an absent one differs from 0. `argument` (1.38):
     further fields that are the same in all."""
     spec = new.get("spec", {})
     fields = ("priorityClassName", "priority", *(argument or ()))
@@ -94,7 +94,7 @@ def _read(template: Value, fields: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def check_children(kind: Kind, new: Value, old: Stored, argument: Any = None) -> Causes:
-    """C12: a composite has a child in one of its lists. `argument` (1.38): also which modes go together in a tree, and
+    """A composite has a child in one of its lists. `argument` (1.38): also which modes go together in a tree, and
     if it is true, as in a create, that only a gang is disrupted as a whole."""
     for level in _walk(new.get("spec", {})):
         for index, template in enumerate(level.templates):
@@ -135,7 +135,7 @@ def _has_mode(group: Value, field: str, mode: str) -> bool:
 
 
 def check_parent_needs_workload(kind: Kind, new: Value, old: Stored) -> Causes:
-    """C17: a group below a composite one names its Workload; what an update leaves as it was is not looked at."""
+    """A group below a composite one names its Workload; what an update leaves as it was is not looked at."""
     spec = new.get("spec", {})
     field = find_word(spec, "parentCompositePodGroupName")
     if field not in spec or (old and old.get("spec") == spec):
@@ -148,7 +148,7 @@ def check_parent_needs_workload(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def check_v1alpha1_change(kind: Kind, new: Value, old: Stored) -> Causes:
-    """A20, A21: the controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
+    """The controller stays once set, the groups stay. The paths lack `spec.`, as the server's do."""
     spec, before = new.get("spec", {}), (old or {}).get("spec", {})
     for name, field in kind.root.fields["spec"].type.fields.items():
         if spec.get(name) != before.get(name) and (name in before or name != "controllerRef"):

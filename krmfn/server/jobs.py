@@ -1,7 +1,6 @@
 """The rules of Job, with its policies, and of CronJob: counts, `scheduling`, what cannot change, schedules.
 
-Source: k8s.io/kubernetes/pkg/apis/batch/{v1/defaults.go,validation/validation.go}, pkg/registry/batch/job/strategy.go;
-rules J1-J25 of the reference.
+Source: k8s.io/kubernetes/pkg/apis/batch/{v1/defaults.go,validation/validation.go}, pkg/registry/batch/job/strategy.go.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Values are normal (see decode). What differs between releases is an argument that the schema of ObjectMeta carries.
 
 Source: k8s.io/apimachinery/pkg/api/validation/objectmeta.go and pkg/apis/meta/v1/validation, plus the finalizer rule of
-k8s.io/kubernetes/pkg/apis/core/validation; section 2.2 of the reference.
+k8s.io/kubernetes/pkg/apis/core/validation.
 """
 
 from __future__ import annotations

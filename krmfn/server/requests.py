@@ -2,8 +2,7 @@
 
 Below it what a request carries: where it goes, and the 400 when its body does not belong there.
 
-Source: k8s.io/apiserver/pkg/endpoints/handlers, pkg/registry/rest, k8s.io/apimachinery/pkg/runtime/serializer/json;
-section 2.1 of the reference.
+Source: k8s.io/apiserver/pkg/endpoints/handlers, pkg/registry/rest, k8s.io/apimachinery/pkg/runtime/serializer/json.
 """
 
 from __future__ import annotations

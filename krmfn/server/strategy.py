@@ -3,7 +3,7 @@
 Objects are normal and changed in place; the caller owns them. Knows keywords, no kinds.
 
 Source: the defaults and strategies of k8s.io/kubernetes (pkg/registry/…/strategy.go) and of k8s.io/apiserver
-(pkg/registry/rest); sections 2.4, 4.5, 5.9 and 8.1 of the reference.
+(pkg/registry/rest).
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def _refer_to_template(workload: str, template: str, release: Release) -> Fields
 
 def _policy_of_preemption(agreed: Agreement, settings: Settings) -> Fields:
     """A class with policy Never wants it repeated in the groups where the gate is on; where it is off, the field is
-    dropped. Templates go without: C22 does not compare it, and nothing reads it there."""
+    dropped. Templates go without: the server does not compare it, and nothing reads it there."""
     release = settings.release
     gate = release.features.get("group-preemption-policy")
     if gate is None or settings.feature_gates.get(gate) is False:

@@ -1,7 +1,7 @@
 """What can change in a pod that exists, and what a change may keep that a new object could not have.
 
 Source: k8s.io/kubernetes/pkg/apis/core/validation (ValidatePodUpdate, ValidatePodSpecificAnnotationUpdates) and
-pkg/api/pod/util.go (GetValidationOptionsFromPodSpecAndMeta); rule P6 of the reference.
+pkg/api/pod/util.go (GetValidationOptionsFromPodSpecAndMeta).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def list_allowed(meta: Value, spec: Value, gates: Gates) -> frozenset[str]:
 
 
 def check_pod_change(kind: Kind, new: Value, old: Stored) -> Causes:
-    """P6: what a live pod may change. The server's text goes on with a diff, which is left out here."""
+    """What a live pod may change. The server's text goes on with a diff, which is left out here."""
     assert old is not None
     spec, before = new["spec"], old["spec"]
     allowed = list_allowed(old["metadata"], before, kind.gates)

@@ -101,7 +101,7 @@ def check_claims(pod: Setting, claims: list[Any], path: Path) -> Causes:
 
 
 def check_group(pod: Setting, spec: Value, path: Path) -> Causes:
-    """P1-P5: the link to a group, and that eviction responders exclude it."""
+    """The link to a group, and that eviction responders exclude it."""
     for link in GROUP_LINKS:
         if spec.get(link[0]) is None:
             continue
