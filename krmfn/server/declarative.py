@@ -10,7 +10,7 @@ Source: k8s.io/apimachinery/pkg/api/validate and the generated validation of k8s
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields, Value
@@ -34,16 +34,19 @@ _EMPTY: Fields = {}
 
 
 def check_declared(of: Type, new: Value, old: Stored, path: Path, out: Out, update: bool) -> None:
-    """Append what the declarative rules refuse in a struct. `old` is None where there is nothing to compare it with,
-    also in an update: a new item."""
+    """Append to `out` the causes with which the declarative rules refuse a struct at `path`. `old` is None where the
+    stored object has no such struct: in a create, and for a new item in an `update`."""
     if of.union and len(new.keys() & of.union) != 1:
         _check_union(of.union, new, old, path, out)
     for field, is_plain, is_needed in _list_ruled(of, update):
         value, before = new.get(field.name), old.get(field.name) if old else None
-        if (value == before) if old is not None else (value is None and not (is_plain or is_needed or update)):
+        if old is not None and value == before:
+            continue
+        if old is None and value is None and not (is_plain or is_needed or update):
             continue
         if is_plain:
-            value, before = value or _EMPTY, before if old is None else before or _EMPTY
+            value = value or _EMPTY
+            before = None if old is None else before or _EMPTY
         start, at = len(out), (*path, field.name)
         if value is None and is_needed:
             out.append(required(at))
@@ -52,28 +55,34 @@ def check_declared(of: Type, new: Value, old: Stored, path: Path, out: Out, upda
             _check_value(field, value, before, at, out, update)
 
 
-def _list_ruled(of: Type, update: bool) -> tuple[tuple[Field, bool, bool], ...]:
-    """The fields of a struct with rules, of their own or below them: spares the walk over metadata and the like. With
-    each, whether it is a struct that is there even when nothing was written, and whether it has to be there: "optional
-    fields with default values are effectively required", as they are nil only when their gate dropped them."""
+class _RuledField(NamedTuple):
+    """A field that has rules, or has some below it. With `is_plain` it is a struct that is there even when nothing was
+    written. With `is_needed` it has to be there."""
+
+    field: Field
+    is_plain: bool
+    is_needed: bool
+
+
+def _list_ruled(of: Type, update: bool) -> tuple[_RuledField, ...]:
+    """The fields of a struct that the walk has to look at; it skips metadata and the like."""
     key = "ruled update" if update else "ruled"
-    found: tuple[tuple[Field, bool, bool], ...] | None = of.cache.get(key)
+    found: tuple[_RuledField, ...] | None = of.cache.get(key)
     if found is None:
         ruled = {*chain(*plan_fields(of, lambda field: _has_rules(field, update)))}
-        found = of.cache[key] = tuple(
-            (
-                field,
-                _is_plain_struct(field),
-                field.required or (field.default is not None and field.pointer and not field.gate),
-            )
-            for field in of.fields.values()
-            if field in ruled
-        )
+        fields = [field for field in of.fields.values() if field in ruled]
+        found = of.cache[key] = tuple(_RuledField(each, _is_plain_struct(each), _is_needed(each)) for each in fields)
     return found
 
 
+def _is_needed(field: Field) -> bool:
+    """Whether an object without the field is refused. The server's generated code says that "optional fields with
+    default values are effectively required": they are nil only when their gate dropped them."""
+    return field.required or (field.default is not None and field.pointer and not field.gate)
+
+
 def _has_rules(field: Field, update: bool) -> bool:
-    """Whether something is said of the field itself, or of what it holds as a whole."""
+    """Whether there is a rule about the field itself, or about its value as a whole."""
     of = field.type.item or field.type
     return bool(
         (field.required and not _is_plain_struct(field))
@@ -85,15 +94,15 @@ def _has_rules(field: Field, update: bool) -> bool:
 
 
 def _is_plain_struct(field: Field) -> bool:
-    """Whether it is there even when nothing was written."""
+    """Whether the server sees the field even when nothing was written."""
     return field.type.kind == "struct" and not field.pointer
 
 
 def _check_union(members: tuple[str, ...], new: Value, old: Stored, path: Path, out: Out) -> None:
-    present = [member for member in members if member in new]
     if old is not None and all((member in new) == (member in old) for member in members):
         return
     names = ", ".join(f"`{member}`" for member in members)
+    present = [member for member in members if member in new]
     if present:
         several = "{" + ", ".join(present) + "}"
         out.append(invalid(path, several, f"must specify exactly one of: {names}", "union"))
@@ -129,13 +138,13 @@ def _check_change(field: Field, value: Any, old: Any, path: Path, out: Out) -> N
 
 
 def _key(item: Any, field: Field) -> Any:
-    """What tells an item of a list from others."""
+    """The values of the keys by which items of a list are told apart."""
     keys = field.list_keys
     return item.get(keys[0], "") if len(keys) == 1 else tuple(item.get(key, "") for key in keys)
 
 
 def _check_value(field: Field, value: Any, old: Any, path: Path, out: Out, update: bool) -> None:
-    """Stage 2: what is said about a value that is set."""
+    """Stage 2 of a field: the rules about a value that is set."""
     of = field.type
     if of.kind == "struct":
         check_declared(of, value, old, path, out, update)
@@ -158,12 +167,14 @@ def _check_value(field: Field, value: Any, old: Any, path: Path, out: Out, updat
 
 
 def _check_items(field: Field, item: Type, value: Any, old: Any, path: Path, out: Out, update: bool) -> None:
-    for index in sorted(find_repeated(_key(entry, field) for entry in value)) if field.unique else ():
-        out.append(duplicate((*path, index), write_json(to_api(item, value[index]))))
+    stored = {}
+    if field.unique:
+        for index in sorted(find_repeated(_key(entry, field) for entry in value)):
+            out.append(duplicate((*path, index), write_json(to_api(item, value[index]))))
+        stored = {_key(entry, field): entry for entry in reversed(old or ())}  # of twins the first counts
     if item.kind != "struct":
         return
-    paired = {_key(entry, field): entry for entry in reversed(old or ())} if field.unique else {}
     for index, entry in enumerate(value):
-        before = paired.get(_key(entry, field)) if paired else None
+        before = stored.get(_key(entry, field)) if stored else None
         if before is None or before != entry:
             check_declared(item, entry, before, (*path, index), out, update)
