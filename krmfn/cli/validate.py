@@ -73,7 +73,7 @@ def _refuse_combinations(options: Options) -> None:
 def _run(words: Words, options: Options) -> int:
     _refuse_combinations(options)
     if options["baseline"]:
-        from krmfn.cli.merge import handle_baseline, read_baseline
+        from krmfn.cli.baseline import handle_baseline, read_baseline
 
         baseline = read_baseline(options)  # before --fix changes files
     judged = Judged(options)

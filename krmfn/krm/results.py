@@ -17,7 +17,7 @@ class _Absent:
     __slots__ = ()
 
     def __reduce__(self) -> str:
-        return "ABSENT"  # there is one, in every process
+        return "ABSENT"  # pickled by its name, because it is compared with `is`
 
 
 #: Marks an absent `field.currentValue` or `field.proposedValue`; None is a value (YAML null).
@@ -25,11 +25,12 @@ ABSENT: Any = _Absent()
 
 #: Where objects without a namespace go, unless the applier is told otherwise.
 DEFAULT_NAMESPACE = "default"
+#: All severities, the worst first.
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class ResourceRef(NamedTuple):
-    """The identity of an object. `namespace` is empty when the manifest has none."""
+    """The identity of an object. `namespace` is empty if the manifest has none."""
 
     api_version: str
     kind: str
@@ -43,7 +44,7 @@ class ResourceRef(NamedTuple):
 
     @property
     def group_kind(self) -> tuple[str, str]:
-        """The API group and the kind, by which tables of kinds are asked."""
+        """The API group and the kind: the key of tables of kinds."""
         return self.group, self.kind
 
     @property
@@ -53,8 +54,8 @@ class ResourceRef(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What objects of a kind are told apart by: the namespace that an applier uses, and the name."""
-        return self.namespace or DEFAULT_NAMESPACE, self.name
+        """The namespace that an applier uses, and the name: different for all objects of a kind."""
+        return self.space, self.name
 
     def __str__(self) -> str:
         """`PodGroup ml/train`, or `PodGroup train` without a namespace, and `PodGroup (no name)` without a name."""
@@ -76,12 +77,12 @@ class FileRef(NamedTuple):
     column: int = 0
 
     def spell(self) -> str:
-        """`base/job.yaml:3:5`, without what is not known."""
+        """`base/job.yaml:3:5`, without the numbers that are unknown."""
         numbers = [str(number) for number in (self.line, self.line and self.column) if number]
         return ":".join([self.path, *numbers])
 
     def tell(self, message: str) -> str:
-        """The place, and what there is to say of it: `base/job.yaml:3:5: mapping values are not allowed here`."""
+        """A message about the place: `base/job.yaml:3:5: mapping values are not allowed here`."""
         return f"{self.spell()}: {message}"
 
     def to_json(self) -> Fields:
@@ -91,7 +92,7 @@ class FileRef(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A replacement in a file: from line and column up to, not including, the end; all count from 1."""
+    """A replacement of the text from `line` and `column` up to, not including, the end. All four count from 1."""
 
     line: int
     column: int
@@ -101,7 +102,7 @@ class Edit(NamedTuple):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Edit:
-        """The edit as reports spell it. Raises KeyError and TypeError for anything else."""
+        """An edit as reports spell it. Raises KeyError or TypeError for anything else."""
         start, end = value["start"], value["end"]
         return cls(start["line"], start["column"], end["line"], end["column"], value["text"])
 
@@ -114,7 +115,7 @@ class Edit(NamedTuple):
 class Result(NamedTuple):
     """One finding. `path` is a field path in text form; `tags` holds at least `rule` for findings of rules.
 
-    `edit` is the change of `file` that would mend it, where one is known.
+    `edit` is the change of `file` that fixes it, if one is known.
     """
 
     message: str
@@ -127,27 +128,38 @@ class Result(NamedTuple):
     tags: Mapping[str, str] = {}  # read-only
     edit: Edit | None = None
 
+    @property
+    def subject(self) -> str:
+        """The object and the field: `PodGroup ml/train spec.minCount`. Empty where both are unknown."""
+        return " ".join(str(part) for part in (self.ref, self.path) if part)
+
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Result:
-        """A result of a report. Raises KeyError, TypeError and ValueError for what is none."""
-        ref, field, place = (value.get(key) or {} for key in ("resourceRef", "field", "file"))
-        tags = value.get("tags") or {}
+        """A result of a report. Raises AttributeError, KeyError, TypeError or ValueError for anything else."""
+        if value["severity"] not in SEVERITIES:
+            raise ValueError("not a severity")
+        ref, field, file, edit = (value.get(key) or {} for key in ("resourceRef", "field", "file", "edit"))
         found = cls(
             value["message"],
-            SEVERITIES[SEVERITIES.index(value["severity"])],
+            value["severity"],
             ResourceRef(ref["apiVersion"], ref["kind"], ref["name"], ref.get("namespace", "")) if ref else None,
             field.get("path", ""),
             field.get("currentValue", ABSENT),
             field.get("proposedValue", ABSENT),
-            FileRef(place["path"], place["index"], place.get("line", 0), place.get("column", 0)) if place else None,
-            tags,
-            Edit.from_json(value["edit"]) if value.get("edit") else None,
+            FileRef(file["path"], file["index"], file.get("line", 0), file.get("column", 0)) if file else None,
+            value.get("tags") or {},
+            Edit.from_json(edit) if edit else None,
         )
-        file, edit = found.file or (), found.edit or ()
-        texts = (found.message, found.path, *(found.ref or ()), *file[:1], *edit[4:], *tags, *tags.values())
-        numbers = (*file[1:], *edit[:4])
+        texts = [found.message, found.path, *(found.ref or ()), *found.tags, *found.tags.values()]
+        numbers: list[object] = []
+        if found.file:
+            texts.append(found.file.path)
+            numbers += found.file[1:]
+        if found.edit:
+            texts.append(found.edit.text)
+            numbers += found.edit[:4]
         if not all(isinstance(text, str) for text in texts) or not all(type(number) is int for number in numbers):
-            raise TypeError("a result has something else than a text, or a place something else than a number")
+            raise TypeError("a text or a number of the result has another type")
         return found
 
     def to_json(self) -> Fields:
@@ -170,5 +182,6 @@ class Result(NamedTuple):
 
 
 def has_errors(results: Iterable[Result], threshold: Severity = "error") -> bool:
-    """Whether a result is at or above `threshold` (error, then warning, then info)."""
-    return any(SEVERITIES.index(result.severity) <= SEVERITIES.index(threshold) for result in results)
+    """Whether a result is as severe as `threshold`, or more."""
+    counted = SEVERITIES[: SEVERITIES.index(threshold) + 1]
+    return any(result.severity in counted for result in results)

@@ -197,10 +197,10 @@ def spell_result(result: Result) -> str:
     from krmfn.krm.terminal import line
 
     place = f"{result.file.path}: " if result.file and result.file.path else ""
-    subject = " ".join(str(part) for part in (result.ref, result.path) if part)
+    subject = f"{result.subject}: " if result.subject else ""
     message = " ".join(result.message.split())
     rule = result.tags.get("rule")
-    text = f"{place}{result.severity}: {subject + ': ' if subject else ''}{message}" + (f" [{rule}]" if rule else "")
+    text = f"{place}{result.severity}: {subject}{message}" + (f" [{rule}]" if rule else "")
     return line(text)
 
 

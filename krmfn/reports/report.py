@@ -67,10 +67,9 @@ def describe(result: Result) -> str:
     >>> describe(Result("Required value", path="spec"))
     'spec: Required value'
     """
-    subject = " ".join(part for part in (str(result.ref) if result.ref else "", result.path) if part)
     world = result.tags.get("world", "")
     message = f"{result.message} (in {world})" if world else result.message
-    return f"{subject}: {message}" if subject else message
+    return f"{result.subject}: {message}" if result.subject else message
 
 
 def fingerprint(results: Iterable[Result]) -> list[str]:
