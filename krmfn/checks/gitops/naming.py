@@ -1,4 +1,6 @@
-"""References that a kustomize prefix or suffix left behind, and objects that are among the manifests more than once."""
+"""Names that differ in the cluster from what the files say: references that kustomize did not rename with their object,
+variables of Flux, and generated objects whose source is gone. And objects that are defined twice under one name.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,10 @@ from krmfn.model.values import Key, as_list, as_text, identify
 from krmfn.survey.census import Census
 from krmfn.survey.groups import find_reference
 
+#: With these annotations Config Sync applies each object only to the clusters or namespaces that it is meant for.
+_SELECTORS = ("configmanagement.gke.io/cluster-selector", "configmanagement.gke.io/namespace-selector")
+#: The group of the object from which operator-sdk makes a bundle, with examples of each version beside it.
+_BUNDLE = "scorecard.operatorframework.io"
 #: Namespace, kind and name.
 _Named: TypeAlias = tuple[str, str, str]
 
@@ -25,6 +31,8 @@ _Named: TypeAlias = tuple[str, str, str]
 @rule("renamed-reference")
 def find_renamed_reference(census: Census) -> Matches:
     dangling = list(_dangling_references(census))
+    if not dangling:
+        return
     renamed = _find_renamed(
         ((item.space, kind, name) for item, _, kind, name in dangling),
         ((other.space, other.kind, other.name) for other in census.list_scheduling()),
@@ -33,7 +41,7 @@ def find_renamed_reference(census: Census) -> Matches:
         found = renamed.get((item.space, kind, name), set())
         if len(found) == 1:
             case = "workload" if path[-1] == "workloadName" else ""
-            yield tell(item, path, name, next(iter(found)), case=case, kind=kind)
+            yield tell(item, path, name, *found, case=case, kind=kind)
 
 
 @rule("affix-unconfigured")
@@ -44,26 +52,50 @@ def find_affix_unconfigured(census: Census) -> Matches:
             yield tell(item, (affix,), item.value[affix], affix=affix)
 
 
-@rule("substitution-in-group")
+@rule("substitution-in-group", once=True)
 def find_substitution(census: Census) -> Matches:
-    for item in census.list_scheduling() if census.has_text("${") else ():
-        for path, text in _strings(item.value, ()) if item.may_hold(b"${") else ():
-            if "${" in text:
-                yield tell(item, path, text)
-                break
+    if not census.has_text("${"):
+        return
+    for item in census.list_scheduling():
+        if item.may_hold(b"${"):
+            yield from (tell(item, path, text) for path, text in _list_texts(item.value, ()) if "${" in text)
 
 
 @rule("generated-orphan")
 def find_generated_orphan(census: Census) -> Matches:
-    marked = census.objects if census.has_text(GENERATED_FROM) else ()
-    generated = [(item, named) for item in marked if (named := list_sources(item))]
-    wanted = {_split_source(item, source) for item, named in generated for source in named}
-    objects = [_split_source(item, name_source(item.ref)) for item in census.objects] if wanted else []
-    wanted.difference_update(objects)
-    wanted.difference_update(_find_renamed(wanted, objects))
+    if not census.has_text(GENERATED_FROM):
+        return
+    generated = [(item, named) for item in census.objects if (named := list_sources(item))]
+    missing = {_split_source(item, source) for item, named in generated for source in named}
+    objects = [_split_source(item, name_source(item.ref)) for item in census.objects]
+    missing.difference_update(objects)
+    missing.difference_update(_find_renamed(missing, objects))
     for item, named in generated:
-        if all(_split_source(item, source) in wanted for source in named):
+        if all(_split_source(item, source) in missing for source in named):
             yield tell(item, ("metadata", "annotations", GENERATED_FROM), ",".join(named), named=named)
+
+
+@rule("object-duplicate")
+def find_object_duplicate(census: Census) -> Matches:
+    if any(group == _BUNDLE for group, _ in census.by_kind):
+        return
+    selectors = [each for each in _SELECTORS if census.has_text(each)]
+    seen: dict[object, Item] = {}
+    for item in census.objects:
+        if not item.name:
+            continue
+        chosen = tuple([item.annotations.get(each) for each in selectors])
+        first = seen.setdefault((identify(item.ref), chosen), item)
+        if first is not item and (first.file.path == item.file.path or not _is_same(first, item)):
+            place = first.locate(())
+            where = f" ({place.path}:{place.line})" if place.line else ""
+            yield tell(item, ("metadata", "name"), item.name, where=where)
+
+
+def _is_same(first: Item, item: Item) -> bool:
+    """Whether it makes no difference which one is applied, or that both are: files repeat their namespace, for one."""
+    counts = item.group.startswith("scheduling.") or find_kind(item.ref) is not None
+    return not counts and first.value == item.value
 
 
 def _split_source(item: Item, source: str) -> _Named:
@@ -72,19 +104,24 @@ def _split_source(item: Item, source: str) -> _Named:
 
 
 def _find_renamed(wanted: Iterable[_Named], objects: Iterable[_Named]) -> dict[_Named, set[str]]:
-    """Which objects could have had a wanted name before a prefix or suffix with a dash was put on: their names now."""
-    lengths: dict[Key, dict[int, set[str]]] = defaultdict(dict)
+    """The names of objects today, by the wanted name that they may have had before a prefix or suffix was added."""
+    by_dashes: dict[Key, dict[int, set[str]]] = defaultdict(dict)
     for space, kind, name in wanted:
-        lengths[space, kind].setdefault(name.count("-") + 1, set()).add(name)
+        by_dashes[space, kind].setdefault(name.count("-"), set()).add(name)
     found = defaultdict(set)
-    for space, kind, name in objects if lengths else ():
-        words = name.split("-") if len(name) <= NAME_LIMIT else []
-        for length, names in lengths.get((space, kind), {}).items():
-            for start in range(len(words) - length + 1) if length < len(words) else ():
-                part = "-".join(words[start : start + length])
-                if part in names:
+    for space, kind, name in objects:
+        if len(name) <= NAME_LIMIT:
+            for dashes, names in by_dashes.get((space, kind), {}).items():
+                for part in names.intersection(_list_parts(name, dashes)):
                     found[space, kind, part].add(name)
     return found
+
+
+def _list_parts(name: str, dashes: int) -> set[str]:
+    """The parts of a name with so many dashes in them, from a dash to another; not the whole name."""
+    words = name.split("-")
+    starts = range(len(words) - dashes)
+    return {"-".join(words[start : start + dashes + 1]) for start in starts} - {name}
 
 
 def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]]:
@@ -101,70 +138,43 @@ def _dangling_references(census: Census) -> Iterator[tuple[Item, Path, str, str]
             yield group.item, ("spec", "parentCompositePodGroupName"), "CompositePodGroup", group.parent
 
 
-def _is_scheduling_involved(census: Census, item: Item) -> bool:
-    """Whether a kustomization has groups among its resources, or runs a function of ours."""
-    groups = {other.file.path for other in census.list_scheduling()}
-    configurations = {other.file.path for other in census.kind("krmfn.dev", "GangScheduling")}
-    below = {_folder(other): other for other in census.kind("kustomize.config.k8s.io", "Kustomization")}
-    used, waiting, seen = {item.file.path}, [item], {_folder(item)}
+def _is_scheduling_involved(census: Census, kustomization: Item) -> bool:
+    """Whether a kustomization has groups among its resources, or runs krmfn."""
+    configurations = {each.file.path for each in census.kind("krmfn.dev", "GangScheduling")}
+    transformers = (kustomization.file.path, *_list_entries(kustomization, "transformers"))
+    if kustomization.value.get("transformers") and not configurations.isdisjoint(transformers):
+        return True
+    below = {_folder(each): each for each in census.kind("kustomize.config.k8s.io", "Kustomization")}
+    resources, waiting, seen = {kustomization.file.path}, [kustomization], {_folder(kustomization)}
     while waiting:
-        for entry in _entries(waiting.pop(), ("resources", "bases")):
+        here = waiting.pop()
+        for entry in (*_list_entries(here, "resources"), *_list_entries(here, "bases")):
             if entry not in below:  # a file, or a folder whose kustomization is not among the objects
-                used.add(entry)
+                resources.add(entry)
             elif entry not in seen:
                 seen.add(entry)
                 waiting.append(below[entry])
-    listed = {item.file.path, *_entries(item, ("transformers",))} if item.value.get("transformers") else set()
-    has_groups = any(path in used or any(path.startswith(f"{each}/") for each in used) for path in groups)
-    return has_groups or not listed.isdisjoint(configurations)
+    groups = {each.file.path for each in census.list_scheduling()}
+    return any(f"{path}/".startswith(f"{resource}/") for path in groups for resource in resources)
 
 
 def _folder(item: Item) -> str:
     return posixpath.dirname(item.file.path) or "."
 
 
-def _entries(item: Item, fields: Iterable[str]) -> Iterator[str]:
-    for field in fields:
-        for entry in as_list(item.value.get(field)):
-            yield posixpath.normpath(posixpath.join(_folder(item), as_text(entry)))
+def _list_entries(kustomization: Item, field: str) -> list[str]:
+    """The paths in a field, from the working directory."""
+    entries = as_list(kustomization.value.get(field))
+    return [posixpath.normpath(posixpath.join(_folder(kustomization), as_text(entry))) for entry in entries]
 
 
-def _strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def _list_texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """The strings in a value, each with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
         for key, child in value.items():
-            yield from _strings(child, (*path, key))
+            yield from _list_texts(child, (*path, key))
     elif isinstance(value, list):
         for index, child in enumerate(value):
-            yield from _strings(child, (*path, index))
-
-
-#: With these annotations Config Sync takes each object for the clusters or namespaces that it is meant for.
-_SELECTORS = ("configmanagement.gke.io/cluster-selector", "configmanagement.gke.io/namespace-selector")
-
-#: operator-sdk reads such an object, and makes a bundle of all that is beside it: with examples of each version.
-_BUNDLE = "scorecard.operatorframework.io"
-
-
-@rule("object-duplicate")
-def find_object_duplicate(census: Census) -> Matches:
-    seen: dict[object, Item] = {}
-    selectors = _SELECTORS if any(map(census.has_text, _SELECTORS)) else ()
-    if any(group == _BUNDLE for group, _ in census.by_kind):
-        return
-    for item in census.objects:
-        if not item.name:
-            continue
-        chosen = tuple(item.annotations.get(selector) for selector in selectors) if selectors else ()
-        first = seen.setdefault((identify(item.ref), chosen), item)
-        if first is not item and (first.file.path == item.file.path or not _is_same(first, item)):
-            place = first.locate(())
-            where = f" ({place.path}:{place.line})" if place.line else ""
-            yield tell(item, ("metadata", "name"), item.name, where=where)
-
-
-def _is_same(first: Item, item: Item) -> bool:
-    """Whether it makes no difference which one is applied, or that both are: files repeat their namespace, for one."""
-    counts = item.group.startswith("scheduling.") or find_kind(item.ref) is not None
-    return not counts and first.value == item.value
+            yield from _list_texts(child, (*path, index))
