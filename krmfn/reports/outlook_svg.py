@@ -14,7 +14,7 @@ from krmfn.forecast.standing import Load, Outlook, Standing
 from krmfn.model.wording import count
 from krmfn.reports.channels import Lines, draw, markup
 from krmfn.reports.outlook_view import (
-    LIGHT,
+    PALETTE,
     View,
     group_alike,
     list_resources,
@@ -83,7 +83,7 @@ def describe(outlook: Outlook) -> Lines:
 def _draw(view: View, top: int, named: bool, headed: bool) -> tuple[list[str], int]:
     outlook = view.outlook
     marks = {
-        standing.name: _Mark(chr(ord("A") + number % 26) + str(number // 26 or ""), *LIGHT[number % len(LIGHT)])
+        standing.name: _Mark(chr(ord("A") + number % 26) + str(number // 26 or ""), *PALETTE[number % len(PALETTE)])
         for number, standing in enumerate(outlook.standings)
     }
     title = f"{view.world or 'other files'}: {summarize(outlook)}" if named else summarize(outlook)
@@ -203,7 +203,7 @@ def _draw_node(
     left: int, top: int, height: int, card: _Card, resources: Sequence[str], marks: Mapping[str, _Mark]
 ) -> Lines:
     load, style = card.load, "more" if card.number > 1 else "card"
-    told = ", ".join([f"{gang} ×{count}" for gang, count in load.gangs.items()] + [f"{load.others} others"])
+    told = ", ".join([*(f"{gang} ×{pods}" for gang, pods in load.gangs.items()), count(load.others, "other")])
     yield f"<g><title>{markup(f'{load.name}: {told}')}</title>"
     yield f'<rect class="{style}" x="{left}" y="{top}" width="{_CARD}" height="{height}" rx="5"/>'
     yield _text(left + 8, top + 18, _shorten(load.name, _NAME), "b")

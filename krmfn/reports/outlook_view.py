@@ -1,4 +1,4 @@
-"""What all formats of an outlook (what would run, and where) share: sums, names, and what is shown of many nodes."""
+"""What all formats of an outlook (what would run, and where) share: words for gangs, and how many nodes are shown."""
 
 from __future__ import annotations
 
@@ -11,27 +11,20 @@ from krmfn.model.quantity import add, format_quantity
 from krmfn.model.values import group_by
 from krmfn.model.wording import count, join
 
+#: By verdict: what it means, and how one gang, and how several are counted that have it.
+_VERDICTS: Mapping[str, tuple[str, str, str]] = {
+    "runs": ("starts", "runs", "run"),
+    "never": ("never starts", "never", "never"),
+    "waits": ("waits for capacity that other pods use", "waits", "wait"),
+    "grows": ("waits for nodes that a node pool can add", "waits for nodes", "wait for nodes"),
+    "depends": ("starts or not, depending on the order", "depends on the order", "depend on the order"),
+    "open": ("no rule excludes it", "open", "open"),
+}
 #: What a verdict means, in a few words.
-MEANINGS: Mapping[str, str] = {
-    "runs": "starts",
-    "never": "never starts",
-    "waits": "waits for capacity that other pods use",
-    "grows": "waits for nodes that a node pool can add",
-    "depends": "starts or not, depending on the order",
-    "open": "no rule excludes it",
-}
-#: How one gang, and how several are counted that have a verdict.
-_COUNTED: Mapping[str, tuple[str, str]] = {
-    "runs": ("runs", "run"),
-    "never": ("never", "never"),
-    "waits": ("waits", "wait"),
-    "grows": ("waits for nodes", "wait for nodes"),
-    "depends": ("depends on the order", "depend on the order"),
-    "open": ("open", "open"),
-}
-#: Colours that tell gangs apart, also for people who see fewer of them (after Okabe and Ito, 2008), each with an ink
-#: that can be read on it.
-LIGHT = (
+MEANINGS: Mapping[str, str] = {verdict: meaning for verdict, (meaning, _, _) in _VERDICTS.items()}
+#: Colours that tell gangs apart, also for colour-blind people (after Okabe and Ito, 2008), each with the colour of the
+#: text on it.
+PALETTE = (
     ("#0072b2", "#ffffff"),
     ("#e69f00", "#111111"),
     ("#009e73", "#111111"),
@@ -44,13 +37,13 @@ LIGHT = (
 
 
 def spell_verdict(standing: Standing) -> str:
-    """What a gang's verdict means; a warning takes from it that nothing is known against the gang."""
+    """What a gang's verdict means. A gang that no rule excludes may still have a warning."""
     return "may not start" if standing.verdict == "open" and standing.rule else MEANINGS[standing.verdict]
 
 
 class View(NamedTuple):
-    """The outlook of a world; `world` is empty for an only one. `unasked` says why a simulator was not asked; `kueue`
-    is the version of the Kueue that was."""
+    """The outlook of a world, whose name is empty where there is only one. `unasked` says why a simulator was not
+    asked; `kueue` is the version of the Kueue that was."""
 
     world: str
     outlook: Outlook
@@ -58,12 +51,12 @@ class View(NamedTuple):
     kueue: str = ""
 
 
-#: What would become of the gangs of a world, before and after a change.
+#: A world before and after a change; None: it is new.
 Outlooks = tuple[View | None, View]
 
 
 def summarize(outlook: Outlook) -> str:
-    """How many gangs there are of each verdict.
+    """How many gangs have which verdict.
 
     >>> summarize(Outlook((), None, "", ()))
     'no gangs'
@@ -71,13 +64,13 @@ def summarize(outlook: Outlook) -> str:
     counts: Counter[str] = Counter(standing.verdict for standing in outlook.standings)
     if not counts:
         return "no gangs"
-    pairs = ((counts[verdict], words) for verdict, words in _COUNTED.items())
-    told = (f"{number} {words[number > 1]}" for number, words in pairs if number)
+    numbers = ((counts[verdict], one, several) for verdict, (_, one, several) in _VERDICTS.items())
+    told = (f"{number} {one if number == 1 else several}" for number, one, several in numbers if number)
     return f"{count(len(outlook.standings), 'gang')}: {', '.join(told)}"
 
 
 def name_authority(view: View) -> str:
-    """Who says so."""
+    """Who says what would run: the simulators that were asked, or rules only, and why."""
     outlook = view.outlook
     asked = [f"the manager of Kueue {view.kueue}"] if outlook.queued and view.kueue else []
     asked += [f"the scheduler of Kubernetes {outlook.simulator}"] if outlook.simulator else []
@@ -89,7 +82,7 @@ def name_authority(view: View) -> str:
 
 
 def note_worlds(views: Sequence[View]) -> str:
-    """What to know where several worlds share the nodes, else empty."""
+    """A note where several worlds were placed on the same nodes; empty otherwise."""
     if sum(view.outlook.loads is not None for view in views) < 2:
         return ""
     return (
@@ -99,7 +92,7 @@ def note_worlds(views: Sequence[View]) -> str:
 
 
 def spell_pods(standing: Standing) -> str:
-    """How many pods of a gang would get a node, of how many; the number alone where nothing is known of that."""
+    """How many pods of a gang would get a node, of how many: `3/4`; the number of pods where no scheduler was run."""
     total = len(standing.places)
     return str(total) if standing.verdict == "open" else f"{standing.placed}/{total}"
 
@@ -111,7 +104,7 @@ def list_nodes(standing: Standing) -> list[tuple[str, int]]:
 
 
 def list_places(standing: Standing, outlook: Outlook) -> dict[str, int]:
-    """The domains of an outlook's nodes that a gang would get, with how many of its pods; nodes where it has none."""
+    """The domains that a gang would get, each with how many of its pods. A node without a domain is one itself."""
     domains = {load.name: load.domain for load in outlook.loads or () if load.domain}
     found: dict[str, int] = {}
     for node, pods in list_nodes(standing):
@@ -120,7 +113,7 @@ def list_places(standing: Standing, outlook: Outlook) -> dict[str, int]:
 
 
 def spell_nodes(standing: Standing, most: int = 4) -> str:
-    """The same in words: the first `most` of them."""
+    """The first `most` of list_nodes() in words: `n1 ×2, n2`."""
     return spell_places(list_nodes(standing), "nodes", most)
 
 
@@ -130,20 +123,21 @@ def spell_site(standing: Standing) -> str:
 
 
 def spell_places(places: Sequence[tuple[str, int]], noun: str, most: int = 4) -> str:
-    """Nodes, or domains of them, with the numbers of their pods: the first `most`."""
-    shown = [f"{name} ×{pods}" if pods > 1 else name for name, pods in places[:most]]
+    """The first `most` nodes or domains, each with the number of its pods: `n1 ×2, n2 and 3 more nodes`."""
+    if len(places) == most + 1:
+        most += 1  # its name says more than "and 1 more"
+    shown = ", ".join(f"{name} ×{pods}" if pods > 1 else name for name, pods in places[:most])
     rest = len(places) - most
-    return ", ".join(shown) + (f" and {rest} more {noun}" if rest > 1 else f", {places[most][0]}" if rest == 1 else "")
+    return f"{shown} and {rest} more {noun}" if rest > 0 else shown
 
 
 def spell_preempted(pods: Sequence[str]) -> str:
-    """Who makes room: the first four of them."""
+    """The first four pods that have to make room."""
     return f"preempted: {spell_places([(pod, 1) for pod in pods], 'pods')}"
 
 
 def list_resources(loads: Sequence[Load]) -> list[str]:
-    """The resources to show of nodes: devices that anybody uses, then CPU and memory; of nodes without pods all of
-    these."""
+    """The resources to show of nodes: devices, then CPU and memory; those that pods use, or all if none are used."""
     used = {name for load in loads for name, amount in load.used.items() if amount}
     used = used or {name for load in loads for name in load.allocatable}
     devices = sorted(name for name in used if "/" in name and not name.startswith("kubernetes.io/"))
@@ -151,7 +145,7 @@ def list_resources(loads: Sequence[Load]) -> list[str]:
 
 
 def spell_share(load: Load, resource: str) -> str:
-    """How much of a resource is taken, of how much.
+    """How much of a node's resource is used, of how much; `–` where it has none.
 
     >>> spell_share(Load("n", "", {"cpu": 4 * 10**9}, {"cpu": 10**9}, {}, 0, False), "cpu")
     '1/4'
@@ -172,18 +166,15 @@ def _round(amount: int) -> str:
 
 
 def group_alike(loads: Iterable[Load], gangs: bool = False) -> list[tuple[Load, int]]:
-    """Nodes without pods of the gangs that are alike are one entry with their number; the others stay as they are,
-    unless those with the same number of pods of the same `gangs` are to be one entry, too."""
-    found: list[tuple[Load, int]] = []
-    places: dict[str, int] = {}
-    for load in loads:
-        alike = repr([sorted(part.items()) if isinstance(part, Mapping) else part for part in load[1:]])
-        place = places.setdefault(alike, len(found)) if gangs or not load.gangs else len(found)
-        if place < len(found):
-            found[place] = (found[place][0], found[place][1] + 1)
-        else:
-            found.append((load, 1))
-    return found
+    """The first of all nodes that are alike, each with their number. A node with pods of gangs is like no other, or
+    with `gangs` like those that have as many pods of the same gangs."""
+
+    def describe(load: Load) -> object:
+        if load.gangs and not gangs:
+            return id(load)
+        return tuple([tuple(sorted(part.items())) if isinstance(part, Mapping) else part for part in load[1:]])
+
+    return [(alike[0], len(alike)) for alike in group_by(describe, loads).values()]
 
 
 def name_alike(load: Load, number: int, spell: Callable[[str], str] = str) -> str:
@@ -194,7 +185,7 @@ def name_alike(load: Load, number: int, spell: Callable[[str], str] = str) -> st
 def spell_pods_of(load: Load, spell: Callable[[str], str] = str) -> str:
     """The pods of a node by gang, as the format spells a name: `ml/train ×2, 3 others`."""
     gangs = [f"{spell(gang)} ×{pods}" for gang, pods in load.gangs.items()]
-    return ", ".join([*gangs, *([f"{load.others} others"] if load.others else [])])
+    return ", ".join([*gangs, *([count(load.others, "other")] if load.others else [])])
 
 
 def sort_alike(grouped: Iterable[tuple[Load, int]]) -> list[tuple[Load, int]]:
@@ -203,7 +194,7 @@ def sort_alike(grouped: Iterable[tuple[Load, int]]) -> list[tuple[Load, int]]:
 
 
 def sum_domains(loads: Iterable[Load]) -> list[tuple[Load, int]]:
-    """Each domain as if it were one node, with the number of its nodes, in the order of their names."""
+    """Each domain as if it were one node, with the number of its nodes; ordered by name."""
     return [
         (
             Load(

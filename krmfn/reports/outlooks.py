@@ -13,7 +13,7 @@ from krmfn.reports import channels, outlook_svg
 from krmfn.reports.channels import Lines, markup, open_page
 from krmfn.reports.document import write_yaml
 from krmfn.reports.outlook_view import (
-    LIGHT,
+    PALETTE,
     View,
     group_alike,
     list_resources,
@@ -199,18 +199,18 @@ def _render_mermaid(views: Sequence[View], titles: Sequence[str] = ()) -> str:
     documentation sites draw it."""
     lines = ["flowchart LR"]
     names = dict.fromkeys(standing.name for view in views for standing in view.outlook.standings)
-    shared = {name: f"g{number % len(LIGHT)}" for number, name in enumerate(names)} if titles else None
+    shared = {name: f"g{number % len(PALETTE)}" for number, name in enumerate(names)} if titles else None
     for number, view in enumerate(views):
         chart = _draw_chart(view.outlook, f"w{number}", shared)
         lines += [f'  subgraph s{number}["{titles[number]}"]', *chart, "  end"] if titles else chart
-    for number, (fill, ink) in enumerate(LIGHT):
+    for number, (fill, ink) in enumerate(PALETTE):
         lines.append(f"  classDef g{number} fill:{fill},stroke:{fill},color:{ink}")
     lines.append("  classDef free fill:none,stroke:#888888,stroke-dasharray:3")
     return "\n".join(lines) + "\n"
 
 
 def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None = None) -> Lines:
-    colors = colors or {each.name: f"g{number % len(LIGHT)}" for number, each in enumerate(outlook.standings)}
+    colors = colors or {each.name: f"g{number % len(PALETTE)}" for number, each in enumerate(outlook.standings)}
     grouped = group_alike(outlook.loads or ())[:_MOST_LINES]
     for place, domain in enumerate(sorted({load.domain for load, _ in grouped})):
         title = f"{outlook.key.rpartition('/')[2]} {domain}" if domain else "nodes"

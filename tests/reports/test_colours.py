@@ -7,7 +7,7 @@ import re
 import pytest
 
 from krmfn.reports.channels import read_asset
-from krmfn.reports.outlook_view import LIGHT
+from krmfn.reports.outlook_view import PALETTE
 
 #: What is written, and on what.
 TEXTS = ("text", ".d", ".s", ".runs", ".never", ".waits", ".open")
@@ -45,7 +45,7 @@ def test_words_of_the_picture_can_be_read(scheme: str) -> None:
     assert contrast(fills[".bar"], fills[".track"]) >= 3
 
 
-@pytest.mark.parametrize(("fill", "ink"), LIGHT)
+@pytest.mark.parametrize(("fill", "ink"), PALETTE)
 def test_letters_can_be_read_on_the_colour_of_a_gang(fill: str, ink: str) -> None:
     assert contrast(fill, ink) >= 4.5
 
@@ -59,4 +59,4 @@ def test_verdicts_of_the_page_can_be_read(ground: str, part: int) -> None:
 
 
 def test_no_two_gangs_have_one_colour() -> None:
-    assert len({fill for fill, _ in LIGHT}) == len(LIGHT)
+    assert len({fill for fill, _ in PALETTE}) == len(PALETTE)
