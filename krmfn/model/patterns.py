@@ -1,6 +1,6 @@
-"""Paths by patterns as in .gitignore: what is passed over when a folder is read, and where a finding does not count.
+"""Which paths patterns as in .gitignore match: files that are not read, and files in which a finding does not count.
 
-Knows patterns and names, no disk.
+Knows patterns and names, no disk. Source: gitignore(5), and what git does beyond it.
 """
 
 from __future__ import annotations
@@ -10,52 +10,43 @@ import re
 from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
-#: In the names of files with some fields of objects, for is_called().
+#: Words in the names of files that patch objects, for is_called().
 PATCH = frozenset(("patch", "patches"))
-_STARS = 3
-_SIGNS = frozenset("*?[\\")
-#: No path is longer.
+_WILDCARDS = frozenset("*?[\\")
+_MOST_STARS = 3
+#: No path is longer (PATH_MAX).
 _LONGEST = 4096
 
 
 class Pattern(NamedTuple):
-    """A line of such a file. `base` is the folder that it counts from; the last pattern that matches decides."""
+    """A line of .gitignore, in the folder `base`. Of several patterns the last one that matches decides: a `negated`
+    one (`!keep.yaml`) says that a path is not ignored."""
 
     base: str
     expression: re.Pattern[str]
-    keeps: bool
+    negated: bool
     folders_only: bool
 
 
 def read_patterns(text: str, base: str) -> list[Pattern]:
-    """The patterns in a file, or in the value of --exclude, one each line. Source: gitignore(5)."""
+    """The patterns in the text of a file, one each line. Lines that git does not understand are left out."""
     return [pattern for line in text.splitlines() if (pattern := _read_line(line, base)) is not None]
 
 
-def is_called(path: str, names: Set[str]) -> bool:
-    """Whether a file, or the folder that it is in, has one of these words in its name.
-
-    >>> [is_called(path, PATCH) for path in ("auth_proxy_patch.yaml", "patches/webhook_in_jobs.yaml", "dispatch.yaml")]
-    [True, True, False]
-    """
-    words = posixpath.join(posixpath.basename(posixpath.dirname(path)), posixpath.basename(path)).lower()
-    return not names.isdisjoint(re.split(r"[^a-z]+", words))
-
-
 def is_ignored(patterns: Iterable[Pattern], path: str, is_folder: bool) -> bool:
-    """Whether patterns decide that a path is ignored."""
+    """Whether patterns say that a path is ignored. Folders that it is in are not looked at: see is_inside()."""
     ignored = False
     base, inside = "", ""
     for pattern in patterns:
         if pattern.base != base:  # those of one file stand together
             base, inside = pattern.base, _spell_inside(path, pattern.base)
         if inside and (is_folder or not pattern.folders_only) and pattern.expression.fullmatch(inside):
-            ignored = not pattern.keeps
+            ignored = not pattern.negated
     return ignored
 
 
 def _spell_inside(path: str, base: str) -> str:
-    """A path as seen from a folder, empty where it is not in it."""
+    """The path from a folder, empty where it is not in it."""
     if base == "." and not path.startswith((".", "/")):
         return path
     if path.startswith(f"{base}/") and not base.startswith("."):
@@ -79,12 +70,23 @@ def is_inside(patterns: Sequence[Pattern], path: str) -> bool:
     )
 
 
+def is_called(path: str, names: Set[str]) -> bool:
+    """Whether a file, or the folder that it is in, has one of these words in its name.
+
+    >>> [is_called(path, PATCH) for path in ("auth_proxy_patch.yaml", "patches/webhook_in_jobs.yaml", "dispatch.yaml")]
+    [True, True, False]
+    """
+    words = posixpath.join(posixpath.basename(posixpath.dirname(path)), posixpath.basename(path)).lower()
+    return not names.isdisjoint(re.split(r"[^a-z]+", words))
+
+
 def _read_line(line: str, base: str) -> Pattern | None:
+    """The pattern in a line; None for a comment, and for one that matches nothing."""
     text = line.rstrip()
     if not text or text.startswith("#"):
         return None
-    keeps = text.startswith("!")
-    body = text[1:] if keeps or text.startswith(("\\#", "\\!")) else text
+    negated = text.startswith("!")
+    body = text[1:] if negated or text.startswith(("\\#", "\\!")) else text
     folders_only = body.endswith("/")
     body = body.rstrip("/")
     anchored = "/" in body
@@ -95,40 +97,43 @@ def _read_line(line: str, base: str) -> Pattern | None:
         expression = re.compile(("" if anchored else "(?:.*/)?") + _translate(body), re.DOTALL)
     except re.error:
         return None
-    return Pattern(base, expression, keeps, folders_only)
+    return Pattern(base, expression, negated, folders_only)
 
 
 def _translate(body: str) -> str:
-    """A pattern as a regular expression. Of several stars in one name each but the last takes as little as it can, and
-    does not take more later: that changes no answer, and the time stays short for any name. The same is true of `**/`.
-    Raises re.error for more than a few stars beside brackets and backslashes, of which this would not hold.
+    """A pattern as a regular expression, which matches any name in a short time.
+
+    Of several `*` in one name each but the last matches as little as it can, for good (an atomic group): no other
+    match could succeed where this one fails. The same is true of several `**/`. It is not true beside brackets and
+    backslashes: raises re.error for more than a few stars there.
     """
-    spelled, place, opened, held = "", 0, False, False
-    if ("[" in body or "\\" in body) and max(map(str.count, body.split("/"), "*" * len(body))) > _STARS:
+    is_plain = "[" not in body and "\\" not in body
+    if not is_plain and max(name.count("*") for name in body.split("/")) > _MOST_STARS:
         raise re.error("too many stars")
+    expression, place = "", 0
+    in_star = in_folders = False  # inside the atomic group of a `*`, of a `**/`
     while place < len(body):
-        rest = body[place:]
+        before, rest, length = body[:place], body[place:], 1
         # git cuts off what is plain at the front of a pattern, so that `a**/b` is `a` and `**/b`.
-        begins = body[place - 1 : place] == "/" or not _SIGNS.intersection(body[:place])
-        if begins and rest.startswith("**/"):
-            spelled, place = spelled + (")" if held else ""), place + 3
-            held = "/**/" in rest or rest.endswith("/**")
-            spelled += "(?>(?:.*?/)??" if held else "(?:.*/)?"
-        elif rest == "**" and body[place - 1 : place] == "/":
-            spelled, place = spelled + (").+" if held else ".+"), place + 2
+        if rest.startswith("**/") and (before.endswith("/") or _WILDCARDS.isdisjoint(before)):
+            length, expression = 3, expression + (")" if in_folders else "")
+            in_folders = "/**/" in rest or rest.endswith("/**")
+            expression += "(?>(?:.*?/)??" if in_folders else "(?:.*/)?"
+        elif rest == "**" and before.endswith("/"):
+            length, expression = 2, expression + (").+" if in_folders else ".+")
         elif rest[0] == "*":
-            spelled, place = spelled + (")" if opened else ""), place + 1
-            opened = "*" in rest[1:].partition("/")[0] and not ("[" in body or "\\" in body)
-            spelled += "(?>[^/]*?" if opened else "[^/]*"
+            expression += ")" if in_star else ""
+            in_star = "*" in rest[1:].partition("/")[0] and is_plain
+            expression += "(?>[^/]*?" if in_star else "[^/]*"
         elif rest[0] == "?":
-            spelled, place = spelled + "[^/]", place + 1
+            expression += "[^/]"
         elif rest[0] == "[" and "]" in rest[2:]:
-            end = rest.index("]", 2)
-            inside = rest[1:end].replace("\\", "\\\\").replace("[", "\\[")
-            spelled += "(?!/)[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]"
-            place += end + 1
+            length = rest.index("]", 2) + 1
+            inside = rest[1 : length - 1].replace("\\", "\\\\").replace("[", "\\[")
+            expression += "(?!/)[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]"
         elif rest[0] == "\\" and len(rest) > 1:
-            spelled, place = spelled + re.escape(rest[1]), place + 2
+            length, expression = 2, expression + re.escape(rest[1])
         else:
-            spelled, place = spelled + re.escape(rest[0]), place + 1
-    return spelled
+            expression += re.escape(rest[0])
+        place += length
+    return expression

@@ -12,21 +12,21 @@ from typing import NamedTuple
 
 from krmfn.model.gotext import parse_int
 
-#: No part gives back what it took: the time would grow with the square of a text's length.
+#: Possessive, because backtracking would take time that grows with the square of a text's length.
 _SHAPE = r"([+-]?)0*+([0-9]*+)(?:(\.)([0-9]*+))?([eEinumkKMGTP]*+[-+]?[0-9]*+)"
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _SPELLED = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 #: Around a quantity in JSON Go trims these. Other blanks are escaped in JSON, and an escape is refused.
 _BLANKS = " \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-_LARGEST = 2**63 - 1
+_MAX_INT64 = 2**63 - 1
+_MIN_INT32 = -(2**31)
 _NANO = -9
 _EXA = 18
-_LOWEST = -(2**31)
 #: Powers of ten above this one are not told apart: no cluster has so much, and the whole number would take long.
 _HIGHEST = 1000
-#: Digits behind these are not told apart. Python prints numbers of at most 4,300.
-_LONGEST = 3000
+#: As many digits of a number are read. Python prints numbers of at most 4,300.
+_MOST_DIGITS = 3000
 
 
 class BadQuantity(ValueError):
@@ -79,40 +79,44 @@ def read_quantity(text: str) -> Quantity:
     sign, whole, _, fraction, suffix = found.groups("")
     form, power = _read_suffix(suffix)
     digits = (whole or "0") + fraction
-    exponent = -len(fraction) if form == "binary" else _to_int32(power - len(fraction))
-    known = digits.lstrip("0")
-    known, rest = known[:_LONGEST], known[_LONGEST:]
-    value, exponent = int(known or "0") + bool(rest.strip("0")), exponent + len(rest)
+    amount, surplus = _read_digits(digits)
     if form == "binary":
-        value <<= power
+        amount, exponent = amount << power, surplus - len(fraction)
+        is_short = not fraction and len(digits) + power * 3 // 10 <= 14
+        is_canonical = (amount >> power) % 8 != 0
+    else:
+        exponent = surplus + _to_int32(power - len(fraction))
+        is_short = len(digits) <= 18
+        is_canonical = exponent % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
     # Go reads in two ways. The fast one is for what surely fits into 64 bits; it keeps canonical texts as they are.
-    room = 18 - len(digits)
-    if form == "binary":
-        room = -1 if fraction else 14 - len(whole or "0") - power * 3 // 10
-    if room < 0 or exponent < _NANO or value > _LARGEST:
+    if not is_short or exponent < _NANO or amount > _MAX_INT64:
         if not re.search("[0-9]", text[: found.start(5)]):
             raise BadQuantity("unable to parse numeric part of quantity")
-        form, value, exponent, text = *_round(form, value, exponent), ""
-    elif form == "binary":
-        text = text if value >> power & 7 else ""
-    elif exponent % 3 or digits.endswith("000") or digits[0] == "0":
-        text = ""
-    return Quantity(-value if sign == "-" else value, exponent, form, text)
+        form, amount, exponent = _round(form, amount, exponent)
+        is_canonical = False
+    return Quantity(-amount if sign == "-" else amount, exponent, form, text if is_canonical else "")
 
 
-def _round(form: str, value: int, exponent: int) -> tuple[str, int, int]:
-    """Up to a whole number of billionths; what is binary is cut at 64 bits, and decimal below 1."""
+def _read_digits(digits: str) -> tuple[int, int]:
+    """The first _MOST_DIGITS of a number, rounded up, and how many digits follow them."""
+    digits = digits.lstrip("0")
+    rest = digits[_MOST_DIGITS:]
+    return int(digits[:_MOST_DIGITS] or "0") + bool(rest.strip("0")), len(rest)
+
+
+def _round(form: str, amount: int, exponent: int) -> tuple[str, int, int]:
+    """Rounded up to whole billionths. A binary quantity is cut at 64 bits; below 1 it is a decimal one."""
     if exponent < _NANO:
         surplus = _NANO - exponent
-        value = -(-value // 10 ** min(surplus, _LONGEST * 2))
+        amount = -(-amount // 10 ** min(surplus, _MOST_DIGITS * 2))
         exponent = _NANO
     if form == "binary":
         one = 10 ** max(0, -exponent)
-        if value > _LARGEST * one:
-            return form, _LARGEST, 0
-        if value < one:
-            return "decimal", value, exponent
-    return form, value, exponent
+        if amount > _MAX_INT64 * one:
+            return form, _MAX_INT64, 0
+        if amount < one:
+            return "decimal", amount, exponent
+    return form, amount, exponent
 
 
 def _read_suffix(suffix: str) -> tuple[str, int]:
@@ -126,15 +130,13 @@ def _read_suffix(suffix: str) -> tuple[str, int]:
 
 
 def _to_int32(number: int) -> int:
-    """As Go cuts a number into 32 bits."""
+    """The number that is left of its lowest 32 bits, as Go converts it to an int32."""
     return (number + 2**31) % 2**32 - 2**31
 
 
 def quantity_of(value: object) -> Quantity:
-    """The quantity that a value of JSON or YAML stands for: a text, or a number as a client would send it.
-
-    Raises BadQuantity, also for values that are neither.
-    """
+    """The quantity in a value of JSON or YAML: a text, or a number as a client would send it. Raises BadQuantity, also
+    for other values."""
     if isinstance(value, str):
         return read_quantity(value.strip(_BLANKS))
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -143,11 +145,11 @@ def quantity_of(value: object) -> Quantity:
 
 
 def quantity_with_exponent(value: object) -> Quantity:
-    """The same as servers since 1.38 read and spell it: what is above an exa keeps its size in the canonical form, and
-    an exponent of -2^31, for which older servers work without end, is none. Raises BadQuantity."""
+    """quantity_of() as servers since 1.38 read it: above an exa the canonical form has an exponent, and one of -2^31,
+    with which older servers never finish, is refused. Raises BadQuantity."""
     found = quantity_of(value)
     shape = re.fullmatch(_SHAPE, value.strip(_BLANKS)) if isinstance(value, str) else None
-    if shape and _read_suffix(shape[5]) == ("exponent", _LOWEST):
+    if shape and _read_suffix(shape[5]) == ("exponent", _MIN_INT32):
         raise BadQuantity("unable to parse quantity's suffix")
     written = found._replace(form="exponent")
     is_above = found.form == "decimal" and not found.text and int(str(written).partition("e")[2] or 0) > _EXA
@@ -155,7 +157,7 @@ def quantity_with_exponent(value: object) -> Quantity:
 
 
 def write_float(value: float) -> str:
-    """As Go writes a number into JSON: with an exponent below 1e-6 and from 1e21 on."""
+    """The text of a number in Go's JSON: with an exponent below 1e-6 and from 1e21 on."""
     text = repr(value)
     number, mark, power = text.partition("e")
     if not mark:
@@ -170,7 +172,7 @@ def write_float(value: float) -> str:
 
 
 def parse_quantity(value: object) -> int | None:
-    """Billionths of the unit; None when `value` is not a quantity.
+    """The quantity in `value` in billionths; None when it is not one.
 
     >>> parse_quantity("500m"), parse_quantity(2), parse_quantity("1.5Gi") == 3 * 2**29 * 10**9, parse_quantity("x")
     (500000000, 2000000000, True, None)
@@ -182,7 +184,7 @@ def parse_quantity(value: object) -> int | None:
 
 
 def add(total: dict[str, int], amounts: Mapping[str, int], times: int = 1) -> None:
-    """Add amounts to a sum, name by name."""
+    """Add amounts to `total`, name by name, as many `times`."""
     for name, amount in amounts.items():
         total[name] = total.get(name, 0) + amount * times
 
