@@ -15,45 +15,55 @@ from krmfn.krm.results import FileRef
 from krmfn.model.patterns import Pattern, is_ignored, is_inside, read_patterns
 from krmfn.model.values import Names
 
+#: What the name of a revision of git begins with, as in `git:main`.
 GIT = "git:"
 MISSING = "which does not exist"
-#: What a revision has where the work tree has the folder of another repository.
+#: The kind of a folder entry in a revision, where the work tree has the folder of another repository.
 SUBMODULE = "a submodule"
 SUFFIXES = (".yaml", ".yml", ".json")
 #: The names of kustomizations, in the order in which kustomize looks for them.
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-#: Dumps of clusters with thousands of nodes are smaller. Reading takes five times as much memory, and a commit needs
-#: next to nothing to bring a file of one byte that is repeated.
+#: Of a file. Dumps of clusters with thousands of nodes are smaller. Reading takes five times as much memory, and a
+#: commit needs next to nothing to bring a file of one byte that is repeated.
 MOST_BYTES = 256 * 2**20
 #: Of data about a cluster that the user names: kubectl prints 8 kB for a pod, of which little is kept.
 MOST_OF_CLUSTERS = 4 * 2**30
+#: Of a path: systems refuse longer ones (PATH_MAX), but only after a look at each part.
+MOST_CHARACTERS = 4096
+#: The file that a folder with a Helm chart has.
+CHART = "Chart.yaml"
+#: How charts are counted that are not rendered.
+CHARTS = "Helm charts"
+#: What a Helm chart renders from, and more names beside that which are no manifests.
+_MARKS_OF_CHART = {(CHART, "file"), ("templates", "folder")}
+_IN_CHART = (CHART, "templates", "charts", "ci")
 #: What `go mod vendor` writes into the folder `vendor`.
 _GO_MODULES = ("modules.txt", "file")
 #: Folders with the data of tests: `testdata` (the go command passes it over, too), `tests/data`, `test-data`, and
 #: `src/test/resources` of Maven and Gradle.
 _TEST_DATA = r"(?i)(?:^|/)(?:test[-_]?data|tests?/(?:data|fixtures)|src/test/resources)/"
-#: No path is longer: systems refuse it (PATH_MAX), but only after a look at each of its parts.
-MOST_CHARACTERS = 4096
-#: The file that a folder with a Helm chart has.
-CHART = "Chart.yaml"
-#: What a Helm chart renders from.
-_MARKS_OF_CHART = {(CHART, "file"), ("templates", "folder")}
-_CHART = (CHART, "templates", "charts", "ci")
-_DEEPEST = 64
-#: Deeper folders are not looked into: to find one takes as long as all above it together.
+#: The files with patterns of what is passed over.
+_IGNORES = (".gitignore", ".krmfnignore")
+#: How it is counted that a file is not there because the repository is not to have it.
+_UNTRACKED = "files that git ignores"
+#: What the name of a template has, and not that of the file that is made from it: `job.env.in`, `job.tpl.env`.
+_TEMPLATE = re.compile(r"\.(?:tpl|tmpl|template|tftpl|in|j2|example|sample|dist)(?=\.|$)")
+#: As many folders above one may have patterns.
+_MOST_ABOVE = 64
+#: Deeper folders are not read: to find one takes as long as all above it together.
 _DEEPEST_READ = 250
 
 
 class ManifestFile(NamedTuple):
-    """A file's bytes. `path` is spelled as the user named it (`-` for stdin)."""
+    """The bytes of a file. `path` is spelled as the user named it (`-` for stdin)."""
 
     path: str
     data: bytes
 
 
 class InputMissing(Exception):
-    """An argument names nothing that can be read. The message says which, and what would be accepted. Where the name
-    may be mistyped, `word` is it and `known` are those that exist."""
+    """An argument names nothing that can be read. The message says which, and what would be accepted. `word` is a name
+    that may be mistyped, `known` are those that exist."""
 
     def __init__(self, message: str, word: str = "", known: Iterable[str] = ()) -> None:
         """`message` begins with what was named."""
@@ -67,12 +77,12 @@ class RevisionMissing(InputMissing):
 
 
 class WriteFailed(Exception):
-    """Files could not be written, or it could not be planned how. The message says why, and which were."""
+    """Files could not be written. The message says why, and which were."""
 
 
 class LeftOut(Exception):
-    """A file that is there and is not read. `severe`: somebody has to do something about it. `sort` says what such
-    files are, in the plural, when they are counted."""
+    """A file that exists, but is not read. `severe`: somebody has to do something about it. `sort` says what such files
+    are, in the plural, when they are counted."""
 
     def __init__(self, path: str, reason: str, severe: bool = False, sort: str = "links and special files") -> None:
         """`reason` follows the path in a message."""
@@ -84,9 +94,11 @@ class LeftOut(Exception):
 
 
 class NotRendered(Exception):
-    """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where. `part`
-    is what only adds objects: without it the rest can be rendered. `sort` is how it is counted where what it
-    lacks is somewhere else on purpose. `entry` is what leads to nothing, as it is written there."""
+    """A kustomization that is not rendered. The message says why, `hint` what to do about it, and `place` where.
+
+    `part` names what cannot be rendered, if it only adds objects to the rest. `sort` says what is missing, in the
+    plural, where that is somewhere else on purpose. `entry` is what leads to nothing, as it is written there.
+    """
 
     entry = ""
 
@@ -101,26 +113,16 @@ class NotRendered(Exception):
         self.sort = sort
 
     def of_whole(self) -> NotRendered:
-        """The reason where nothing of the kustomization can be checked."""
+        """This, where nothing of the kustomization can be checked."""
         self.part, self.sort = "", f"kustomizations that need {self.sort}" if self.sort else ""
         return self
 
 
 def lack(entry: str, part: str = "", sort: str = "") -> NotRendered:
-    """The reason for an entry that leads to nothing."""
+    """What is raised for an entry that leads to nothing."""
     reason = NotRendered(f"uses {entry}, {MISSING}", part=part, sort=sort)
     reason.entry = entry
     return reason
-
-
-#: How charts are counted that are not rendered.
-CHARTS = "Helm charts"
-#: How it is counted that a file is not there because the repository is not to have it.
-_UNTRACKED = "files that git ignores"
-#: What the name of a template has, and not that of the file that is made from it: `job.env.in`, `job.tpl.env`.
-_TEMPLATE = re.compile(r"\.(?:tpl|tmpl|template|tftpl|in|j2|example|sample|dist)(?=\.|$)")
-#: The files with patterns of what is passed over.
-_IGNORES = (".gitignore", ".krmfnignore")
 
 
 class FolderEntry(NamedTuple):
@@ -131,9 +133,9 @@ class FolderEntry(NamedTuple):
 
 
 class Tree:
-    """Files below a boundary. What walking left out is in `left_out`, in the order in which it was met."""
+    """Files below a boundary. What `walk` left out is in `left_out`, in the order in which it was met."""
 
-    #: How a message says which tree it is, after a path of it.
+    #: What follows a path of this tree in a message, to say which tree it is.
     where = ""
 
     def __init__(self, here: str, boundary: str) -> None:
@@ -149,7 +151,7 @@ class Tree:
         self.most_bytes = MOST_BYTES
 
     def refuse_large(self, path: str, size: int) -> None:
-        """Raises LeftOut for a file of that size that is not read."""
+        """Raise LeftOut for a file that is too large to be read."""
         if size > self.most_bytes:
             raise LeftOut(path, f"is larger than {self.most_bytes // 2**20} MiB", severe=True)
 
@@ -158,7 +160,7 @@ class Tree:
         raise NotImplementedError
 
     def entries(self, folder: str) -> Iterable[FolderEntry]:
-        """What is in a folder, in any order; nothing where it is none."""
+        """What is in a folder, in any order; nothing where it is not a folder."""
         raise NotImplementedError
 
     def read(self, path: str) -> bytes:
@@ -179,7 +181,7 @@ class Tree:
         return InputMissing(f"{path}: no such {what}{self.where}", name, known)
 
     def find(self, path: str) -> bytes | None:
-        """A file's bytes, None where there is none that is read."""
+        """The bytes of a file, None where there is no file that is read."""
         try:
             return self.read(path)
         except (LeftOut, FileNotFoundError):
@@ -190,7 +192,7 @@ class Tree:
         return join_path(os.path.relpath(self.boundary, self.here), path.lstrip("/"))
 
     def use(self, path: str) -> bytes:
-        """The bytes of a file that something is rendered of. Raises NotRendered."""
+        """The bytes of a file from which something is rendered. Raises NotRendered."""
         try:
             return self.read(path)
         except LeftOut as left:
@@ -199,10 +201,12 @@ class Tree:
             raise lack(path) from None
 
     def walk(self, folder: str) -> list[str]:
-        """The manifests below a folder, sorted: files with one of SUFFIXES, and kustomizations. What is hidden or
-        ignored is passed over; links to files are followed, links to folders are not. What a Helm chart renders, copies
-        of Go modules and the data of tests are left out."""
-        found = []
+        """The manifests below a folder, sorted: files with one of SUFFIXES, and kustomizations.
+
+        What is hidden or ignored is passed over; links to files are followed, links to folders are not. What a Helm
+        chart renders, copies of Go modules and the data of tests are left out.
+        """
+        found: list[str] = []
         waiting = [(folder, self._find_patterns(folder))]
         while waiting:
             here, patterns = waiting.pop()
@@ -218,38 +222,41 @@ class Tree:
                 self.left_out.append(LeftOut(join_path(here, CHART), reason, sort=CHARTS))
             for name, kind in entries:
                 path = join_path(here, name)
-                is_looked_at = kind in ("folder", SUBMODULE) or name.endswith(SUFFIXES) or name in KUSTOMIZATIONS
                 if is_chart and name == "charts":
                     waiting += [(each, patterns) for each in self._list_definitions(path)]
-                if name.startswith(".") or (is_chart and (name in _CHART or name.startswith("values"))):
+                if is_chart and (name in _IN_CHART or name.startswith("values")):
                     continue
-                if not is_looked_at or is_ignored(patterns, path, kind == "folder"):
+                if not _is_looked_at(name, kind) or is_ignored(patterns, path, kind == "folder"):
                     continue
-                if kind == "folder" and path.count("/") > _DEEPEST_READ:
+                if kind != "folder":
+                    found += [path] if self._is_read(path, kind) else []
+                elif path.count("/") > _DEEPEST_READ:
                     self.left_out.append(LeftOut(path, f"is in more than {_DEEPEST_READ} folders", severe=True))
-                elif kind == "folder":
+                else:
                     waiting.append((path, patterns))
-                elif self._is_read(path, kind):
-                    found.append(path)
-        # Who names such a folder wants to see it.
-        is_data = re.compile(_TEST_DATA).search
-        data = [] if is_data(f"{folder}/") else list(filter(is_data, found))
+        # Who names a folder with the data of tests wants to see it.
+        return sorted({*found} if re.search(_TEST_DATA, f"{folder}/") else self._leave_out_test_data(found))
+
+    def _leave_out_test_data(self, paths: list[str]) -> set[str]:
+        data = list(filter(re.compile(_TEST_DATA).search, paths))
         reason = "is the data of a test, which nobody applies"
         self.left_out += [LeftOut(path, reason, sort="data of tests") for path in data]
-        return sorted({*found}.difference(data))
+        return set(paths).difference(data)
 
     def _list_definitions(self, folder: str) -> Iterator[str]:
         """The folders `crds` of charts in a folder `charts`, which helm applies as they are."""
-        for name, kind in self.entries(folder) if folder.count("/") < _DEEPEST_READ else ():
-            inside = {*self.entries(join_path(folder, name))} if kind == "folder" else set()
+        if folder.count("/") >= _DEEPEST_READ:
+            return
+        for chart in [join_path(folder, name) for name, kind in self.entries(folder) if kind == "folder"]:
+            inside = set(self.entries(chart))
             if ("crds", "folder") in inside:
-                yield join_path(join_path(folder, name), "crds")
+                yield join_path(chart, "crds")
             if ("charts", "folder") in inside:
-                yield from self._list_definitions(join_path(join_path(folder, name), "charts"))
+                yield from self._list_definitions(join_path(chart, "charts"))
 
     def find_sort(self, path: str) -> str:
-        """How it is counted that nothing is at a path: empty, unless the repository has a template of it, or says that
-        git ignores it."""
+        """What a path with nothing at it is counted as: files of which the repository has templates, files that git
+        ignores, or "" for neither."""
         folder, name = os.path.dirname(path) or ".", os.path.basename(path)
         beside = [entry.name for each in (folder, join_path(folder, "templates")) for entry in self.entries(each)]
         if any(_TEMPLATE.sub("", each) == name for each in beside):
@@ -260,11 +267,11 @@ class Tree:
         return _UNTRACKED if is_inside(patterns, os.path.normpath(path)) else ""
 
     def _find_patterns(self, folder: str) -> list[Pattern]:
-        """The patterns of the folders above one, as far as the top."""
+        """The patterns that hold in a folder: those of the folders above it within the boundary, and `excluded`."""
         above: list[str] = []
         try:
             here, top = folder, self.resolve(self.locate("."))
-            while self.resolve(here) != top and len(above) < _DEEPEST:
+            while self.resolve(here) != top and len(above) < _MOST_ABOVE:
                 here = join_path(here, "..")
                 above.append(here)
         except (LeftOut, FileNotFoundError, ValueError):
@@ -272,12 +279,12 @@ class Tree:
         patterns: list[Pattern] = []
         for each in reversed(above):
             patterns += self._read_patterns(each, _IGNORES)
-        # Who names a folder that is ignored wants to see it.
-        patterns = [] if is_ignored(patterns, os.path.normpath(folder), True) else patterns
+        if is_ignored(patterns, os.path.normpath(folder), True):
+            patterns = []  # who names a folder that is ignored wants to see it
         return patterns + [each for text in self.excluded for each in read_patterns(text, ".")]
 
     def _read_patterns(self, folder: str, names: Iterable[str]) -> Iterator[Pattern]:
-        """The patterns that are in a folder with these names."""
+        """The patterns of a folder in which files have these names."""
         for name in sorted({*names}.intersection(_IGNORES)):
             try:
                 data = self.read(join_path(folder, name))
@@ -288,6 +295,7 @@ class Tree:
                 self.left_out.append(left)
 
     def _is_read(self, path: str, kind: str) -> bool:
+        """Whether an entry that is not a folder is a file, or a link to one; otherwise what is left out is noted."""
         if kind == "file":
             return True
         try:
@@ -304,13 +312,19 @@ class Tree:
         return False
 
 
+def _is_looked_at(name: str, kind: str) -> bool:
+    """Whether a folder entry may be, or may contain, a manifest."""
+    is_folder = kind in ("folder", SUBMODULE)
+    return not name.startswith(".") and (is_folder or name.endswith(SUFFIXES) or name in KUSTOMIZATIONS)
+
+
 def is_chart(tree: Tree, folder: str) -> bool:
     """Whether a Helm chart is in a folder."""
     return tree.kind(join_path(folder, CHART)) == "file"
 
 
 def find_around(path: str, folders: Container[str]) -> str | None:
-    """The nearest of the folders that a file is in."""
+    """The nearest of the folders that a file is in, None if it is in none of them."""
     folder = os.path.dirname(path) or "."
     while folder not in folders:
         above = os.path.dirname(folder) or "."
@@ -321,5 +335,5 @@ def find_around(path: str, folders: Container[str]) -> str | None:
 
 
 def join_path(folder: str, name: str) -> str:
-    """A path from a folder, without detours."""
+    """The normal path of a name in a folder."""
     return os.path.normpath(os.path.join(folder, name))
