@@ -91,7 +91,7 @@ def simulate(row: tuple[int, int, int, int, int]) -> dict[str, float]:
     from krmfn.survey.census import take_census
     from krmfn.survey.counting import count_members
     from krmfn.survey.gangs import list_present
-    from krmfn.workspace.processes import find_simulator, simulate
+    from krmfn.workspace.simulator import find_simulator, simulate
 
     nodes, gangs, pods, node_kinds, pod_kinds = row
     items = [Item.new(value) for value in make_gangs(gangs, pods, pod_kinds)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from krmfn.workspace import processes
+from krmfn.workspace import simulator
 from tests.front_door import call
 from tests.golden_files import CALLS, FIXTURES, assert_golden
 
@@ -19,7 +19,7 @@ from tests.golden_files import CALLS, FIXTURES, assert_golden
 @pytest.mark.filterwarnings(r"ignore:\s*Can not relate snapshot location")
 @pytest.mark.parametrize("fixture", CALLS, ids=str)
 def test_golden(fixture: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "SIMULATORS", "none-")  # which simulators a machine has does not show
+    monkeypatch.setattr(simulator, "SIMULATORS", "none-")  # which simulators a machine has does not show
     _, line = (FIXTURES / fixture / "command").read_text().splitlines()
     program, *words = shlex.split(line)
     assert program == "krmfn"

@@ -15,7 +15,7 @@ from conformance.kueue.record import RECORDED, read_all, record, write
 from conformance.kueue.report import REPORT, insert
 from conformance.kueue.simulated import Pair, compare, read_disagreements, resume
 from conformance.kueue.situations import SITUATIONS
-from krmfn.workspace.processes import find_simulator
+from krmfn.workspace.simulator import find_simulator
 
 #: The line that the records are of.
 _LINE = "0.19"

@@ -16,7 +16,7 @@ from conformance.kueue.rig import CONFIGURATIONS, FRAMEWORKS
 from krmfn.config import read_settings
 from krmfn.krm import Stream
 from krmfn.pipeline import foresee
-from krmfn.workspace.processes import simulate
+from krmfn.workspace.simulator import simulate
 
 Value = Mapping[str, Any]
 

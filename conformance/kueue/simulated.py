@@ -16,7 +16,7 @@ from conformance.kueue.record import JOBS, list_steps
 from conformance.kueue.rig import CONFIGURATIONS, FRAMEWORKS
 from conformance.kueue.worlds import World
 from krmfn.survey.control_plane import find_time
-from krmfn.workspace.processes import SimulatorFailed, simulate
+from krmfn.workspace.simulator import SimulatorFailed, simulate
 
 Value = dict[str, Any]
 

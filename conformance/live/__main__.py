@@ -17,7 +17,7 @@ from conformance.scheduler.cluster import prepare
 from conformance.scheduler.made.scenario import PROFILES, spell_gates
 from conformance.scheduler.plane import Plane, control
 from conformance.versions import read_releases
-from krmfn.workspace.processes import find_simulator
+from krmfn.workspace.simulator import find_simulator
 
 #: Those that create the claims of pods.
 CONTROLLERS = ("resourceclaim-controller", "ephemeral-volume-controller")

@@ -18,7 +18,8 @@ from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.model.rules import RULES
 from krmfn.pipeline import foresee
-from krmfn.workspace.processes import Failed, find_simulator, simulate
+from krmfn.workspace.processes import Failed
+from krmfn.workspace.simulator import find_simulator, simulate
 
 Value = dict[str, Any]
 MISSED = DATA.parent / "missed"

@@ -107,7 +107,7 @@ def _foresee(state: State, options: Options) -> View:
     """What would become of the gangs of a world in the cluster."""
     from krmfn.cli.fit import predict
 
-    return View(state.world.name, predict(state.items, state.settings, options)[0])
+    return View(state.world.name, predict("", state.items, state.settings, options).outlook)
 
 
 def _tell_cluster(plan: Plan, pictures: Iterable[Outlooks]) -> Plan:

@@ -24,7 +24,8 @@ from krmfn.model.kept import Printed
 from krmfn.model.values import Fields, Names, Value, as_list, as_mapping, as_text
 from krmfn.workspace.deployers import Repository, list_applications
 from krmfn.workspace.overlays import Overlay, list_entries, spell_json
-from krmfn.workspace.processes import Background, Failed, find_program, hold_signals, isolate
+from krmfn.workspace.processes import Background, Failed, find_program, hold_signals
+from krmfn.workspace.sandbox import isolate
 from krmfn.workspace.trees import CHART, CHARTS, NotRendered, Tree, is_chart, join_path
 from krmfn.workspace.witness import spell_program
 

@@ -25,16 +25,8 @@ from krmfn.model.showing import HIDDEN
 from krmfn.model.values import Fields, Names
 from krmfn.workspace.disk import Disk, find_here
 from krmfn.workspace.helm import Helm
-from krmfn.workspace.processes import (
-    RENDERER,
-    SIGNALS,
-    Background,
-    Failed,
-    Renderer,
-    find_program,
-    hold_signals,
-    isolate,
-)
+from krmfn.workspace.processes import RENDERER, SIGNALS, Background, Failed, Renderer, find_program, hold_signals
+from krmfn.workspace.sandbox import isolate
 from krmfn.workspace.staging import Stage
 from krmfn.workspace.trees import MOST_BYTES, InputMissing, NotRendered, Tree
 from krmfn.workspace.witness import recall, spell_program
@@ -284,13 +276,7 @@ class Build:
         brought = tuple(sorted({os.path.relpath(path, self._built) for path in stage.brought.values()}))
         templates = {os.path.relpath(path, self._built) for path in stage.templates.values()}
         return Rendered(
-            data,
-            stage.copied,
-            stage.configurations,
-            stage.left_out,
-            brought,
-            tuple(stage.ran_in),
-            templates,
+            data, stage.copied, stage.configurations, stage.left_out, brought, tuple(stage.ran_in), templates
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from krmfn.workspace.processes import find_simulator
+from krmfn.workspace.simulator import find_simulator
 from tests.cli.conftest import Call
 from tests.cli.test_fit import SIMULATOR, make_job, make_node
 

@@ -12,7 +12,7 @@ from conformance.kueue.record import JOBS, read_all
 from conformance.kueue.report import read_section
 from conformance.kueue.simulated import compare, read_disagreements, resume
 from conformance.kueue.worlds import make_world
-from krmfn.workspace.processes import find_simulator
+from krmfn.workspace.simulator import find_simulator
 
 
 @cache

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from krmfn.workspace.processes import find_simulator
+from krmfn.workspace.simulator import find_simulator
 from tests.e2e.conftest import Engine, build_image
 from tests.e2e.tools import FUNCTION, JOB, ROOT, build, function, read_objects, require_kustomize, write_kustomization
 

@@ -15,7 +15,7 @@ from conformance.scheduler.made.scenario import PROFILES, make_scenario
 from conformance.scheduler.pods import expand
 from conformance.scheduler.replay import Verdict, explain, predict, replay_one, started_groups
 from conformance.scheduler.storage import DATA, read
-from krmfn.workspace.processes import find_simulator, simulate
+from krmfn.workspace.simulator import find_simulator, simulate
 
 MISSING = "no simulator on the PATH: ./dev simulator builds them"
 #: At least so many scenarios of each release are recorded.

@@ -13,7 +13,7 @@ import pytest
 from conformance.kueue.byhand import HAND_WORLDS
 from conformance.kueue.fitted import read_answers, spell, split
 from conformance.kueue.record import read_all
-from krmfn.workspace.processes import find_simulator
+from krmfn.workspace.simulator import find_simulator
 from tests.front_door import Done, call
 
 Value = Mapping[str, Any]

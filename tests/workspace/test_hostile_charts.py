@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.workspace import helm as rendering
-from krmfn.workspace import processes
+from krmfn.workspace import sandbox
 from tests.workspace.charts import APPLICATION, helm, make_chart, nest
 from tests.workspace.test_worlds import folder, run, write
 
@@ -217,7 +217,7 @@ def test_helm_is_not_run_where_nothing_takes_its_network_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What the system is asked for has no effect, as where it refuses to be asked."""
-    monkeypatch.setattr(processes, "_SOCKETS", sockets)
+    monkeypatch.setattr(sandbox, "_SOCKETS", sockets)
     out = show(capsys, "--select", "not-rendered")
     assert out.count("needs helm without a network, and this system does not let krmfn take it away") == 1
     assert not told.exists()
