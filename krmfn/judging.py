@@ -212,9 +212,7 @@ def tell_findings(world: World, findings: Iterable[Finding], edits: bool = False
     return [(each.item, own, world.settle(result)) for each, own, result in zip(found, traced, results, strict=True)]
 
 
-def leave_out_present(
-    found: Sequence[tuple[World, Counted]],
-) -> list[tuple[World, Counted]]:
+def leave_out_present(found: Sequence[tuple[World, Counted]]) -> list[tuple[World, Counted]]:
     """The findings of worlds, without those of an object that misses what one of its alternatives has."""
     written = [(world, findings) for world, findings in found if not world.name]
     homes = Counter(id(item) for world, _ in written for item in world.items)

@@ -50,13 +50,7 @@ class Described(NamedTuple):
     root: FieldLine
 
 
-def list_described(
-    word: str,
-    release: str,
-    gates: Gates,
-    api_version: str,
-    given: Sequence[Value],
-) -> list[Described]:
+def list_described(word: str, release: str, gates: Gates, api_version: str, given: Sequence[Value]) -> list[Described]:
     """The kinds of a name, in any case of letters, in that release: built-in ones first, those of scheduling.k8s.io
     before all others, the newest version of a group alone. Custom ones are those of the definitions that are `given`
     and of those that come with krmfn.

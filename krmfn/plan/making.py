@@ -27,11 +27,7 @@ from krmfn.survey.counting import count_members
 
 
 def make_plan(
-    old: Items,
-    new: Items,
-    settings: Settings,
-    update: Mode = "apply",
-    before: Settings | None = None,
+    old: Items, new: Items, settings: Settings, update: Mode = "apply", before: Settings | None = None
 ) -> Plan:
     """What applying `new` does where `old` was applied before. `update` is how the change is sent, `before` the
     settings of the cluster that `old` was applied to, where it is upgraded since.

@@ -50,10 +50,7 @@ class Reconciliation(NamedTuple):
 
 
 def reconcile(
-    items: Items,
-    wanted: Sequence[Wanted],
-    released: Iterable[Item] = (),
-    manages: str = "None",
+    items: Items, wanted: Sequence[Wanted], released: Iterable[Item] = (), manages: str = "None"
 ) -> Reconciliation:
     """Make `items` say what `wanted` asks for.
 

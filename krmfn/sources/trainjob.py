@@ -163,10 +163,7 @@ def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group)
             _put(manifest, place, {**jobset.get(theirs), "metadata": metadata})
             scaled = _is_scaled(manifest, runtime, jobset.get(theirs[:3]))
             template = leaf.templates[0]._replace(
-                path=place,
-                count_path=_NODES if scaled else _RUNTIME,
-                bridged=True,
-                beside=beside,
+                path=place, count_path=_NODES if scaled else _RUNTIME, bridged=True, beside=beside
             )
             number = leaf.number.rpartition(" + ")[2] if leaf.replicas == 1 else ""
             moved.append(leaf._replace(templates=(template,), replicas=1, by="", number=number))

@@ -47,15 +47,7 @@ from krmfn.workspace.overlays import (
 )
 from krmfn.workspace.rendering import Rendered, render_all
 from krmfn.workspace.sharding import decides, defines
-from krmfn.workspace.trees import (
-    CHARTS,
-    SUFFIXES,
-    ManifestFile,
-    NotRendered,
-    Tree,
-    find_around,
-    join_path,
-)
+from krmfn.workspace.trees import CHARTS, SUFFIXES, ManifestFile, NotRendered, Tree, find_around, join_path
 from krmfn.workspace.world import Rendering, Sources, World, find_sources, read_origins, read_rendered
 
 #: What a file of a deployer holds somewhere.
@@ -138,10 +130,7 @@ class Gathering:
         return found
 
     def _plan(
-        self,
-        overlays: Overlays,
-        deployments: Sequence[Deployment],
-        added: Mapping[str, Sequence[str]],
+        self, overlays: Overlays, deployments: Sequence[Deployment], added: Mapping[str, Sequence[str]]
     ) -> Iterator[_Intent]:
         """The worlds of kustomizations that nobody uses or deploys, and of what is deployed, with components that are
         `added`."""

@@ -67,14 +67,7 @@ class Stage:
     `left_out` what the copy does without."""
 
     def __init__(
-        self,
-        tree: Tree,
-        root: str,
-        ours: str,
-        allowed: Mapping[str, str],
-        free: bool,
-        partly: bool,
-        helm: Helm | None,
+        self, tree: Tree, root: str, ours: str, allowed: Mapping[str, str], free: bool, partly: bool, helm: Helm | None
     ) -> None:
         """`ours` is the program that replaces krmfn. `allowed` maps the real paths of programs that may be run to
         themselves. `free`: a kustomization may use files that are not below its folder, as with `--load-restrictor

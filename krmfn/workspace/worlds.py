@@ -82,11 +82,7 @@ class Worlds(NamedTuple):
 
 
 def find_worlds(
-    arguments: Sequence[str],
-    rendering: Rendering,
-    default: str = ".",
-    complete: bool = False,
-    watch: Watch = iter,
+    arguments: Sequence[str], rendering: Rendering, default: str = ".", complete: bool = False, watch: Watch = iter
 ) -> Worlds:
     """The worlds that arguments name: files, folders, `-`, `git:REV[:PATH]` (PATH defaults to `default`).
 
@@ -146,12 +142,7 @@ class _Named(NamedTuple):
     found: Gathering | None = None
 
 
-def _read_argument(
-    argument: str,
-    rendering: Rendering,
-    default: str,
-    watch: Watch,
-) -> _Named:
+def _read_argument(argument: str, rendering: Rendering, default: str, watch: Watch) -> _Named:
     if argument == "-":
         return _Named(load(read_paths([argument]).files))
     tree, path = open_tree(argument, default)

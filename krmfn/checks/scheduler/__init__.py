@@ -3,15 +3,4 @@
 Most of it is silent in the cluster: pods held back before the scheduling queue get no condition and no event.
 """
 
-TOPICS = (
-    "links",
-    "quorum",
-    "trees",
-    "agreement",
-    "hindrances",
-    "reuse",
-    "fit",
-    "topology",
-    "gating",
-    "configuration",
-)
+TOPICS = ("links", "quorum", "trees", "agreement", "hindrances", "reuse", "fit", "topology", "gating", "configuration")
