@@ -1,7 +1,8 @@
 """The KRM function: a ResourceList on stdin becomes one on stdout, with the gangs that its items need.
 
-Decides nothing about gangs. What the orchestrators send, and do with exit codes and streams: KRM Functions
-Specification, and the behaviour of kustomize 5.8 and kpt 1.0.
+Decides nothing about gangs.
+
+Source: the KRM Functions Specification, and what kustomize 5.8 and kpt 1.0 send and do with exit codes and streams.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from krmfn.model.marks import KIND_WORDS, LOCAL_CONFIG
 if TYPE_CHECKING:
     from krmfn.config import Settings
 
+_LISTED_AS_GENERATOR = Result(
+    "listed under generators: kustomize passes no resources there; list the function under transformers: instead"
+)
+
 
 def main() -> int:
     """Runs the function on this process's streams and returns the exit code."""
@@ -23,7 +28,7 @@ def main() -> int:
 
 
 def process(resources: ResourceList) -> Iterable[Result]:
-    """Does to `resources` what their functionConfig asks for, and returns what was found, errors first.
+    """Generate or validate gangs in `resources`, as their functionConfig says. Returns what was found, errors first.
 
     Raises Misconfigured for a functionConfig that cannot be used.
     """
@@ -31,7 +36,7 @@ def process(resources: ResourceList) -> Iterable[Result]:
     if config is None and not _is_concerned(resources.items):
         return ()
     if config is not None and _is_generator(config, resources.items):
-        return (_GENERATOR,)
+        return (_LISTED_AS_GENERATOR,)
     from krmfn.config import ConfigError, read_settings
 
     items = list(resources.items)
@@ -51,7 +56,7 @@ def process(resources: ResourceList) -> Iterable[Result]:
 
 
 def _is_concerned(items: list[Item]) -> bool:
-    """Whether an item is of a kind that can have a gang, or that we write, or carries an annotation of ours."""
+    """Whether an item can have a gang, is of a kind that we generate, or has an annotation of ours."""
     if not items:
         return False
     from krmfn.pipeline import GENERATED_GROUPS
@@ -90,16 +95,18 @@ def _judge(results: Iterable[Result], items: list[Item], settings: Settings) -> 
     """The results that count, by the functionConfig and by annotations. Raises ConfigError for unknown rules."""
     from krmfn.config.selection import IGNORE
 
-    if not any(settings.rules[:3]) and not any(IGNORE.encode() in item.source.data for item in items[:1]):
+    rules = settings.rules
+    is_ignored = items and IGNORE.encode() in items[0].source.data  # all are cut from one text
+    if not (rules.select or rules.ignore or rules.severity or is_ignored):
         return results
     from krmfn.judging import Judging
 
-    judged = Judging().judge([(result.ref, result) for result in results], settings.rules, items)
+    judged = Judging().judge([(result.ref, result) for result in results], rules, items)
     return [result for result in judged if result is not None]
 
 
 def _finish(results: Iterable[Result], settings: Settings) -> Iterable[Result]:
-    """Sorted and without duplicates; with failOn warning, an error that says why the run fails."""
+    """The results without duplicates, errors first. If warnings make the run fail, an error in front says so."""
     results = tuple(results)
     if not results:
         return ()
@@ -127,8 +134,3 @@ def _is_generator(config: Item, items: list[Item]) -> bool:
         and (items[0].kind, items[0].name) == (config.kind, config.name)
         and items[0].annotations.get(LOCAL_CONFIG) == "true"
     )
-
-
-_GENERATOR = Result(
-    "listed under generators: kustomize passes no resources there; list the function under transformers: instead"
-)

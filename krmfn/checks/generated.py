@@ -1,7 +1,7 @@
-"""Checks generated objects as the API server would, and says which field of the user's manifest is behind a finding.
+"""Checks generated objects as the API server would, and traces each cause to a field of the user's manifest.
 
-Generated objects exist nowhere but here, so a finding that points into them would help nobody. Knows the fields that
-targets write, no release.
+Generated objects are in none of the user's files, so a finding that points into them would help nobody. Knows the
+fields that targets write, no release.
 """
 
 from __future__ import annotations
@@ -21,30 +21,32 @@ from krmfn.releases.release import list_needed
 from krmfn.releases.spelling import NAMED
 from krmfn.server import answer
 
+#: The fields of generated objects that an annotation of the owner decides.
 _ANNOTATIONS = {
     "schedulingConstraints": "krmfn.dev/topology-key",
     "disruptionMode": "krmfn.dev/disruption-mode",
     "minCount": "krmfn.dev/min-count",
     "parentCompositePodGroupName": "krmfn.dev/gang-group",
 }
-#: So many shapes are kept: most gangs of a large input look alike.
-_KEPT = 1024
-_USUAL_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,60}[a-z0-9])?")
+#: The fields of generated objects that are those of the pods.
 _POD_FIELDS = ("priorityClassName", "preemptionPolicy")
+#: How many shapes are kept. Most gangs of a large input look alike.
+_MOST_SHAPES = 1024
+_USUAL_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,60}[a-z0-9])?")
 
 
 def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> Findings:
-    """What the API server would refuse in the objects of one gang, at the fields that the user wrote. `accepted` are
-    the shapes of gangs with these settings in which nothing was refused; this one is added."""
+    """What the API server would refuse in the objects of one gang, at the fields that the user wrote.
+
+    `accepted` are the shapes of earlier gangs with these settings in which nothing was refused: such a gang is not
+    checked again. The shape of this one is added if nothing is refused.
+    """
     if settings.scheduler != "Kubernetes" or not wanted.emission.objects:
         return
-    # Gangs with one shape differ only in their owner's name, which has the same length and the same sort of characters.
-    owner, *others = wanted.gang.owners
-    usual = not others and _USUAL_NAME.fullmatch(owner.name)
-    shape = f"{len(owner.name)} {repr(wanted.emission.objects).replace(owner.name, chr(0))}" if usual else ""
+    shape = _find_shape(wanted)
     if shape in accepted:
         return
-    # A gate that the output needs is taken as on: what is off is told by the note on gates, once.
+    # Gates that the output needs are taken as on: another finding names those that are off, once.
     gates = {**dict.fromkeys(list_needed(settings.release, wanted.emission.objects), True), **settings.feature_gates}
     seen = set()
     for value in wanted.emission.objects:
@@ -54,35 +56,44 @@ def check_generated(wanted: Wanted, settings: Settings, accepted: set[str]) -> F
                 continue
             item, path = trace(wanted, value, cause.path)
             metadata = value["metadata"]
-            made = ResourceRef("", value["kind"], metadata["name"], metadata.get("namespace", ""))
-            message = f"{cause.message} ({format_path(cause.path)} of the generated {made})"
+            generated = ResourceRef("", value["kind"], metadata["name"], metadata.get("namespace", ""))
+            message = f"{cause.message} ({format_path(cause.path)} of the generated {generated})"
             key = (id(item), path, cause.message)
             if key not in seen:
                 seen.add(key)
                 yield Finding(item, path, message, type=cause.type, rule=cause.rule)
     if shape and not seen:
-        if len(accepted) >= _KEPT:
+        if len(accepted) >= _MOST_SHAPES:
             accepted.clear()
         accepted.add(shape)
 
 
-def trace(wanted: Wanted, value: Value, path: Path) -> tuple[Item, Path]:
-    """The owner and the field in it that decides what stands at `path` of the generated object `value`.
+def _find_shape(wanted: Wanted) -> str:
+    """The objects of a gang without the name of its owner, empty if it has several owners or an unusual name. Names of
+    one length, of the same sort of characters, are all accepted or all refused."""
+    owner, *others = wanted.gang.owners
+    if others or not _USUAL_NAME.fullmatch(owner.name):
+        return ""
+    return f"{len(owner.name)} {repr(wanted.emission.objects).replace(owner.name, chr(0))}"
 
-    The owner's own root where no single field does.
+
+def trace(wanted: Wanted, value: Value, path: Path) -> tuple[Item, Path]:
+    """The owner, and the path of the field in it that decides what is at `path` of the generated object `value`.
+
+    The path is () where no single field decides.
     """
     template = _find_template(wanted, value)
     item = wanted.items[template.owner]
     for key in (NAMED.get(str(part), part) for part in reversed(path)):
         if key in _POD_FIELDS:
             return item, (*template.path, "spec", key)
-        annotation = _ANNOTATIONS.get(str(key), "")
-        stated = [name for name in item.annotations if name == annotation or name.startswith(f"{annotation}.")]
-        if annotation and stated:
-            return item, ("metadata", "annotations", stated[0])
+        if annotation := _ANNOTATIONS.get(str(key)):
+            for name in item.annotations:  # "annotation.GROUP" is about one group of the owner
+                if name == annotation or name.startswith(f"{annotation}."):
+                    return item, ("metadata", "annotations", name)
         if key == "minCount":
             return item, template.count_path
-    if path[:1] == ("metadata",) and len(path) > 1 and path[1] in {"name", "namespace"}:
+    if path[:2] in (("metadata", "name"), ("metadata", "namespace")):
         return item, path[:2]
     return item, ()
 

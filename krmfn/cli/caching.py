@@ -1,10 +1,9 @@
-"""A command that was run before: what it printed, as long as everything that it had read is the same.
+"""--cache: a command that was run before prints the same again, if everything that it had read is unchanged.
 
-The name of a kept run says which command line, folder and streams; the run itself holds all that it asked the file
-system, with the answers, which are asked again before anything is printed. What it was made of is kept apart, by the
-digest of all that it follows from: what kustomize printed (storing), the objects of that where they are deployed
-(workspace.gathering), the values of files (workspace.manifests), the findings of worlds (judged). A change of one file
-makes anew what follows from it.
+A kept run is named by its command line, folder and streams. It has all questions to the file system, which are asked
+again before anything is printed: the answers have to be the same. Parts of runs are kept separately, by the digest of
+everything that they follow from: the output of kustomize (storing), its objects where they are deployed
+(workspace.gathering), the values of files (workspace.manifests), the findings of worlds (judged).
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from krmfn.workspace.witness import ANSWERS, digest, recall, watch
 
 #: What the output of a command depends on, besides files.
 _ENVIRONMENT = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS", "PATH")
-#: Options with which a command changes files, or runs what may do anything.
+#: Options with which a command changes files, or runs programs that may do anything.
 _CHANGING = ("write", "fix", "write_baseline", "allow_exec")
-#: What a revision is has git to say.
+# The questions about revisions are answered by git, which witness does not know.
 ANSWERS["revision"] = name_tree
 
 
 @cache
 def open_store(folder: str) -> Store | None:
-    """What --cache names; None, and a line that says why, where it cannot be believed."""
+    """The store in the folder of --cache. None if it cannot be used or trusted; a line on stderr says why."""
     try:
         return Store(folder, _identify())
     except NotTrusted as reason:
@@ -44,40 +43,45 @@ def open_store(folder: str) -> Store | None:
 
 
 def repeat(command: Run, words: Words, options: Options) -> int:
-    """Run a command whose option --cache names a folder, or say again what it has said."""
+    """Run a command whose option --cache names a folder, or print what an earlier run printed; the exit code. What
+    changes files, or uses a stream as a file, is always run."""
     store = open_store(options["cache"])
     if store is None:
         return command(words, options)
-    texts = [*words, *(each for value in options.values() for each in (value if isinstance(value, tuple) else [value]))]
-    changes = any(map(options.get, _CHANGING)) or ("check" in options and not options["check"])
+    changes = any(map(options.get, _CHANGING)) or not options.get("check", True)  # generate, unless it only checks
     with use(store):
-        if changes or any(map(_is_stream, texts)):
+        if changes or _uses_stream(words, options):
             return command(words, options)
         return _repeat(command, words, options)
 
 
+def _uses_stream(words: Words, options: Options) -> bool:
+    given = [*words]
+    for value in options.values():
+        given += value if isinstance(value, tuple) else [value]
+    return any(isinstance(each, str) and (each == "-" or each.startswith(("/dev/", "/proc/"))) for each in given)
+
+
 def _repeat(command: Run, words: Words, options: Options) -> int:
-    ended = []
+    status: int | None = None
 
     def carry_out() -> Any:
+        nonlocal status
         with streams.keep() as said:
-            ended.append(command(words, options))
-        return (said, *ended) if ended[0] in (0, 1) else None
+            status = command(words, options)
+        return (said, status) if status in (0, 1) else None  # a run with an error is not kept
 
     with watch():
         known = recall("run", _name_run(command.__module__, words, options), carry_out)
-    if not ended:
-        streams.say_again(known[0])
-    return ended[0] if ended else int(known[1])
-
-
-def _is_stream(text: object) -> bool:
-    return isinstance(text, str) and (text == "-" or text.startswith(("/dev/", "/proc/")))
+    if status is None:  # an earlier run had the same answers
+        said, status = known
+        streams.say_again(said)
+    return int(status)
 
 
 def _name_run(command: str, words: Words, options: Options) -> bytes:
-    """Everything that decides what a command says, but for what it reads. Raises InputMissing where the working
-    directory is gone."""
+    """Everything that decides what a command prints, except for the files that it reads. Raises InputMissing if the
+    working directory does not exist any more."""
     given = sorted((key, repr(value)) for key, value in options.items() if key != "cache")
     environment = [os.environ.get(name) for name in _ENVIRONMENT]
     named = command, list(words), given, find_here(), environment, streams.describe()
@@ -85,7 +89,7 @@ def _name_run(command: str, words: Words, options: Options) -> bytes:
 
 
 def _identify() -> str:
-    """This program: its version, its files, and what reads for it."""
+    """The program that makes what is kept: its version and files, Python and the YAML library."""
     import yaml
 
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -1,6 +1,5 @@
-"""Which fields of two states differ; what orchestrators and servers write by themselves does not count. And what the
-server fills into the same manifest otherwise after the upgrade of a cluster: objects that exist keep what they have,
-those that are created again get it.
+"""Which fields of two states differ, without those that orchestrators and servers write by themselves. And which
+defaults change with the release: an object that exists keeps the old ones, one that is created again gets the new ones.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _TRACKING_KEYS = ("kubectl.kubernetes.io/last-applied-configuration", "argocd.ar
 
 
 def clean(value: Value) -> Fields:
-    """A manifest without status, server metadata and tracking annotations."""
+    """A copy of a manifest without status, server metadata and tracking annotations."""
     copy = {key: child for key, child in value.items() if key != "status"}
     metadata = copy.get("metadata")
     if isinstance(metadata, Mapping):
@@ -67,9 +66,7 @@ def _compare(old: Any, new: Any, path: Path) -> Iterator[Change]:
             yield from _compare(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key))
     elif isinstance(old, list) and isinstance(new, list):
         yield from _compare_lists(old, new, path)
-    elif old is not new and (
-        old is ABSENT or new is ABSENT or old != new or isinstance(old, bool) != isinstance(new, bool)
-    ):
+    elif old is not new and (old != new or isinstance(old, bool) != isinstance(new, bool)):  # True == 1
         yield Change(path, old, new)
 
 
@@ -79,16 +76,16 @@ def _compare_lists(old: list[Any], new: list[Any], path: Path) -> Iterator[Chang
         for index, (before, after) in enumerate(zip_longest(old, new, fillvalue=ABSENT)):
             yield from _compare(before, after, (*path, index))
         return
-    there = dict(zip(names_old, old, strict=True))
+    rest = dict(zip(names_old, old, strict=True))
     for index, name in enumerate(names_new):
-        yield from _compare(there.pop(name, ABSENT), new[index], (*path, index))
-    for index, (name, entry) in enumerate(zip(names_old, old, strict=True)):
-        if name in there:
-            yield Change((*path, index), entry, ABSENT)
+        yield from _compare(rest.pop(name, ABSENT), new[index], (*path, index))
+    for index, name in enumerate(names_old):
+        if name in rest:
+            yield Change((*path, index), rest[name], ABSENT)
 
 
 def _names(items: list[Any]) -> list[str] | None:
-    """The key of every item (name, or groupName of a Ray group); None when there is none or one is used twice."""
+    """The name of every item (groupName in Ray groups); None if one has no name or two have the same."""
     for key in ("name", "groupName"):
         names = [dig(item, key) for item in items]
         if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
@@ -97,26 +94,26 @@ def _names(items: list[Any]) -> list[str] | None:
 
 
 def explain_filling(old: Item, new: Item, before: Settings, after: Settings) -> Iterator[str]:
-    """A sentence for each field that the cluster of `before` fills into `old` otherwise than that of `after` into
-    `new`. Nothing where one of them is refused, or of a kind without rules."""
+    """A sentence for each field with one default in `old` on the cluster of `before`, and another in `new` on that of
+    `after`. None about fields that change anyway, and about objects that a server refuses or knows no rules for."""
     was, now = _list_filled(old, before), _list_filled(new, after)
     if was is None or now is None:
         return
     written = {_name_path(change.path) for change in list_changes(clean(old.value), clean(new.value))}
     for path in dict.fromkeys((*now, *was)):
-        one, other = was.get(path), now.get(path)
+        earlier, later = was.get(path), now.get(path)
         is_written = any(path[: len(above)] == above for above in written)
-        if not is_written and _read_change(path, one) != _read_change(path, other):
-            texts = [json.dumps(each.new) if each else "nothing" for each in (other, one)]
+        if not is_written and _read_change(path, earlier) != _read_change(path, later):
+            filled, fills = (json.dumps(each.new) if each else "nothing" for each in (earlier, later))
+            hint = " Write the field to keep its meaning." if earlier else ""
             yield (
-                f"{format_path((other or was[path]).path)}: when the object is created, Kubernetes {after.release} "
-                f"fills in {texts[0]}, {before.release} filled in {texts[1]}."
-                f"{' Write the field to keep its meaning.' if one else ''}"
+                f"{format_path((later or was[path]).path)}: when the object is created, Kubernetes {after.release} "
+                f"fills in {fills}, {before.release} filled in {filled}.{hint}"
             )
 
 
 def _list_filled(item: Item, settings: Settings) -> Mapping[Path, Change] | None:
-    """What the server adds to the spec of an object, by its path in the names of 1.37."""
+    """The defaults in the spec of an object by their paths, with the names of 1.37; None if it is not accepted."""
     gates = assume_gates(settings.feature_gates, settings.release, item.text)
     kind = kind_of(item.value, settings.release.name, gates)
     stored = hold(kind, item.value, gather_facts((item,), settings)) if kind else None
@@ -131,6 +128,6 @@ def _name_path(path: Path) -> Path:
 
 
 def _read_change(path: Path, change: Change | None) -> Any:
-    """What is filled in, whatever a release calls a mode."""
+    """The value that is filled in; of a disruption mode, which releases call differently, one name."""
     value = change.new if change else None
     return read_mode(value) or value if path[-1] == "disruptionMode" else value

@@ -1,5 +1,5 @@
-"""The Jobs behind pod templates: where their spec is, how many pods each has at once and in all, how many there are.
-Groups of a LeaderWorkerSet count as Jobs do. And the gangs that the Job controller makes itself.
+"""The Jobs behind pod templates: where their spec is, how many there are, and how many pods each has. Also the gangs
+that the Job controller creates itself.
 
 Source: the Job controller (job_scheduling_manager.go of Kubernetes 1.37: a gang without minCount is as large as the
 parallelism), JobSet's constructJobsFromTemplate, the StatefulSets of LeaderWorkerSet.
@@ -23,10 +23,10 @@ from krmfn.releases.spelling import list_words
 from krmfn.survey.census import Census, LinkedGang, Template, once
 from krmfn.survey.groups import Group, Workload, read_policy
 
-#: By which Jobs name the template of their group, and the Workload that it is in.
+#: The annotations by which Jobs name the template of their group, and the Workload that has the template.
 TEMPLATE_ANNOTATION = "scheduling.k8s.io/group-template-name"
 WORKLOAD_ANNOTATION = "scheduling.k8s.io/workload-name"
-#: Where a true value says that there are no pods.
+#: The fields that suspend an object if they are true: it has no pods.
 SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 #: The kinds that make Jobs, each with the place of the labels by which Kueue finds its queue.
 _KINDS = {
@@ -37,8 +37,8 @@ _KINDS = {
 
 
 class Jobs(NamedTuple):
-    """Jobs alike: the `path` of their spec, how many pods each has at once (`parallel`) and in all (`completions`), and
-    how many there are (`number`, None where that is not known). `labels` is where the label of a queue may be."""
+    """Equal Jobs: the `path` of their spec, how many pods each has at once (`parallel`) and in all (`completions`), and
+    how many Jobs there are (`number`, None if unknown). `labels` is the path of the labels that may name a queue."""
 
     path: Path
     parallel: int
@@ -48,10 +48,10 @@ class Jobs(NamedTuple):
 
 
 def find_jobs(template: Template) -> Jobs | None:
-    """The Jobs that the pods of a template are of; None where they are of none."""
+    """The Jobs that create the pods of a template; None where no Job does, or where it has no pods."""
     ref, path = template.item.ref, template.path
     if ref.kind == "AppWrapper":
-        wrapped = dig(template.item.value, *path[:4])
+        wrapped = dig(template.item.value, *path[:4])  # spec.components[0].template
         ref = ResourceRef(as_text(wrapped, "apiVersion"), as_text(wrapped, "kind"), "")
     if ref.group_kind not in _KINDS:
         return None
@@ -66,7 +66,7 @@ def find_jobs(template: Template) -> Jobs | None:
 
 
 def count_first(template: Template) -> int | None:
-    """How many pods of a template of a JobSet or LeaderWorkerSet are the first of their Job; None for other kinds."""
+    """How many pods of a template are the first of their Job or LeaderWorkerSet group; None if that is unknown."""
     if template.path[-1] == "leaderTemplate":
         return template.pods
     if template.path[-1] == "workerTemplate":
@@ -80,19 +80,19 @@ def count_first(template: Template) -> int | None:
 
 
 def is_suspended(item: Item) -> bool:
-    """Whether an object makes no pods until somebody resumes it."""
+    """Whether an object creates no pods until somebody resumes it."""
     return any(dig(item.value, *path) is True for path in SUSPENDED)
 
 
 def count_indexed(spec: Value) -> int:
-    """The pods of a Job whose pods all run at once, each under its index: the ones that are a gang; 0 of others."""
+    """How many pods an Indexed Job has if all run at once, which makes them a gang; 0 for other Jobs."""
     width = as_int(spec, "parallelism") or 0
     return width if spec.get("completionMode") == "Indexed" and as_int(spec, "completions") == width else 0
 
 
 class Delegation(NamedTuple):
-    """The template of a Workload that Jobs name as that of their group, by `annotations`, which are at `place`. Until
-    1.38 `workload` is the one whose controllerRef is the parent of the Jobs; from then on they name it. `templates` are
+    """Jobs that name a template of a Workload as that of their group, by the `annotations` at `place`. The `workload`
+    is the one whose controllerRef is the parent of the Jobs; from 1.38 on, the one that they name. `templates` are
     those at its top."""
 
     place: Path
@@ -102,7 +102,7 @@ class Delegation(NamedTuple):
 
 
 def read_delegation(census: Census, settings: Settings, template: Template) -> Delegation | None:
-    """What the Jobs of a template delegate, where they do."""
+    """How the Jobs of a template name the template of their group; None where they do not."""
     jobs, item = find_jobs(template), template.item
     place = (*jobs.path[:-1], "metadata", "annotations") if jobs else ()
     notes = as_mapping(item.value, *place) if jobs else {}
@@ -121,33 +121,44 @@ def read_delegation(census: Census, settings: Settings, template: Template) -> D
 
 @once
 def list_own_gangs(census: Census, settings: Settings) -> list[LinkedGang]:
-    """The gangs that the Job controller makes, read as if their groups were there: of Jobs with `spec.scheduling`, and
-    in 1.36 of all that are Indexed and run at once, and those whose template Jobs name. Of Jobs that do not link to a
-    group; until 1.38 of those without a controller of their own. None while the gate is said to be off."""
-    gate = settings.release.features.get("job-scheduling")
-    if settings.feature_gates.get(gate) is False if gate else not settings.has("job-groups"):
+    """The gangs that the Job controller creates, read as if their groups were in the input; none while the gate is
+    off. They are those of Jobs with `spec.scheduling` and of Jobs that name the template of their group; in 1.36, of
+    all Indexed Jobs whose pods run at once. A Job that links to a group, or has another controller, gets none."""
+    release = settings.release
+    if release.has("job-scheduling"):
+        is_off = settings.feature_gates.get(release.features["job-scheduling"]) is False
+        word = b"scheduling"  # such a Job has it somewhere
+    else:
+        is_off = not settings.has("job-groups")
+        word = b"Indexed"
+    if is_off:
         return []
-    found = []
-    word = b"scheduling" if settings.release.has("job-scheduling") else b"Indexed"  # what such Jobs have somewhere
-    for item in (item for kind in _KINDS for item in list_holding(census.kind(*kind), word)):
-        for template in census.templates_of(item):
-            jobs = find_jobs(template)
-            job = as_mapping(item.value, *jobs.path) if jobs else {}
-            if not jobs or template.link or as_text(job, "managedBy") not in ("", KINDS["batch", "Job"].manager):
-                continue
-            spec, path = _find_own(census, settings, template)
-            policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
-            width = as_count(job, "parallelism")
-            quorum = width if quorum is None else quorum
-            if policy == "gang" and quorum <= width:  # the API server refuses more
-                place = (*path, "schedulingPolicy", "gang", field) if path[-1] == "scheduling" else path
-                group = Group(item, item.space, item.name, path, policy, quorum, place, "", "", "", spec)
-                found.append(LinkedGang(group, (template,)))
-    return found
+    items = (item for kind in _KINDS for item in list_holding(census.kind(*kind), word))
+    gangs = (_read_own_gang(census, settings, each) for item in items for each in census.templates_of(item))
+    return [gang for gang in gangs if gang]
 
 
-def _find_own(census: Census, settings: Settings, template: Template) -> tuple[Value, Path]:
-    """The spec of the group that the Job controller makes for Jobs, and where it comes from; empty where none."""
+def _read_own_gang(census: Census, settings: Settings, template: Template) -> LinkedGang | None:
+    """The gang that the Job controller creates for the pods of a template; None if it creates none."""
+    item, jobs = template.item, find_jobs(template)
+    if not jobs or template.link:
+        return None
+    job = as_mapping(item.value, *jobs.path)
+    if as_text(job, "managedBy") not in ("", KINDS["batch", "Job"].manager):
+        return None
+    spec, path = _find_own_spec(census, settings, template)
+    policy, quorum, field = read_policy(spec.get("schedulingPolicy"), "PodGroup")
+    width = as_count(job, "parallelism")
+    quorum = width if quorum is None else quorum
+    if policy != "gang" or quorum > width:  # the API server refuses more
+        return None
+    place = (*path, "schedulingPolicy", "gang", field) if path[-1] == "scheduling" else path
+    group = Group(item, item.space, item.name, path, policy, quorum, place, "", "", "", spec)
+    return LinkedGang(group, (template,))
+
+
+def _find_own_spec(census: Census, settings: Settings, template: Template) -> tuple[Value, Path]:
+    """The spec of the group that the Job controller creates, empty if it creates none, and the path of its source."""
     item, path, release = template.item, template.path[:-1], settings.release
     if not release.has("job-scheduling"):
         gang = item.kind == "Job" and count_indexed(as_mapping(item.value, *path)) > 1
@@ -164,34 +175,38 @@ def _find_own(census: Census, settings: Settings, template: Template) -> tuple[V
 
 
 def add_own_groups(items: Items, settings: Settings) -> list[Item]:
-    """The items and, for each gang that the Job controller makes, a PodGroup; the Job, in its place, links to it, as
-    the controller links its pods. Several Jobs of one template are told apart as the link bridge does it, by the label
-    with their number."""
+    """The items, and the PodGroups that the Job controller creates. Each Job is replaced by a copy that links to its
+    PodGroup, as the controller links the pods; of several Jobs, pods find theirs as those of the link bridge do."""
     from krmfn.survey.counting import count_all
 
     some = [item for item in items if item.group_kind in (*_KINDS, (GROUP, "Workload"))]
-    census, release = count_all(some, settings), settings.release
-    made: dict[int, Item] = {}
-    groups = []
+    census = count_all(some, settings)
+    copies: dict[int, Item] = {}
+    groups: list[Item] = []
     for number, gang in enumerate(list_own_gangs(census, settings)):
         template, job = gang.templates[0], gang.group.item
-        jobs, (index, *_) = find_jobs(template), KINDS[job.group_kind].templates[0].index_labels or ("",)
-        if not jobs or not jobs.number or (jobs.number > 1 and not index):
+        jobs, labels = find_jobs(template), KINDS[job.group_kind].templates[0].index_labels
+        if not jobs or not jobs.number or (jobs.number > 1 and not labels):
             continue
         name = f"{job.name}-pgt-{number}"
-        linked = made.setdefault(id(job), Item.hold(deepcopy(dict(job.value)), job.file))
+        linked = copies.setdefault(id(job), Item.hold(deepcopy(dict(job.value)), job.file))
         linked.remove((*jobs.path, "scheduling"))
-        names = [name]
         if jobs.number > 1:
-            linked.set((*template.path, "metadata", "annotations"), {POD_GROUP: name, POD_GROUP_BY: index})
-            names = [f"{name}-{number}" for number in range(jobs.number)]
+            linked.set((*template.path, "metadata", "annotations"), {POD_GROUP: name, POD_GROUP_BY: labels[0]})
+            groups += [_make_group(f"{name}-{index}", gang.group, settings) for index in range(jobs.number)]
         else:
-            linked.set((*template.spec_path, *release.link), name)
-        policy = {"schedulingPolicy": {"gang": {release.call("minCount"): gang.group.quorum}}}
-        spec = {key: value for key, value in gang.group.spec.items() if key != "name"} | policy
-        owner = {"apiVersion": job.api_version, "kind": job.kind, "name": job.name, "uid": "-", "controller": True}
-        space = {"namespace": job.namespace} if job.namespace else {}
-        head = {"apiVersion": release.api_version("PodGroup"), "kind": "PodGroup", "spec": spec}
-        metas = ({"name": each, **space, "ownerReferences": [owner]} for each in names)
-        groups += [Item.hold({**head, "metadata": metadata}) for metadata in metas]
-    return [*(made.get(id(item), item) for item in items), *groups]
+            linked.set((*template.spec_path, *settings.release.link), name)
+            groups.append(_make_group(name, gang.group, settings))
+    return [*(copies.get(id(item), item) for item in items), *groups]
+
+
+def _make_group(name: str, group: Group, settings: Settings) -> Item:
+    """A PodGroup as the Job controller creates it for a Job."""
+    job, release = group.item, settings.release
+    policy = {"schedulingPolicy": {"gang": {release.call("minCount"): group.quorum}}}
+    spec = {key: value for key, value in group.spec.items() if key != "name"} | policy
+    owner = {"apiVersion": job.api_version, "kind": job.kind, "name": job.name, "uid": "-", "controller": True}
+    space = {"namespace": job.namespace} if job.namespace else {}
+    metadata = {"name": name, **space, "ownerReferences": [owner]}
+    version = release.api_version("PodGroup")
+    return Item.hold({"apiVersion": version, "kind": "PodGroup", "spec": spec, "metadata": metadata})
