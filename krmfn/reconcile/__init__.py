@@ -124,7 +124,7 @@ class _Run:
         if other is not entry:
             message = f"{identity.kind} {identity.name} would be generated for both {_name(entry)} and {_name(other)}"
             hint = "Rename one of them, or put both into one gang with krmfn.dev/gang-group."
-            self._find(entry.items[0], "generated-names-meet", message, ("metadata", "name"), hint)
+            self._find(entry.items[0], "generated-names-meet", message, hint)
             return
         mark = self.ledger.find(identity, owners)
         if mark and self.ledger.claim(mark).owners & owners:
@@ -138,7 +138,7 @@ class _Run:
             maker = f"krmfn generated this object for {source}" if mark else "krmfn did not generate this object"
             message = f"{maker}, but the object for {_name(entry)} needs its name"
             hint = f"Rename this object, or {_name(entry)}."
-            self._find(item, "name-taken", message, ("metadata", "name"), hint)
+            self._find(item, "name-taken", message, hint)
         else:
             self.added.append(Addition(value, entry.items[0]))
 
@@ -209,18 +209,18 @@ class _Run:
                         f"KubeRay creates for {item.ref}"
                     )
                     hint = f"Rename {_name(entry)}, or give the gang another name with krmfn.dev/gang-group."
-                    self._find(entry.items[0], "name-of-operator", message, ("metadata", "name"), hint)
+                    self._find(entry.items[0], "name-of-operator", message, hint)
 
     # --- findings --------------------------------------------------------------------------------------------------
 
-    def _find(self, item: Item, rule: str, message: str, path: Path, hint: str) -> None:
+    def _find(self, item: Item, rule: str, message: str, hint: str, path: Path = ("metadata", "name")) -> None:
         self.findings.append(Finding(item, path, message, hint=hint, rule=rule))
 
     def _try(self, item: Item, edit: Callable[..., None], *arguments: Any) -> None:
         try:
             item.atomically(lambda: edit(item, *arguments))
         except EditRefused as refused:
-            self._find(item, "edit-refused", f"krmfn cannot edit this object: {refused}", (), WRITE_OUT)
+            self._find(item, "edit-refused", f"krmfn cannot edit this object: {refused}", WRITE_OUT, ())
 
 
 def _link(item: Item, links: Sequence[Link], ours: set[str]) -> None:

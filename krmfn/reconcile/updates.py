@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from krmfn.krm.item import Item
-from krmfn.model.marks import GENERATED_FROM, HOOKS, MANAGED_BY, POD_GROUP_LABEL, RECREATE, REVISION, SYNC_WAVE
+from krmfn.model.marks import GENERATED_FROM, MANAGED_BY, POD_GROUP_LABEL, RECREATE, REVISION, SYNC_WAVE
 from krmfn.model.names import slug
-from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.schedulers import NODE_POOL, SCHEDULERS
 from krmfn.model.tree import Gang
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Names, Value
 from krmfn.reconcile.ledger import Renaming
 from krmfn.reconcile.links import is_name
 from krmfn.releases.spelling import TEMPLATES, list_words
-from krmfn.targets.emission import Emission, Link
+from krmfn.targets.emission import PHASES, Emission, Link
 
 #: Fields of `spec` and of templates that targets write. What is not named here (claims, for example) survives.
 OWNED = list_words(
@@ -28,9 +28,9 @@ OWNED = list_words(
     )
 )  # fmt: skip
 _TEMPLATE_LISTS = list_words(("podGroupTemplates", "compositePodGroupTemplates"))
-_PHASES = tuple(key for keys in HOOKS for key in keys if key)
-#: Annotations that are written where there are none: a value that stands there is the user's.
-_SUGGESTED = frozenset({SYNC_WAVE, *RECREATE})
+_ANNOTATIONS = (GENERATED_FROM, *PHASES, REVISION, *RECREATE)
+#: What is written where there is nothing: a value that stands there is the user's.
+_SUGGESTED = frozenset({MANAGED_BY, SYNC_WAVE, *RECREATE})
 
 
 def update(item: Item, desired: Value) -> None:
@@ -42,19 +42,19 @@ def update(item: Item, desired: Value) -> None:
         item.remove(("metadata", "namespace"))
     elif item.namespace != metadata["namespace"]:
         item.set(("metadata", "namespace"), metadata["namespace"])
-    if MANAGED_BY not in item.labels:
-        item.set(("metadata", "labels", MANAGED_BY), metadata["labels"][MANAGED_BY])
-    _update_annotations(item, metadata["annotations"])
+    labels = (MANAGED_BY, NODE_POOL) if item.group == SCHEDULERS["KAI"].group else (MANAGED_BY,)
+    _update_marks(item, "labels", labels, metadata["labels"])
+    _update_marks(item, "annotations", _ANNOTATIONS, metadata["annotations"])
     _update_spec(item, desired["spec"])
 
 
-def _update_annotations(item: Item, desired: Mapping[str, str]) -> None:
-    for key in (GENERATED_FROM, SYNC_WAVE, REVISION, *RECREATE, *_PHASES):
-        current = item.annotations.get(key)
+def _update_marks(item: Item, place: str, keys: Names, desired: Mapping[str, str]) -> None:
+    for key in keys:
+        current = getattr(item, place).get(key)
         if key in desired and current != desired[key] and (current is None or key not in _SUGGESTED):
-            item.set(("metadata", "annotations", key), desired[key])
+            item.set(("metadata", place, key), desired[key])
         if key not in desired and current is not None and current == RECREATE.get(key, current):
-            item.remove(("metadata", "annotations", key))
+            item.remove(("metadata", place, key))
 
 
 def _update_spec(item: Item, desired: Value) -> None:

@@ -25,7 +25,7 @@ from krmfn.targets.layout import PlacedGroup, walk
 #: How much earlier than the pods an object is created.
 _OFFSETS: Mapping[str, int] = {"Workload": -3, "CompositePodGroup": -2, "PodGroup": -1}
 #: The annotations that say when.
-_PHASES = tuple(dict.fromkeys([SYNC_WAVE, *(key for hook in HOOKS for key in hook if key)]))
+PHASES = (SYNC_WAVE, *(key for hook in HOOKS for key in hook if key))
 
 
 class Link(NamedTuple):
@@ -65,7 +65,7 @@ def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
     """When Argo CD and Helm create the object: in the phase of the owners, before their pods. Owners of different
     phases are told by the checks."""
     annotations = [as_mapping(value, "metadata", "annotations") for value in gang.values] or [{}]
-    written = [{key: text for key in _PHASES if isinstance(text := each.get(key), str)} for each in annotations]
+    written = [{key: text for key in PHASES if isinstance(text := each.get(key), str)} for each in annotations]
     phase = {SYNC_WAVE: str(min(0, *(parse_int(each.get(SYNC_WAVE)) or 0 for each in written)) + offset)}
     for hook, weight, *more in HOOKS:
         if written[0].get(hook) and all(each.get(hook) == written[0][hook] for each in written):

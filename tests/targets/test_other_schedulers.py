@@ -172,6 +172,19 @@ def test_node_pools_of_kai() -> None:
         assert group["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "krmfn", **labels}
 
 
+@pytest.mark.parametrize(("before", "after"), [("", "gpus"), ("gpus", "cpus"), ("gpus", "")])
+def test_a_group_of_kai_follows_its_owner_to_another_node_pool(before: str, after: str) -> None:
+    """Else the scheduler of the new pool does not see it, and nobody says so."""
+    owner = Item.new(ray_value())
+    items = [owner]
+    for pool in (before, after):
+        labels = {"kai.scheduler/node-pool": pool} if pool else {}
+        asked = gang(merged(CPU), owner.ref, values=[ray_value(**labels)])
+        wanted = Wanted(asked, (owner,), emit(asked, settings(scheduler=KAI)))
+        items += [Item.new(entry.value) for entry in reconcile(items, [wanted]).added]
+    assert items[1].labels == {"app.kubernetes.io/managed-by": "krmfn", **labels}
+
+
 def test_queues_of_kai() -> None:
     assert spec(made(KAI, merged(CPU), ray_value(**{"kai.scheduler/queue": "research"})))["queue"] == "research"
     values = [ray_value(**{"kai.scheduler/queue": queue}) for queue in ("a", "b")]
