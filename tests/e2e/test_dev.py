@@ -41,7 +41,7 @@ def run_example(folder: Path, **programs: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def install(folder: Path) -> None:
+def install(folder: Path, extras: str = "") -> None:
     """What `./dev` makes of a checkout: the packages, and the stamp that says for which pyproject.toml they are."""
     packages = folder / ".venv" / "bin"
     packages.mkdir(parents=True)
@@ -49,7 +49,7 @@ def install(folder: Path) -> None:
         program = sys.executable if name == "python" else str(Path(sys.executable).with_name(name))
         (packages / name).symlink_to(program)
     stamp = subprocess.run(["cksum", "pyproject.toml"], cwd=folder, capture_output=True, text=True, check=True).stdout
-    (folder / ".venv" / "krmfn-stamp").write_text(stamp.strip() + " ")
+    (folder / ".venv" / "krmfn-stamp").write_text(f"{stamp.strip()} {extras}")
 
 
 #: A Python that makes environments whose pip has no network, and does everything else as `python` does.
@@ -102,6 +102,19 @@ def test_a_kustomize_on_the_path_that_is_new_enough_is_used(tmp_path: Path) -> N
     done = run_example(tmp_path, kustomize=NEW_KUSTOMIZE, go=OLD_GO)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "kustomize build --enable-alpha-plugins --enable-exec examples/job\n"
+
+
+def test_paths_are_for_pytest_alone(tmp_path: Path) -> None:
+    for name in ("dev", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    install(tmp_path, "[test,docs]")
+    for name in ("pytest", "ruff", "mypy"):
+        program = tmp_path / ".venv" / "bin" / name
+        program.write_text(f'#!/bin/sh\necho {name} "$@"\n')
+        program.chmod(0o755)
+    command = [str(tmp_path / "dev"), "test", "tests/krm", "-k", "anchors"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "pytest -q -n 2 tests/krm -k anchors\n", "")
 
 
 def test_the_second_image_is_the_first_and_the_simulators(tmp_path: Path) -> None:
