@@ -77,12 +77,12 @@ def _read_cluster(manifest: Manifest, spec: Path) -> Group | None:
 
 def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Leaf | None:
     """The leaf of a worker group, or None with an info when it has no pods."""
-    count_path = (*group.path, "replicas")
-    template = manifest.template((*group.path, "template"), group.pods, count_path)
+    template = manifest.template((*group.path, "template"), group.pods, (*group.path, "replicas"))
     if template is None:
         return None
     if group.pods == 0:
-        where = "suspend" if group.suspended else "numOfHosts" if group.hosts == 0 else "replicas"
+        counted = "maxReplicas" if group.replicas > 0 else "replicas"  # the smaller one
+        where = "suspend" if group.suspended else "numOfHosts" if group.hosts == 0 else counted
         manifest.tell("group-without-pods", (*group.path, where), where, name=group.name)
         return None
     if autoscaling:

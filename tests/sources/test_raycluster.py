@@ -55,7 +55,7 @@ def test_what_pods_have_to_agree_on_comes_from_the_templates() -> None:
         (workers("a", "0"), "replicas"),
         (workers("a", "3", suspend=True), "suspend"),
         (workers("a", "3", numOfHosts=0), "numOfHosts"),
-        (workers("a", "3", maxReplicas=0), "replicas"),
+        (workers("a", "3", maxReplicas=0), "maxReplicas"),
         (workers("a"), "replicas"),
     ],
 )
@@ -67,6 +67,7 @@ def test_groups_without_pods_are_left_out(group: dict[str, Any], path: str) -> N
     assert [(note.rule, format_path(note.path)) for note in reading.notes] == [
         ("group-without-pods", f"spec.workerGroupSpecs[0].{path}")
     ]
+    assert path in reading.notes[0].message
 
 
 @pytest.mark.parametrize("value", [None, "absent"])
