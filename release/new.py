@@ -109,7 +109,8 @@ def new_rule(name: str) -> str:
     _insert("schemas/rules.json", '\n  "scheduler": {\n', ROW.replace("@NAME@", name))
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
     return (
-        "Write the function, the row in schemas/rules.json and the page, or move the function to its topic. Then:\n"
+        "Write the function, the row in schemas/rules.json and the page. Of another topic or stage? Move the function\n"
+        "to its file, take this one out of TOPICS, move the row below its stage, and name that in the row. Then:\n"
         f"./dev test tests/checks/test_rules.py -k {name}"
     )
 

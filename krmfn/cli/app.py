@@ -1,6 +1,6 @@
 """The click commands, built from each command module's tables: help, errors with suggestions, shell completion.
 
-The only module that imports click. Must not know what a command does.
+The only module that cannot be imported without click. Must not know what a command does.
 """
 
 from __future__ import annotations

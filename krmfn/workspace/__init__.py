@@ -1,1 +1,1 @@
-"""The work tree, git and kustomize: the only room that touches the disk and starts processes."""
+"""The work tree, git and kustomize: the only room that touches the files of users and starts other programs."""

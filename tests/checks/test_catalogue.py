@@ -27,8 +27,12 @@ def test_no_id_stands_twice() -> None:
 @pytest.mark.parametrize("stage", ["scheduler", "operator", "gitops"])
 def test_each_row_of_a_stage_has_its_function_in_the_package_of_the_stage(stage: str) -> None:
     found = [check.rule for topic in list_topics(stage) for check in list_checks(topic)]
-    assert {rule.id for rule in found} == PARTS[stage].keys()
-    assert {rule.stage for rule in found} == {stage}
+    package = f"krmfn/checks/{stage}"
+    unfound = PARTS[stage].keys() - {rule.id for rule in found}
+    assert unfound == set(), f"no function has @rule(id), or its file is not named in TOPICS of {package}/__init__.py"
+    elsewhere = {rule.id for rule in found} - PARTS[stage].keys()
+    assert elsewhere == set(), f'found in {package}: their rows in schemas/rules.json belong below "{stage}"'
+    assert [rule.id for rule in found if rule.stage != stage] == [], f'"stage" of these rows is not {stage}'
 
 
 @pytest.mark.parametrize("rule_id", list(RULES))
