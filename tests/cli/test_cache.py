@@ -49,6 +49,7 @@ spec:
 #: krmfn where no file can be longer than some bytes.
 NO_ROOM = """
 import resource, runpy, signal, sys
+sys.dont_write_bytecode = True  # it would be cut, too, and kept for other tests
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40))
 sys.argv = ["krmfn", *sys.argv[1:]]
