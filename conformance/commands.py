@@ -45,6 +45,8 @@ COUNTS = {
     **{"1.35-was": 1700, "1.36-was": 570, "1.36-was-all": 4000, "1.37-was": 570, "1.37-was-all": 7000},
     **{"1.38-was": 570, "1.38-was-all": 4000},
 }
+#: Of a profile that is new.
+COUNT = 2000
 SEED = 20260
 
 
@@ -188,7 +190,8 @@ def record_profiles(arguments: argparse.Namespace) -> int:
                     wanted = widest_profile(profile.release.name if newest else list(read_releases())[-1]).name
                     raise Unable(f"--set {folder} is recorded of {wanted}, not of {name}")
                 continue
-            summary, records = record_profile(profile, arguments.seed, arguments.count or count or COUNTS[name], kinds)
+            number = arguments.count or count or COUNTS.get(name, COUNT)
+            summary, records = record_profile(profile, arguments.seed, number, kinds)
             write_records(arguments.out / folder / f"{name}.jsonl.xz", records)
             print(summary, file=sys.stderr)
     return 0
@@ -435,7 +438,7 @@ def rehearse_version(arguments: argparse.Namespace) -> int:
     for profile in profiles.values():
         for folder in arguments.set or ["recorded"]:
             kinds, count = SETS[folder]
-            wanted = arguments.count or count or COUNTS.get(profile.name, 2000)
+            wanted = arguments.count or count or COUNTS.get(profile.name, COUNT)
             summary, found = record_profile(profile, arguments.seed, wanted, kinds)
             print(summary, flush=True)
             if arguments.out:

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def main(arguments: list[str]) -> int:
         if path.exists() and path.read_text() == text:
             continue
         stale += 1
-        print(f"{'out of date' if '--check' in arguments else 'written'}: docs/{name}")
+        print(f"{'out of date' if '--check' in arguments else 'written'}: {normpath(f'docs/{name}')}")
         if "--check" not in arguments:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

@@ -97,6 +97,13 @@ spec:
 """
 
 
+#: After a change of what is told by default.
+_UPDATE = """\
+./dev test tests/test_goldens.py tests/test_golden_commands.py --snapshot-update
+python -m tests.docs.update
+git diff"""
+
+
 def new_rule(name: str) -> str:
     """A topic of the stage scheduler with one rule, and the rule's page."""
     _expect(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name, "an id has lower-case words and hyphens, as pod-containers")
@@ -111,19 +118,24 @@ def new_rule(name: str) -> str:
     return (
         "Write the function, the row in schemas/rules.json and the page. Of another topic or stage? Move the function\n"
         "to its file, take this one out of TOPICS, move the row below its stage, and name that in the row. Then:\n"
-        f"./dev test tests/checks/test_rules.py -k {name}"
+        "python docs/generate.py\n"
+        f"./dev test tests/checks/test_rules.py -k {name}\n"
+        "./dev test checks\n"
+        "python -m conformance evidence\n"
+        f"{_UPDATE}"
     )
 
 
 def new_release(name: str) -> str:
     """The folder of the newest release that is no preview, as the folder of another release."""
     _expect(r"1\.\d{2}", name, "a release is called as 1.39")
-    from krmfn.releases.release import newest_release
+    from krmfn.releases.release import find_release, newest_release
 
     old = newest_release().name
     target = ROOT / "schemas" / "kubernetes" / name
     if target.exists():
-        raise SystemExit(f"new: {_spell(target)} exists already")
+        way = "; how a preview is released: conformance/README.md" if find_release(name).preview else ""
+        raise SystemExit(f"new: {_spell(target)} exists already{way}")
     shutil.copytree(target.parent / old, target)
     for path in target.glob("*.json"):
         text = path.read_text().replace(f"of Kubernetes {old}", f"of Kubernetes {name}")
@@ -132,8 +144,11 @@ def new_release(name: str) -> str:
         path.write_text(text)
     print(f"written: {_spell(target)} (a copy of {old})")
     return (
-        "Write into release.json what is new, and let conformance write the schemas (conformance/README.md). Then:\n"
-        "./dev test tests/releases tests/test_schemastore.py"
+        "Write into release.json what is new, and let conformance write the schemas (conformance/README.md). It is the "
+        "default from now on. Then:\n"
+        "python docs/generate.py\n"
+        f"{_UPDATE}\n"
+        "./dev test releases"
     )
 
 

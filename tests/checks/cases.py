@@ -21,6 +21,7 @@ from krmfn.convert import convert
 from krmfn.krm import Item, Result, Stream
 from krmfn.model.findings import STAGES, Finding
 from krmfn.model.rules import PARTS, RULES
+from krmfn.releases.release import find_release, list_releases
 from krmfn.reports.pages import read_page
 from krmfn.survey.counting import count_members
 from krmfn.survey.gangs import list_present, survey
@@ -34,8 +35,10 @@ PROBLEMS = tuple(sorted(PARTS["reading"]))
 FILES = {*PARTS["files"]}
 #: What a request says besides its object; tests/conformance shows them.
 REQUESTS = {"wrong-kind", "namespace-of-request", "claim-status-name", "conditions"}
+#: Whose example no release shows while there is no preview.
+IDLE = set() if any(find_release(name).preview for name in list_releases()) else {"release-preview"}
 #: The rules whose pages have an example.
-SHOWN = tuple(sorted(rule for rule in RULES if rule not in FILES | REQUESTS))
+SHOWN = tuple(sorted(rule for rule in RULES if rule not in FILES | REQUESTS | IDLE))
 _HEADER = re.compile(r"# (settings|command|update): (.*)\n")
 
 

@@ -164,7 +164,7 @@ def test_a_mistake_ends_with_2_and_the_way_out(words: list[str], message: str, t
         (tmp_path / name).mkdir()
         (tmp_path / name / "kustomization.yaml").write_text("# a line\n" * 899 + f"transformers: {value}\n")
     done = krmfn(*words)
-    assert (done.out, done.code) == ("", 2)
+    assert (done.out, done.code) == ("", 2), done.err
     assert message in done.err
 
 

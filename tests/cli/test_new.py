@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from krmfn.releases.release import newest_release
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PARTS = ("krmfn", "schemas", "docs", "release", "tests", "examples")
@@ -66,6 +68,16 @@ def test_a_release(copy: Path) -> None:
     (copy / "job.yaml").write_text(JOB)
     done = run(copy, "-m", "krmfn", "generate", "--kubernetes", "1.59", "job.yaml")
     assert (done.returncode, "kind: PodGroup" in done.stdout) == (0, True)
+
+
+def test_a_preview_is_not_laid_out_and_what_becomes_of_it_is_told(copy: Path) -> None:
+    folder = copy / "schemas" / "kubernetes" / "1.60"
+    shutil.copytree(folder.parent / newest_release().name, folder)
+    text = (folder / "release.json").read_text()
+    (folder / "release.json").write_text(text.replace('"version"', '"preview": true,\n  "version"', 1))
+    done = run(copy, "release/new.py", "release", "1.60")
+    told = "new: schemas/kubernetes/1.60 exists already; how a preview is released: conformance/README.md\n"
+    assert (done.returncode, done.stderr) == (1, told)
 
 
 def test_a_kind(copy: Path) -> None:

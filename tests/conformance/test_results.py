@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from conformance.versions import read_profiles
 from krmfn.server.spell import to_api
 from krmfn.server.strategy import RANDOM
-from tests.conformance.replay import Record, answer, fill_carried, kind_of, profile_of, read
+from tests.conformance.replay import DATA, Record, answer, fill_carried, kind_of, profile_of, read
 
 #: Written anew on every request, and left out by those who recorded.
 UNRECORDED = ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields", "selfLink")
@@ -18,9 +17,9 @@ UNRECORDED = ("uid", "creationTimestamp", "resourceVersion", "generation", "mana
 Result = dict[str, Any]
 
 
-#: Of releases: the answers of previews are kept without what was stored.
-@pytest.mark.parametrize("profile", [name for name, each in read_profiles().items() if "-" not in each.release.version])
+@pytest.mark.parametrize("profile", sorted(path.name.split(".jsonl")[0] for path in DATA.glob("verdicts/*.jsonl.xz")))
 def test_stored(profile: str) -> None:
+    """Of the profiles in `verdicts`: what the rig of this repository records is compared by `compare`."""
     records = [record for record in read("verdicts", profile) if is_told(record)]
     assert len(records) > 250
     found = ((record["id"], our_result(record), recorded_result(record)) for record in records)

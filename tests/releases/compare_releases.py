@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
+from difflib import unified_diff
 
 from krmfn.convert.board import Board
 from krmfn.convert.fitting import respell
@@ -39,7 +40,9 @@ def compare(old: str, new: str) -> int:
             continue  # the longer lists have room for them
         out = call(path.read_bytes()).out.replace(new.encode(), old.encode())
         if out != wanted:
-            print(f"{path}:\n{out.decode()}")
+            print(f"{path} differs from its golden file, of the default release: see tests/test_goldens.py")
+            lines = wanted.decode().splitlines(), out.decode().splitlines()
+            print(*unified_diff(*lines, "golden", new, lineterm="", n=1), sep="\n")
             return 1
         rules.update(re.findall(r"rule: ([a-z0-9-]+)", out.decode()))
         fixtures += 1

@@ -7,10 +7,15 @@ import json
 import pytest
 
 from conformance.tagcheck import Statement, compare_release, unused_types
-from conformance.tags import read_types
+from conformance.tags import EXTRACTED, read_types
 from conformance.versions import read_releases
 
 RELEASES = list(read_releases())
+
+
+def test_the_tags_of_every_release_are_here() -> None:
+    missing = [release for release in RELEASES if not (EXTRACTED / f"{release}.json").exists()]
+    assert not missing, "python -m conformance tags --extract"
 
 
 @pytest.mark.parametrize("release", RELEASES)

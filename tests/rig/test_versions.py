@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from conformance import commands
 from conformance.__main__ import main
-from conformance.versions import list_profiles, make_release, read_releases
+from conformance.storage import Record
+from conformance.versions import Profile, list_profiles, make_release, read_releases
 
 
 def test_a_patch_release_is_asked_as_its_release() -> None:
@@ -21,6 +26,20 @@ def test_a_new_release_is_asked_as_the_newest() -> None:
     assert made.served == newest.served
     assert [profile.gates for profile in list_profiles(made)] == [profile.gates for profile in list_profiles(newest)]
     assert {profile.name for profile in list_profiles(made)}.isdisjoint(newest.profiles)
+
+
+def test_a_profile_that_is_new_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def record(profile: Profile, seed: int, count: int, kinds: Any) -> tuple[str, list[Record]]:
+        asked.append((profile.name, count))
+        return "", []
+
+    monkeypatch.setattr(commands, "COUNTS", {})
+    monkeypatch.setattr(commands, "record_profile", record)
+    (tmp_path / "recorded").mkdir()
+    assert main(["record", "1.37-was", "--set", "recorded", "--out", str(tmp_path)]) == 0
+    assert asked == [("1.37-was", commands.COUNT)]
 
 
 @pytest.mark.parametrize("version", ["1.37", "latest", "1.37.x", ""])
