@@ -112,7 +112,7 @@ def new_rule(name: str) -> str:
     page = PAGE.replace("@BAD@", bad).replace("@GOOD@", good).replace("@NAME@", name)
     _write(f"docs/rules/{name}.md", page)
     _write(f"krmfn/checks/scheduler/{word}.py", RULE.replace("@NAME@", name).replace("@WORD@", word))
-    _insert("krmfn/checks/scheduler/__init__.py", "TOPICS = (\n", f'    "{word}",\n')
+    _add_topic("krmfn/checks/scheduler/__init__.py", word)
     _insert("schemas/rules.json", '\n  "scheduler": {\n', ROW.replace("@NAME@", name))
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
     return (
@@ -220,6 +220,18 @@ def _write(path: str, text: str) -> None:
         raise SystemExit(f"new: {path} exists already")
     place.write_text(text)
     print(f"written: {path}")
+
+
+def _add_topic(path: str, word: str) -> None:
+    """A topic more, however the others are laid out: now they stand line by line."""
+    place = ROOT / path
+    head, found, rest = place.read_text().partition("TOPICS = (")
+    if not found:
+        raise SystemExit(f"new: {path} has no TOPICS: mend release/new.py")
+    topics, _, end = rest.partition(")")
+    rows = "".join(f'    "{topic}",\n' for topic in (word, *re.findall(r"\w+", topics)))
+    place.write_text(f"{head}TOPICS = (\n{rows}){end}")
+    print(f"changed: {path}")
 
 
 def _insert(path: str, after: str, text: str) -> None:

@@ -262,6 +262,18 @@ def test_a_run_over_one_object_loads_nothing_heavy(words: list[str], kind: str) 
     assert sorted(HEAVY_FOR_ONE.intersection(list_loaded(words, text))) == []
 
 
+def test_dev_new_finds_the_places_where_it_writes() -> None:
+    calls = [node for node in ast.walk(parse(ROOT / "release" / "new.py")) if isinstance(node, ast.Call)]
+    marks = [
+        (ast.literal_eval(call.args[0]), ast.literal_eval(call.args[1]))
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id == "_insert"
+    ]
+    assert len(marks) > 3
+    gone = [f"{path}: {mark!r}" for path, mark in marks if mark not in (ROOT / path).read_text()]
+    assert not gone, "./dev new writes behind these texts: lay the file out so, or mend release/new.py"
+
+
 def test_groups_alone_load_nothing_of_pods() -> None:
     loaded = list_loaded(["validate", "-"], ONE["PodGroup"])
     of_pods = ("krmfn.capacity.pods", "krmfn.checks.operator", "krmfn.server.pods", *OF_PODS)
