@@ -124,11 +124,10 @@ def validate(
 ) -> Findings:
     """What the API server, the scheduler and the operators would say of `manifests`.
 
-    `kubernetes` is a version such as "1.37" or "v1.37.2"; `feature_gates` are the cluster's, as its
-    API server's flag names them (required gates count as on when none is named); `config` is a
-    GangScheduling object, under which the two others lie. `against` is an older state: the step from it is checked too,
-    sent as `update` says ("apply", "server-side-apply" or "replace"). `stages` are some of server, scheduler, operator
-    and gitops.
+    `kubernetes` is a version such as "1.37" or "v1.37.2"; `feature_gates` are the cluster's, as its API server's flag
+    names them (required gates count as on when none is named); `config` is a GangScheduling object, under which the two
+    others lie. `against` is an older state: the step from it is checked too, sent as `update` says ("apply",
+    "server-side-apply" or "replace"). `stages` are some of server, scheduler, operator and gitops.
 
     A folder is read in worlds, as on the command line: kustomizations are rendered, and what is not rendered is a
     warning of the rule not-rendered. No krmfn.yaml is looked for: a test depends on what it says. What `spec.rules` of

@@ -15,7 +15,7 @@ def share_among(processes: int) -> Iterator[None]:
     """So many processes share every list that is that long."""
     with (
         patch.object(sharing, "_allowed", {os.getpid()}),
-        patch.object(sharing, "_LEAST", 1),
+        patch.object(sharing, "_LEAST_THINGS", 1),
         patch.object(os, "sched_getaffinity", lambda _: set(range(processes))),
     ):
         yield

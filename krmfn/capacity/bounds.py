@@ -86,9 +86,8 @@ Caps = Mapping[NodeKind, int]
 
 
 class Bound(NamedTuple):
-    """At most `pods` of a kind, and what limits them: "room", "host", "port", "apart", "together", "spread",
-    "volume", "device" or "claim". `place` is the number of the term or constraint in the template, `key` its topology
-    key."""
+    """At most `pods` of a kind, and what limits them: "room", "host", "port", "apart", "together", "spread", "volume",
+    "device" or "claim". `place` is the number of the term or constraint in the template, `key` its topology key."""
 
     pods: int
     cause: str

@@ -48,9 +48,8 @@ class UsageError(Exception):
 
 
 class CommandRow(NamedTuple):
-    """What can be said to a command, without what it does: the row of schemas/commands.json. `run` is the module here,
-    and the function in it, that carries it out; `words`, if not empty, what has the arguments that a shell offers.
-    """
+    """The syntax of a command: its row of schemas/commands.json. `run` names the module here, and the function in it,
+    that carries the command out; `words`, if not empty, what has the arguments that a shell offers."""
 
     summary: str
     argument: Argument

@@ -43,8 +43,7 @@ def convert(items: Items, to: str, pinned: Mapping[str, str] | None = None) -> C
     """Make the scheduling objects and links of `items` those of release `to`, such as "1.37".
 
     `pinned` gives kinds the version that they are written in, where the release serves it and it has their fields.
-    Objects of any release may be mixed. PodGroups of other schedulers become native ones. Raises
-    UnknownRelease.
+    Objects of any release may be mixed. PodGroups of other schedulers become native ones. Raises UnknownRelease.
     """
     goal = find_release(to)
     releases = [find_release(name) for name in list_releases()]

@@ -52,9 +52,8 @@ class Described(NamedTuple):
 
 def list_described(word: str, release: str, gates: Gates, api_version: str, given: Sequence[Value]) -> list[Described]:
     """The kinds of a name, in any case of letters, in that release: built-in ones first, those of scheduling.k8s.io
-    before all others, the newest version of a group alone. Custom ones are those of the definitions that are `given`
-    and of those that come with krmfn.
-    """
+    before all others, the newest version of a group alone. Custom ones are those of the definitions that are `given`,
+    and of those in krmfn."""
     names = dict.fromkeys(list_kinds(release, given))
     wanted = [each for each in names if each[1].lower() == word.lower() and api_version in ("", each[0])]
     found: dict[tuple[str, str], Described] = {}

@@ -59,9 +59,8 @@ class Listing:
         self.style = Style(newline=source.newline)
 
     def splice(self, items: Many[Item], results: list[Fields] | None = None) -> list[Splice]:
-        """The edits that make the list hold `items`: changed ones, missing ones, new ones at the end. `results` take
-        the place of those that were there. Raises EditRefused.
-        """
+        """The edits that make the list hold `items`: changed ones, missing ones, new ones at the end. `results` replace
+        those that are there. Raises EditRefused."""
         kept = {id(item) for item in items}
         gone = [(item.start, item.end) for item in self.items if id(item) not in kept]
         if results and self.results is not None:

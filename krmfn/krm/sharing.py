@@ -1,7 +1,7 @@
-"""The same work on many things, shared among processes that are copies of this one.
+"""Runs a function on many things in several processes, which are forks of this one.
 
-Nothing is shared before `allow` is called: the console script does so, whose process has one thread and nobody else's
-state. In a library a copy could wait for a lock that a thread of the caller holds.
+Nothing is forked before `allow` is called. The console script calls it, because its process has one thread. In a
+library, a fork could wait for a lock that a thread of the caller holds.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any, TypeVar
 
 Made = TypeVar("Made")
 #: More processes make a run little faster, and each takes memory.
-_MOST = 4
-#: A copy has to save more time than making it takes: some 20 ms.
-_LEAST = 500
-#: Parts of the work for each process: who is slow, or begins late, does fewer. What the last one takes is waited for.
-_TURNS = 64
-#: The process that may copy itself, not its copies.
+_MOST_PROCESSES = 4
+#: How many things a process has to get: a fork takes some 20 ms, and has to save more.
+_LEAST_THINGS = 500
+#: How many parts the work has for each process: a slow one does fewer, and the wait for the last part is short.
+_PARTS_EACH = 64
+#: The process that may fork, which its forks may not.
 _allowed: set[int] = set()
 
 
 def allow() -> None:
-    """This process may copy itself from now on."""
+    """Let this process fork from now on."""
     _allowed.add(os.getpid())
 
 
 def prepare_start() -> None:
-    """To be called before a process is started, or a thread that will start one. Some callers ignore the end of
-    processes, and how one ended would be lost; a library leaves that as it is."""
+    """Call this before a process is started, or a thread that will start one. Where the caller of the console script
+    ignores SIGCHLD, the exit codes of processes would be lost; a library leaves the signal unchanged."""
     if os.getpid() in _allowed:
         import signal
 
@@ -37,12 +37,12 @@ def prepare_start() -> None:
 
 
 def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable[[], None] | None = None) -> list[Any]:
-    """What `work` makes of each thing, in the order of the things. `meanwhile` is what else is to be done: this process
-    does it while copies have begun with the things, and then helps them.
+    """What `work` returns for each thing, in the order of the things. This process calls `meanwhile` while forks have
+    begun with the things, and then helps them.
 
-    Neither changes anything that the other needs, nor `work` what is needed later, and what it makes can be pickled.
-    What a copy did not end, for want of memory or because `work` raised something, is done again here: errors are those
-    of one process.
+    `work` and `meanwhile` must not change what the other reads, `work` nothing that is read later, and what it returns
+    can be pickled. What a fork did not finish, for lack of memory or because `work` raised, is done again here: so the
+    errors are those of one process.
     """
     processes = _count_processes(len(things))
     if processes < 2:
@@ -52,7 +52,7 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
         return made
     from contextlib import suppress
 
-    size = -(-len(things) // (_TURNS * processes))  # a byte tells the parts apart
+    size = -(-len(things) // (_PARTS_EACH * processes))  # rounded up: at most 256 parts, numbered by one byte
     parts = [things[start : start + size] for start in range(0, len(things), size)]
     queue, entry = os.pipe()
     os.write(entry, bytes(range(len(parts))))
@@ -76,8 +76,8 @@ def share(work: Callable[[Any], Any], things: Sequence[Any], meanwhile: Callable
 
 
 def _pull(do: Callable[[Any], Made], parts: Sequence[Any], queue: int, parent: int) -> dict[int, Made]:
-    """Does the parts whose numbers come out of a pipe, from which others take some, too; no more of them once the
-    process that waits for this one is gone."""
+    """Do the parts whose numbers this process reads from the pipe `queue`, which all processes share. Ends early if the
+    process that waits for this one, `parent`, is gone."""
     done = {}
     while os.getppid() == parent and (number := os.read(queue, 1)):
         done[number[0]] = do(parts[number[0]])
@@ -85,16 +85,16 @@ def _pull(do: Callable[[Any], Made], parts: Sequence[Any], queue: int, parent: i
 
 
 def _count_processes(things: int) -> int:
-    if things < 2 * _LEAST or os.getpid() not in _allowed:
+    if things < 2 * _LEAST_THINGS or os.getpid() not in _allowed:
         return 1
     if not hasattr(os, "fork") or not hasattr(os, "sched_getaffinity"):  # Linux has both
         return 1
-    return min(len(os.sched_getaffinity(0)), things // _LEAST, _MOST)
+    return min(len(os.sched_getaffinity(0)), things // _LEAST_THINGS, _MOST_PROCESSES)
 
 
 class _Copy:
-    """A process that does parts as long as there are some, sends what it made, and ends. Where no process can be made
-    it does nothing."""
+    """A fork that does parts until none is left, sends what it made through a pipe, and ends. Where the system refuses
+    to fork, it does nothing."""
 
     def __init__(self, work: Callable[[Any], Any], parts: Sequence[Sequence[Any]], queue: int) -> None:
         import pickle
@@ -121,7 +121,7 @@ class _Copy:
         os.close(writer)
 
     def read(self) -> dict[int, list[Any]]:
-        """What it made of which parts; nothing where it did not come to its end. To be called once."""
+        """What it made, by the numbers of the parts; nothing if it failed. Call this once."""
         with os.fdopen(self._reader, "rb", closefd=False) as stream:
             data = stream.read()
         if not self._process:
@@ -131,7 +131,7 @@ class _Copy:
         return {number: self._load(part) for number, part in done.items()}
 
     def end(self) -> None:
-        """Stop it where nobody waits for it any more."""
+        """Stop the process, unless `read` has waited for its end."""
         os.close(self._reader)
         if self._process:
             import signal

@@ -107,16 +107,15 @@ class KindRow:
     instead; of resources in which a condition of `excluded` holds none is possible. `keeper` is the first release of
     its CRD that keeps the link in pod templates: None for kinds that always keep it, "" where no release is known to;
     `early_keeper` is the release that keeps the link of Kubernetes 1.35, "" where none does, None where that is not
-    known. `drops` names a version of the API, and the project, of which no
-    release does. `project` is the key under which the configuration says which release is installed. `immutable` are
-    fields of spec that cannot change, `immutable_running` those that can while the resource is suspended; checks of
-    the server may know more. `managed_by` is the path of the field that hands the resource to a controller, `manager`
-    the kind's own one.
-    `order` says when the roles start one after the other. `staged` kinds do, or leave one out on purpose. `renewed`
-    kinds build new pods beside the old ones; `kept` kinds leave running pods alone when their template changes. `rival`
-    is the path of a field that switches on another gang scheduler, which `rival_name` calls by name. `owns` is the path
-    of the field by which the kind's own controller makes the groups. `owner_labels` are those of pods that say whose
-    they are. `whole` is the path of the field with the number of replicas of all roles, each of which starts by itself.
+    known. `drops` names a version of the API, and the project, of which no release does. `project` is the key under
+    which the configuration says which release is installed. `immutable` are fields of spec that cannot change,
+    `immutable_running` those that can while the resource is suspended; checks of the server may know more. `managed_by`
+    is the path of the field that hands the resource to a controller, `manager` the kind's own one. `order` says when
+    the roles start one after the other. `staged` kinds do, or leave one out on purpose. `renewed` kinds build new pods
+    beside the old ones; `kept` kinds leave running pods alone when their template changes. `rival` is the path of a
+    field that switches on another gang scheduler, which `rival_name` calls by name. `owns` is the path of the field by
+    which the kind's own controller makes the groups. `owner_labels` are those of pods that say whose they are. `whole`
+    is the path of the field with the number of replicas of all roles, each of which starts by itself.
     """
 
     def __init__(self, spec: Value) -> None:

@@ -112,9 +112,8 @@ class Release:
         return group == GROUP and version in self.kinds.get(kind, ())
 
     def api_version(self, kind: str, fields: Set[str] = frozenset(), pinned: str = "") -> str:
-        """The version in which a kind of scheduling.k8s.io is best written: `pinned`, else the most stable one that has
-        all `fields`. Raises KeyError where the kind is not served, NotWritable where that version is not, or lacks one.
-        """
+        """The best version for writing a kind of scheduling.k8s.io: `pinned`, else the most stable one that has all
+        `fields`. Raises KeyError if the kind is not served, NotWritable if that version is not, or lacks a field."""
         lacks, served = self.lacks.get(kind, {}), self.kinds[kind]
         able = [version for version in served if fields.isdisjoint(lacks.get(version, ()))]
         version = pinned or (able or served)[0]

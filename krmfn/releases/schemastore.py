@@ -36,8 +36,7 @@ def find_folder(inside: str, beside: str) -> str:
 def load(path: str) -> dict[str, Any]:
     """One schema by its path below root(), such as `kubernetes/1.37/podgroup.json`.
 
-    Read once per process and shared: do not change what it returns.
-    Raises SchemaMissing when there is no such file.
+    Read once per process and shared: do not change what it returns. Raises SchemaMissing when there is no such file.
     """
     schema = _READ.get(path)
     if schema is None:

@@ -1,4 +1,4 @@
-"""What a report is made from, the order of results, and how many there are of each severity. Knows no format."""
+"""What all formats of reports share: results in their order, counted, spelled and told apart. Knows no format."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from krmfn.model import wording
 from krmfn.model.findings import Rule
 from krmfn.model.gotext import parse_int
 
+#: How many notes of one rule are shown one by one.
+_MOST_NOTES = 3
+_UNRENDERED = "not-rendered"
+_NOT_SERVED = "version-not-served"
+_NOWHERE = FileRef("")
+_NOBODY = ResourceRef("", "", "")
+#: A field path, part by part: whether it is an index, which one, and how it is spelled.
+_Parts = tuple[tuple[bool, int, str], ...]
+
 
 @cache
 def find_site() -> str:
-    """Where the documentation of this release is published, without a slash at its end: the address `Documentation` of
-    the project's metadata. Empty where the metadata has none: then `krmfn rules ID` is the page, and nothing links."""
+    """The address of the documentation without a slash at its end: `Documentation` in the metadata of the package.
+    Empty without one: then nothing links, and `krmfn rules ID` is the page of a rule."""
     from importlib.metadata import PackageNotFoundError, metadata  # 20 ms, for a terminal and SARIF only
 
     try:
@@ -33,7 +42,8 @@ def find_page(rule: str) -> str:
 
 
 class Screen(NamedTuple):
-    """Where findings are read. `read` gives the lines of a file as they may be shown, none where that is unknown."""
+    """The terminal where findings are read. `read` returns the lines of a file as they may be shown, none if they are
+    unknown."""
 
     width: int
     color: bool
@@ -41,28 +51,29 @@ class Screen(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Sorted results, and how to present them. `rules` are the rows of rules by id, for help texts (sarif); `checked`
-    is every object that was looked at, for a format that reports successes too, `fail_on` the severity from which a
-    finding is a failure (junit). `color`, `folded` (the same note many times is one) and `screen` (the terminal that it
-    is read at) matter to text alone, `part` (what a shard says of itself) to json and yaml."""
+    """Sorted results, and how to present them."""
 
     results: tuple[Result, ...]
+    #: The rows of rules by id, for help texts (SARIF).
     rules: Mapping[str, Rule] = {}
+    #: All objects that were checked, and the severity from which a finding is a failure (JUnit).
     checked: Iterable[tuple[ResourceRef, FileRef | None]] = ()
     fail_on: Severity = "error"
+    #: How results are shown to people: see `fold` (text).
     color: bool = False
     folded: bool = False
     screen: Screen | None = None
+    #: What a shard says of itself (JSON and YAML).
     part: Mapping[str, Any] = {}
 
 
 def rule_id(result: Result) -> str:
-    """The id of the rule that `result` belongs to, empty when it belongs to none."""
+    """The id of the rule that found `result`, empty if no rule did."""
     return result.tags.get("rule", "")
 
 
 def describe(result: Result) -> str:
-    """The finding on one line, without place, severity, rule: `PodGroup ml/train spec.a: Invalid value: …`.
+    """The finding on one line, without file, severity and rule: `PodGroup ml/train spec.a: Invalid value: …`.
 
     >>> describe(Result("Required value", path="spec"))
     'spec: Required value'
@@ -73,8 +84,8 @@ def describe(result: Result) -> str:
 
 
 def fingerprint(results: Iterable[Result]) -> list[str]:
-    """One fingerprint per result, in the same order, each different: 32 hexadecimal digits. A finding keeps its own
-    after lines moved: it is of its rule, file, object and path; equal ones are told apart by their number."""
+    """A different fingerprint for each result, in their order: 32 hexadecimal digits. It is made of rule, file, object
+    and path, so it stays the same when lines move; results with equal ones are numbered."""
     from hashlib import sha256  # for services only
 
     seen: Counter[str] = Counter()
@@ -93,24 +104,14 @@ def fingerprint(results: Iterable[Result]) -> list[str]:
     return prints
 
 
-#: So many notes of one rule are shown one by one.
-_NOTES = 3
-_UNRENDERED = "not-rendered"
-_NOT_SERVED = "version-not-served"
-_NOWHERE = FileRef("")
-_NOBODY = ResourceRef("", "", "")
-#: A path, part by part: whether it is an index, which one, and how it is spelled.
-_Parts = tuple[tuple[bool, int, str], ...]
-
-
 def order(results: Iterable[Result]) -> list[Result]:
     """Sort by file, document, object, field path, rule; exact duplicates appear once; placeless results come last.
 
     Indices in paths compare as numbers: `spec.a[2]` comes before `spec.a[10]`.
     """
     results = list(results)
-    paths = {path: _natural(path) for path in {result.path for result in results}}
-    ordered = sorted(results, key=lambda result: _key(result, paths[result.path]))
+    paths = {path: _split(path) for path in {result.path for result in results}}
+    ordered = sorted(results, key=lambda result: _sort_key(result, paths[result.path]))
     return [result for number, result in enumerate(ordered) if number == 0 or result != ordered[number - 1]]
 
 
@@ -144,17 +145,16 @@ def summarize_skipped(results: Iterable[Result]) -> str:
 
 
 def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
-    """Results for people, each with how many more like it are left out: what was not read is only counted, and of many
-    notes of one rule, warnings with one text, objects of one old API version, or errors with one text about a field of
-    one file, the first is shown.
-    """
+    """Results for people, each with how many more like it are left out. Of many notes of one rule, warnings with one
+    text, objects of one old API version, or errors with one text about a field of one file, only the first is shown.
+    What was not checked is left out: see `summarize_skipped`."""
     results = [result for result in results if "sort" not in result.tags]
     spelled = [_spell_alike(result) for result in results]
     numbers = Counter(spelled)
     shown: list[tuple[Result, int]] = []
     told: set[tuple[str, str]] = set()
     for result, alike in zip(results, spelled, strict=True):
-        if numbers[alike] <= _NOTES:
+        if numbers[alike] <= _MOST_NOTES:
             shown.append((result, 0))
         elif alike not in told:
             told.add(alike)
@@ -163,20 +163,20 @@ def fold(results: Iterable[Result]) -> list[tuple[Result, int]]:
 
 
 def _spell_alike(result: Result) -> tuple[str, str]:
+    """The rule, and what else results have in common of which only the first is shown."""
     rule = result.tags.get("rule", "")
     if result.severity == "info":
         return rule, ""
     if result.severity == "error":  # somebody has to open each file, unless a command converts them all
         place = result.file.path if result.file and rule != _NOT_SERVED else ""
         return rule, f"{place} {result.path} {result.message}"
-    # What a kustomization lacks has another name in each of them, and the reason comes last.
     reason = result.message
-    if rule == _UNRENDERED:
+    if rule == _UNRENDERED:  # what a kustomization lacks has another name in each of them, and the reason comes last
         reason = reason.partition(" ")[0] + (result.tags.get("hint") or reason.rpartition(", ")[2])
     return rule, result.severity + reason
 
 
-def _key(result: Result, path: _Parts) -> tuple[object, ...]:
+def _sort_key(result: Result, path: _Parts) -> tuple[object, ...]:
     file, ref = result.file or _NOWHERE, result.ref or _NOBODY
     return (
         not file.path,
@@ -191,7 +191,7 @@ def _key(result: Result, path: _Parts) -> tuple[object, ...]:
     )
 
 
-def _natural(path: str) -> _Parts:
+def _split(path: str) -> _Parts:
     parts = path.replace("]", "").replace("[", ".").split(".")
     numbers = ((parse_int(part), part) for part in parts)
     return tuple((number is not None, number or 0, part) for number, part in numbers)

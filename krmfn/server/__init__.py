@@ -27,15 +27,4 @@ from krmfn.server.requests import create, hold
 from krmfn.server.schema import Kind
 from krmfn.server.verdict import Cause, Mode, Verdict
 
-__all__ = [
-    "AdmissionFacts",
-    "Cause",
-    "Kind",
-    "Mode",
-    "PriorityClass",
-    "Verdict",
-    "answer",
-    "create",
-    "hold",
-    "kind_of",
-]
+__all__ = ["AdmissionFacts", "Cause", "Kind", "Mode", "PriorityClass", "Verdict", "answer", "create", "hold", "kind_of"]

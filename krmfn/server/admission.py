@@ -2,8 +2,7 @@
 
 A plugin takes a Write and the schema's argument, may fill in fields of the new object, and returns its denial or None.
 They run before validation (the last two of 1.36 after it) and answer 403. What they need to know of the cluster comes
-in as Facts; a question that no fact answers is left open, never guessed. Schemas name them as
-`x-kubernetes-admission`.
+in as Facts; a question that no fact answers is left open, never guessed. Schemas name them as `x-kubernetes-admission`.
 
 Source: k8s.io/kubernetes/plugin/pkg/admission.
 """

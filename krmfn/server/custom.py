@@ -52,9 +52,8 @@ _READ: dict[int, tuple[Value, Definitions]] = {}
 
 
 def find_wrong_keywords(value: Value) -> Out:
-    """The keywords of a schema, and of the schemas in it, that have not the type that they have to have: who writes a
-    definition may write anything, and a server refuses it. Source: the type JSONSchemaProps of apiextensions.k8s.io/v1.
-    """
+    """The keywords of a schema, and of the schemas in it, with a value of the wrong type: whoever writes a definition
+    may write anything, and a server refuses it. Source: the type JSONSchemaProps of apiextensions.k8s.io/v1."""
     known = schemastore.load("crds/schema.json")
     return check_once("keywords", Structure(known["schema"], known, trusted=True).check, value)
 

@@ -31,9 +31,8 @@ _STAGES = {"alpha": "AllAlpha", "beta": "AllBeta"}
 
 
 class Program(NamedTuple):
-    """A program of the control plane: its component, the namespace/name of its pod, and its gates; those in `named`
-    are in its flags, the others have the release's default. `plugins` are the admission plugins that its
-    flags name."""
+    """A program of the control plane: its component, the namespace/name of its pod, and its gates; those in `named` are
+    in its flags, the others have the release's default. `plugins` are the admission plugins that its flags name."""
 
     component: str
     pod: str

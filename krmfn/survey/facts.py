@@ -77,8 +77,7 @@ class Facts(NamedTuple):
     `schemas` maps a CRD's name to the CRD; `kept_fields` to the link fields it keeps in pod templates. `listed` are the
     kinds that the facts list completely. `gates` are known feature gates by component, `programs` the pods of the
     control plane that show some of them; `plugins` are admission plugins that are on. `node_pools` and `instance_types`
-    are as the facts spell them (see survey.pools). `indexes` holds what the methods
-    have found.
+    are as the facts spell them (see survey.pools). `indexes` holds what the methods have found.
     """
 
     priority_classes: Mapping[str, PriorityClass]

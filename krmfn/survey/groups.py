@@ -17,9 +17,7 @@ from krmfn.releases.spelling import COUNTS, TEMPLATES, find_word, read_fields, r
 
 Policy = Literal["gang", "basic", ""]
 _POLICY = "schedulingPolicy"
-
-
-#: What tells groups apart: in 1.35 several are in one object.
+#: The identity of the object that has the group, and the path in it: in 1.35 an object has several groups.
 GroupKey = tuple[int, Path]
 
 
@@ -46,23 +44,23 @@ class Group(NamedTuple):
 
     @property
     def key(self) -> GroupKey:
-        """The identity of its object, and its path there."""
+        """What is different for every group."""
         return id(self.item), self.path
 
     @property
     def full_name(self) -> str:
-        """The namespace/name."""
+        """`namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
     @property
     def counted(self) -> str:
-        """What the object calls its quorum: `minCount`."""
+        """The name of the field with the quorum: `minCount`."""
         return str(self.quorum_path[-1])
 
     @property
     def topology_key(self) -> str:
-        """The label whose value all pods' nodes share, empty without a constraint."""
-        return topology_key(self.spec)
+        """The label of nodes of which all pods have to get one value; empty without a constraint."""
+        return read_topology_key(self.spec)
 
     @property
     def disruption_mode(self) -> str:
@@ -71,12 +69,13 @@ class Group(NamedTuple):
 
     @property
     def priority_class(self) -> str:
-        """The class the author named; admission may fill in a default later."""
+        """The class that the author named; admission may fill in a default later."""
         return as_text(self.spec, "priorityClassName")
 
 
 class Workload(NamedTuple):
-    """A Workload: its templates by name (leaves and composites alike), each with its path."""
+    """A Workload. `controller` is the group, kind and name of its controllerRef; `templates` are those of PodGroups and
+    of CompositePodGroups by name, each with its path."""
 
     item: Item
     namespace: str
@@ -85,15 +84,15 @@ class Workload(NamedTuple):
     templates: Mapping[str, tuple[Path, Value]]
 
 
-def topology_key(spec: Value) -> str:
-    """The key of the only topology constraint."""
+def read_topology_key(spec: Value) -> str:
+    """The key of the only topology constraint that there can be; empty without one."""
     return as_text(spec, "schedulingConstraints", "topology", 0, "key")
 
 
 def read_entries(workload: Item) -> Iterator[Group]:
-    """The groups that a Workload of 1.35 holds."""
+    """The groups in a Workload of 1.35; none in those of later releases."""
     if workload.api_version == f"{GROUP}/v1alpha1":
-        for name, (path, spec) in _templates(workload.value):
+        for name, (path, spec) in _list_templates(workload.value):
             policy, quorum, field = read_policy(spec.get(_POLICY), "PodGroup")
             place = (*path, *_find_gang(dig(workload.value, *path)), field)
             full = f"{workload.name}/{name}"
@@ -101,11 +100,11 @@ def read_entries(workload: Item) -> Iterator[Group]:
 
 
 def read_group(item: Item) -> Group:
-    """A PodGroup or CompositePodGroup."""
+    """Reads a PodGroup or CompositePodGroup of any release."""
     written = as_mapping(item.value, "spec")
     spec = read_fields(written)
     policy, quorum, field = read_policy(spec.get(_POLICY), item.kind)
-    workload, template = _reference(spec)
+    workload, template = _read_reference(spec)
     return Group(
         item=item,
         namespace=item.space,
@@ -123,14 +122,14 @@ def read_group(item: Item) -> Group:
 
 
 def read_workload(item: Item) -> Workload:
-    """A Workload."""
+    """Reads a Workload of any release."""
     spec = dig(item.value, "spec")
     reference = as_mapping(spec, find_word(spec, "controllerRef"))
     controller = (as_text(reference, "apiGroup"), as_text(reference, "kind"), as_text(reference, "name"))
-    return Workload(item, *item.key, controller, dict(_templates(item.value)))
+    return Workload(item, *item.key, controller, dict(_list_templates(item.value)))
 
 
-def _templates(manifest: Value) -> Iterator[tuple[str, tuple[Path, Value]]]:
+def _list_templates(manifest: Value) -> Iterator[tuple[str, tuple[Path, Value]]]:
     open_lists: list[tuple[Path, Any]] = [(("spec",), manifest.get("spec"))]
     while open_lists:
         base, node = open_lists.pop(0)
@@ -144,7 +143,8 @@ def _templates(manifest: Value) -> Iterator[tuple[str, tuple[Path, Value]]]:
 
 
 def read_policy(value: object, kind: str) -> tuple[Policy, int | None, str]:
-    """The policy of a group, or of a template for one of this kind: its name, the quorum, and what that is called."""
+    """The policy of a group of this kind, or of a template for one: the name of the policy, the quorum (None if there
+    is none, or if it is unreadable), and the name of the field that has it."""
     policy = as_mapping(value)
     gang, fields = as_mapping(policy, "gang"), COUNTS[kind]
     field = next((field for field in fields if field in gang), fields[0])
@@ -154,18 +154,19 @@ def read_policy(value: object, kind: str) -> tuple[Policy, int | None, str]:
 
 
 def _find_gang(fields: Any) -> Path:
-    """Where a group or a template has its gang policy, in its own words."""
+    """The path of the gang policy in a group or a template, as its release spells it."""
     policy = find_word(fields, _POLICY)
     return policy, find_word(dig(fields, policy), "gang")
 
 
-def _reference(spec: Value) -> Key:
+def _read_reference(spec: Value) -> Key:
     *path, last = find_reference(spec)
     value = as_mapping(spec, *path)
     return as_text(value, "workloadName"), as_text(value.get(last))
 
 
 def find_reference(spec: Value) -> Names:
-    """The path from the spec of a group to the name of its template, as it is spelled there."""
-    found = [path for path in TEMPLATES if as_mapping(spec, *path[:-1])]
-    return next((path for path in found if dig(spec, *path) is not None), found[0] if found else TEMPLATES[-1])
+    """The path from the spec of a group to the name of its template, as its release spells it."""
+    present = [path for path in TEMPLATES if as_mapping(spec, *path[:-1])]
+    named = [path for path in present if dig(spec, *path) is not None]
+    return (*named, *present, TEMPLATES[-1])[0]

@@ -63,9 +63,8 @@ class Placing(NamedTuple):
 class Deployment(NamedTuple):
     """A folder (as the tree spells it) that something deploys. `name` is the object that says so, in the file `source`;
     `beside` is what else it deploys, or what it says is deployed before. Of files, those are deployed that `included`
-    names and `excluded` does not, seen from the folder (empty: all, and none). `repository` is what Argo CD finds the
-    folder in, however spelled.
-    """
+    names and `excluded` does not, seen from the folder (empty: all, and none). `repository` is where Argo CD finds the
+    folder, as it is written."""
 
     name: str
     source: str

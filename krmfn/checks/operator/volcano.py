@@ -26,9 +26,11 @@ from krmfn.survey.facts import Amounts, Resources, read_resources
 
 _GROUP = "scheduling.volcano.sh"
 _JOBS = "batch.volcano.sh"
-#: The annotation that says of which task a pod is.
+#: The annotation with the task that a pod belongs to.
 _TASK = "volcano.sh/task-spec"
 _ROW = SCHEDULERS["Volcano"]
+#: How much of the cluster, in percent, the plugin overcommit lets a PodGroup have.
+_OVERCOMMIT = 120
 
 
 @rule("volcano-queue-missing")
@@ -37,7 +39,8 @@ def find_queue_missing(census: Census) -> Matches:
     if queues is None:
         return
     known = {"", "default", *queues}
-    for item, path in (*((item, ("spec", "queue")) for item in _list_queued(census)), *_list_ray(census)):
+    queued: list[tuple[Item, Path]] = [(item, ("spec", "queue")) for item in _list_queued(census)]
+    for item, path in (*queued, *_list_ray(census)):
         name = as_text(item.value, *path)
         if name not in known:
             end = "refuses the Job" if item.kind == "Job" else "refuses the PodGroup, or leaves it Pending"
@@ -54,24 +57,6 @@ def find_queue_closed(census: Census) -> Matches:
             yield tell(item, ("spec", "queue"), name, state=state, end=end)
 
 
-def _name_queue(item: Item) -> str:
-    return as_text(item.value, "spec", "queue") or "default"
-
-
-class _Need(NamedTuple):
-    """What has to be there before pods of an item start, by resource. `told` says whose it is, `effect` what becomes of
-    the item without, `smaller` how it needs less."""
-
-    item: Item
-    path: Path
-    queue: str
-    amounts: Resources
-    told: str
-    effect: str
-    smaller: str
-    current: Any = ABSENT
-
-
 @rule("volcano-resources-above-queue", once=True)
 def find_resources_above_queue(census: Census) -> Matches:
     for need in _list_needs(census) if census.facts.queues else ():
@@ -83,10 +68,14 @@ def find_resources_above_queue(census: Census) -> Matches:
 
 @rule("volcano-resources-above-cluster")
 def find_resources_above_cluster(census: Census) -> Matches:
-    """With Volcano's overcommit factor, by which it judges a PodGroup; the pods of a Job have to have their nodes."""
+    """Volcano compares minResources with more than the nodes have; pods that start need room on them."""
+    if census.facts.nodes is None:
+        return
     total = _sum_nodes(census)
-    for need in _list_needs(census) if census.facts.nodes is not None else ():
-        percent, effect = (120, need.effect) if "minResources" in need.path else (100, "no pod ever starts")
+    for need in _list_needs(census):
+        percent, effect = 100, "no pod ever starts"
+        if "minResources" in need.path:
+            percent, effect = _OVERCOMMIT, need.effect
         above = [name for name, amount in need.amounts.items() if amount > total.get(name, 0) * percent // 100]
         if above and need.item.group != "ray.io":
             name = min(above)
@@ -94,29 +83,35 @@ def find_resources_above_cluster(census: Census) -> Matches:
             yield tell(need.item, need.path, need.current, effect=effect, **about)
 
 
-def _sum_nodes(census: Census) -> Amounts:
-    total: Amounts = {}
-    for node in census.facts.nodes or ():
-        add(total, node.allocatable, node.number)
-    return total
+class _Need(NamedTuple):
+    """What has to be available before pods of an item start, by resource. For the message: `told` introduces the
+    amount, `effect` is what happens without it, and `smaller` how to need less."""
+
+    item: Item
+    path: Path
+    queue: str
+    amounts: Resources
+    told: str
+    effect: str
+    smaller: str
+    current: Any = ABSENT
 
 
 def _list_needs(census: Census) -> Iterator[_Need]:
     for item in census.kind(_GROUP, "PodGroup"):
+        queue, effect, smaller = _name_queue(item), "the PodGroup stays Pending", "make the gang smaller"
         for name, amount in read_resources(dig(item.value, "spec", "minResources")).items():
-            path, effect = ("spec", "minResources", name), "the PodGroup stays Pending"
-            yield _Need(
-                item, path, _name_queue(item), {name: amount}, "minResources is", effect, "make the gang smaller"
-            )
+            path = ("spec", "minResources", name)
+            yield _Need(item, path, queue, {name: amount}, "minResources is", effect, smaller)
     for item, templates in _list_members(census):
         requests = ((each.pods, count_requests(each.spec)) for each in templates)
         yield _count_quorum(item, "minMember", requests, "no pod ever starts")
-    # Volcano makes the PodGroup of a Job with what the pods of its quorum request. Which pods these are depends on
+    # Volcano creates the PodGroup of a Job with what the pods of its quorum request. Which pods these are depends on
     # priorities: they request at least as much as the smallest.
     for item in census.kind(_JOBS, "Job"):
         requests = ((number or 0, requests) for number, requests in list_needs(census, item))
         yield _count_quorum(item, "minAvailable", requests, "the Job stays Pending")
-    # KubeRay's plugin makes the PodGroup of a cluster with what all its pods request.
+    # KubeRay's plugin creates the PodGroup of a cluster with what all its pods request.
     for item, label in _list_ray(census):
         queue, total = item.labels.get(_ROW.queue, ""), Amounts()
         for number, amounts in list_needs(census, item) if queue else ():
@@ -133,14 +128,14 @@ def _count_quorum(item: Item, field: str, pods: Iterable[tuple[int | None, Resou
 
 
 def _list_ray(census: Census) -> Iterator[tuple[Item, Path]]:
-    """What KubeRay makes PodGroups for, and the label that it writes as the queue of these."""
+    """The objects that KubeRay creates PodGroups for, each with the path of the label that names their queue."""
     for kind in ("RayCluster", "RayJob"):
         yield from ((item, ("metadata", "labels", _ROW.queue)) for item in census.kind("ray.io", kind))
 
 
 @rule("volcano-queue-refused")
 def find_queue_refused(census: Census) -> Matches:
-    """The guarantee is at most what is deserved, and that at most the capability; one that is empty is not compared."""
+    """`guarantee` is at most `deserved`, which is at most `capability`; a resource is compared where both have it."""
     for item in census.kind(_GROUP, "Queue"):
         paths = ("spec", "guarantee", "resource"), ("spec", "deserved"), ("spec", "capability")
         amounts = [(path, read_resources(dig(item.value, *path))) for path in paths]
@@ -174,14 +169,14 @@ def find_volcano_job_never_whole(census: Census) -> Matches:
     for item in census.kind(_JOBS, "Job"):
         tasks = as_list(item.value, "spec", "tasks")
         pods = [as_int(task, "replicas") if "replicas" in as_mapping(task) else 1 for task in tasks]
-        if not tasks or any(number is None for number in pods):
+        counted = [(task, number) for task, number in zip(tasks, pods, strict=True) if number is not None]
+        if not tasks or len(counted) < len(tasks):
             continue
-        counted = [(task, number or 0) for task, number in zip(tasks, pods, strict=True)]
         for index, (task, number) in enumerate(counted):
-            asked = as_int(task, "minAvailable") or 0
-            if asked > number:
+            quorum = as_int(task, "minAvailable") or 0
+            if quorum > number:
                 place, name = ("spec", "tasks", index, "minAvailable"), as_text(task, "name")
-                yield tell(item, place, asked, case="task", text=name, number=number)
+                yield tell(item, place, quorum, case="task", text=name, number=number)
         total = sum(number for _, number in counted)
         late = [task for task in tasks if as_list(task, "dependsOn", "name")]
         first = sum(number for task, number in counted if task not in late)
@@ -229,15 +224,16 @@ def find_task_never_whole(census: Census) -> Matches:
 
 
 def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Matches:
-    """Policies that wait for more sub-groups than there are pods for. A pod is in one of the first policy whose
-    selector it matches, with the others that have the same values of matchLabelKeys; in none where it lacks one of
-    these, which a controller may add to the pods of a template."""
+    """Policies that wait for more sub-groups than there are pods for. The first policy whose selector matches a pod
+    puts it into a sub-group with the pods that have the same values of matchLabelKeys, if it has all of these labels.
+    A controller may add them to the pods of a template."""
     policies = [as_mapping(each) for each in as_list(item.value, "spec", "subGroupPolicy")]
     found: list[Counter[Names]] = [Counter() for _ in policies]
     keys = [tuple(map(str, as_list(policy, "matchLabelKeys"))) for policy in policies]
+    all_keys = {key for each in keys for key in each}
     for template in templates:
         labels = as_mapping(template.metadata, "labels")
-        if template.pods is None or (template.item.kind != "Pod" and {*sum(keys, ())} - labels.keys()):
+        if template.pods is None or (template.item.kind != "Pod" and all_keys - labels.keys()):
             return
         for index, policy in enumerate(policies):
             values = tuple(as_text(labels.get(key)) for key in keys[index])
@@ -254,19 +250,23 @@ def _find_short_sub_groups(item: Item, templates: Sequence[Template]) -> Matches
 
 
 def _list_queued(census: Census) -> Items:
-    """What names a queue in `spec.queue`."""
+    """The objects that name a queue in `spec.queue`."""
     return (*census.kind(_GROUP, "PodGroup"), *census.kind(_JOBS, "Job"))
 
 
+def _name_queue(item: Item) -> str:
+    return as_text(item.value, "spec", "queue") or "default"
+
+
 def _list_members(census: Census) -> Iterator[tuple[Item, list[Template]]]:
-    """The PodGroups that pods of the input name, and these pods."""
+    """The PodGroups that pods of the input name, each with the templates of these pods."""
     return ((item, templates) for item, templates in list_linked(census, _ROW) if templates)
 
 
 def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
-    """How much of each resource a queue can ever give, and a clause that says why. A child gets what its parent can
-    give less what the parent's other children are guaranteed; without a hierarchy, parents say nothing, and of all
-    nodes that is left which no other queue is guaranteed. Sources: Volcano 1.15.1, plugins capacity and proportion."""
+    """How much of each resource a queue can ever have, and a clause that says why. A child can have what its parent
+    can, except for what the parent's other children are guaranteed. Without a hierarchy, parents do not count: a queue
+    can have what no other queue is guaranteed. Source: Volcano 1.15.1, plugins capacity and proportion."""
     queues, hierarchical = census.facts.queues or {}, _is_hierarchical(census)
     chain = []
     while name in queues and name not in chain and name != "root":
@@ -283,18 +283,26 @@ def _find_limits(census: Census, name: str) -> Mapping[str, tuple[int, str]]:
             children = [each for each in queues if as_text(queues[each], "spec", "parent") == parent]
             _keep_guaranteed(limits, [each for each in children if each != place], queues)
         for resource, amount in read_resources(dig(queues[place], "spec", "capability")).items():
-            # A capability of 0 is no limit for cpu and memory.
-            if (amount or resource not in ("cpu", "memory")) and amount < limits.get(resource, (amount + 1, ""))[0]:
+            if not amount and resource in ("cpu", "memory"):
+                continue  # of these, Volcano takes 0 for no limit
+            if resource not in limits or amount < limits[resource][0]:
                 limits[resource] = amount, f"the queue {place} has at most {format_quantity(amount)}"
     return limits
 
 
+def _sum_nodes(census: Census) -> Amounts:
+    total: Amounts = {}
+    for node in census.facts.nodes or ():
+        add(total, node.allocatable, node.number)
+    return total
+
+
 def _keep_guaranteed(limits: dict[str, tuple[int, str]], others: Iterable[str], queues: Mapping[str, Value]) -> None:
     """Takes from the limits what other queues are guaranteed."""
-    kept: Amounts = {}
+    guaranteed: Amounts = {}
     for each in others:
-        add(kept, read_resources(dig(queues[each], "spec", "guarantee", "resource")), 1)
-    for resource, amount in kept.items():
+        add(guaranteed, read_resources(dig(queues[each], "spec", "guarantee", "resource")))
+    for resource, amount in guaranteed.items():
         if resource in limits and amount:
             limit, says = limits[resource]
             says += f", of which other queues are guaranteed {format_quantity(amount)}"
@@ -302,10 +310,11 @@ def _keep_guaranteed(limits: dict[str, tuple[int, str]], others: Iterable[str], 
 
 
 def _is_hierarchical(census: Census) -> bool | None:
-    """Whether the scheduler's configuration in the facts lets queues have parents, None where that is not known."""
+    """Whether the scheduler's configuration in the facts lets queues have parents; None if that is unknown."""
     for config in census.facts.objects("", "ConfigMap"):
         text = as_text(config, "data", "volcano-scheduler.conf")
         if re.search(r"name: (capacity|proportion)\b", text):
-            parents = re.search(r"name: capacity\s+enableHierarchy: true", text)
-            return True if parents else None if "enableHierarchy" in text else False
+            if re.search(r"name: capacity\s+enableHierarchy: true", text):
+                return True
+            return None if "enableHierarchy" in text else False
     return None

@@ -12,9 +12,9 @@ from krmfn.model.kinds import find_kind
 from krmfn.model.marks import PREFIX
 from krmfn.model.wording import count, join
 from krmfn.survey.census import Census, Template, TemplateLink
-from krmfn.survey.groups import Group, Workload, find_reference, read_policy, topology_key
+from krmfn.survey.groups import Group, Workload, find_reference, read_policy, read_topology_key
 
-#: What the last part of a link names; the annotations that the link bridge reads name a PodGroup, too.
+#: What a link names, by its last part; the annotations that the link bridge reads name a PodGroup, too.
 _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 
 
@@ -22,7 +22,7 @@ _KINDS = {"podGroupName": "PodGroup", "podGroup": "group of a Workload"}
 def find_group_missing(census: Census) -> Matches:
     names = group_names(census.groups if census.lost else ())
     listed = any(map(census.facts.lists_all, ("PodGroup", "Workload")))
-    for template, link, elsewhere in _lost(census):
+    for template, link, elsewhere in _list_lost(census):
         if elsewhere:
             continue
         near = suggest(link.group, names.get(template.item.space, []))
@@ -34,7 +34,7 @@ def find_group_missing(census: Census) -> Matches:
 
 
 def _offer(item: Item) -> str:
-    """When krmfn writes the group of an object."""
+    """The part of a hint that says when krmfn writes the group of an object; empty if it never does."""
     row = find_kind(item.ref)
     if row is None or not row.has_gangs or item.kind == "Pod":  # a gang of its own is no use to one pod
         return ""
@@ -43,7 +43,7 @@ def _offer(item: Item) -> str:
 
 @rule("group-other-namespace")
 def find_group_other_namespace(census: Census) -> Matches:
-    for template, link, elsewhere in _lost(census):
+    for template, link, elsewhere in _list_lost(census):
         if not elsewhere:
             continue
         here = template.item.namespace or "the namespace of the apply"
@@ -55,16 +55,17 @@ def find_group_other_namespace(census: Census) -> Matches:
 @rule("template-missing")
 def find_template_missing(census: Census, settings: Settings) -> Matches:
     names = group_names(census.workloads)
-    old = settings.release.has("workload-must-exist")
+    must_exist = settings.release.has("workload-must-exist")
     for group, workload in _list_described(census):
-        if workload is not None and (old or group.template in workload.templates):
-            continue  # 1.36 looks into the Workload itself, so its answer is the server's
-        lacks = "the group works, but the Workload that describes it is missing"
-        effect, path = "the API server refuses the group" if old else lacks, find_reference(group.spec)
+        if workload is not None and (must_exist or group.template in workload.templates):
+            continue  # 1.36 looks into the Workload itself: the rules of the API server tell
+        path, effect = find_reference(group.spec), "the API server refuses the group"
+        if not must_exist:
+            effect = "the group works, but the Workload that describes it is missing"
         if workload is None:
             near = suggest(group.workload, names.get(group.namespace, []))
             path = (*path[:-1], "workloadName")
-            yield tell(group, path, group.workload, warning=not old, case="workload", near=near, effect=effect)
+            yield tell(group, path, group.workload, warning=not must_exist, case="workload", near=near, effect=effect)
         else:
             near, known = suggest(group.template, workload.templates), sorted(workload.templates)
             yield tell(group, path, group.template, workload=workload, near=near, effect=effect, known=known)
@@ -89,7 +90,7 @@ def find_template_differs(census: Census) -> Matches:
         pairs = (
             ("policy", group.policy, policy or "basic"),
             (field, group.quorum, quorum),
-            ("topology key", group.topology_key, topology_key(template)),
+            ("topology key", group.topology_key, read_topology_key(template)),
             ("priorityClassName", group.priority_class, template.get("priorityClassName") or ""),
         )
         for name, own, declared in pairs:
@@ -99,8 +100,8 @@ def find_template_differs(census: Census) -> Matches:
                 break
 
 
-def _lost(census: Census) -> Iterator[tuple[Template, TemplateLink, list[str]]]:
-    """Dangling templates that no other rule explains, each with the namespaces that do hold such a group."""
+def _list_lost(census: Census) -> Iterator[tuple[Template, TemplateLink, list[str]]]:
+    """The templates whose group is missing, each with its link and the namespaces that have a group of that name."""
     spaces = defaultdict(list)
     lost = census.lost
     for (_, name), group in census.groups.items() if lost else ():
@@ -112,11 +113,13 @@ def _lost(census: Census) -> Iterator[tuple[Template, TemplateLink, list[str]]]:
 
 @rule("partly-linked")
 def find_partly_linked(census: Census) -> Matches:
-    for every in census.by_item.values():
-        number = sum(template.pods != 0 and template.link is not None for template in every)
-        kind = find_kind(every[0].item.ref) if number else None
-        for template in every if kind and not kind.staged else ():
-            if template.link is None and template.pods != 0:
+    for templates in census.by_item.values():
+        present = [template for template in templates if template.pods != 0]
+        unlinked = [template for template in present if template.link is None]
+        number = len(present) - len(unlinked)
+        kind = find_kind(templates[0].item.ref) if number and unlinked else None
+        if kind and not kind.staged:
+            for template in unlinked:
                 pods = f"{count(template.pods, 'pod')} of this template" if template.pods else "pods of this template"
                 yield tell(template, (), pods=pods, number=number)
 
@@ -139,14 +142,13 @@ def find_gang_group_split(census: Census) -> Matches:
     for template in census.templates if census.has_text("krmfn.dev/gang-group") else ():
         name = template.item.annotations.get("krmfn.dev/gang-group")
         if name and template.link:
-            declared[template.item.space, name].append(template)
-    for (namespace, name), templates in declared.items():
-        roots: dict[object, Template] = {}
-        for template in templates:
-            group: Group | None = census.groups.get((namespace, template.link.group)) if template.link else None
+            declared[template.item.space, name].append((template, template.link))
+    for (namespace, name), linked in declared.items():
+        roots: dict[object, tuple[Template, TemplateLink]] = {}
+        for template, link in linked:
+            group = census.groups.get((namespace, link.group))
             if group is not None:
-                roots.setdefault(census.root(group).key, template)
-        for template in list(roots.values())[1:]:
-            first = next(iter(roots.values()))
-            path = template.link.path if template.link else template.path
-            yield tell(template.item, path, name=name, first=first)
+                roots.setdefault(census.root(group).key, (template, link))
+        found = list(roots.values())
+        for template, link in found[1:]:
+            yield tell(template.item, link.path, name=name, first=found[0][0])
