@@ -110,7 +110,7 @@ def _write_groups(
             whole = spell({**parent, **spec}, release)
             into.append(describe(_find_version(settings, kind, whole), kind, name, gang, whole, revision))
     if composites:
-        groups.sort(key=lambda group: str(group["metadata"]["name"]))  # creation decides before names do
+        groups.sort(key=lambda group: group["metadata"]["name"])  # by rank: the scheduler takes older ones first
     return (*composites, *groups)
 
 

@@ -127,7 +127,7 @@ def list_rows() -> list[Row]:
     for command in COMMANDS:
         for option in read_command(command).options:
             name = option.names[-1]
-            given = ("",) if option.flag else option.choices or (VALUES_OF.get((command, name)) or VALUES[name],)
+            given = ("",) if option.flag else option.choices or (VALUES_OF.get((command, name), VALUES.get(name, "")),)
             rows += [Row(command, option, value) for value in given if value != option.default]
     return rows
 
@@ -161,6 +161,17 @@ def test_commands_without_options(words: str, krmfn: Call) -> None:
     done = krmfn(*words.split())
     assert (done.err, done.code) == ("", 0)
     assert done.out
+
+
+def test_no_option_is_left_out() -> None:
+    asked = {
+        (command, option.names[-1])
+        for command in COMMANDS
+        for option in read_command(command).options
+        if not option.flag and not option.choices
+    }
+    left_out = {(command, name) for command, name in asked - VALUES_OF.keys() if name not in VALUES}
+    assert left_out == set(), "give each a value in VALUES that changes something"
 
 
 def test_no_command_is_left_out() -> None:
