@@ -91,7 +91,9 @@ class Item:
         """apiVersion, kind, name and namespace; parts that are missing or no scalars are empty."""
         if self._ref is None:
             value = self.value
-            self._ref = ResourceRef(*[self._word(path, dig(value, *path)) for path in _IDENTITY])
+            name, space = dig(value, "metadata", "name"), dig(value, "metadata", "namespace")
+            words = (value.get("apiVersion"), value.get("kind"), name, space)
+            self._ref = ResourceRef(*map(self._word, _IDENTITY, words))
         return self._ref
 
     @property

@@ -147,7 +147,7 @@ def _is_needed(names: str, wanted: Any) -> bool:
     """Whether a condition speaks of one field alone, as it is now, and never holds without it."""
     if names[0] in "@.<" or "|" in names or wanted in _CHANGES:
         return False
-    return not (isinstance(wanted, dict) and _COMPARISONS.keys() & wanted) and not _make_test(wanted)(None)
+    return not (isinstance(wanted, dict) and "unlike" in wanted) and not _make_condition(names, wanted)(None, {}, None)
 
 
 class Case:

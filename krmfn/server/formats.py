@@ -89,6 +89,7 @@ def _find_faults(text: str, most: int, unit: str, wrong: str) -> Faults:
     return (*faults, wrong) if wrong else faults
 
 
+@lru_cache(1024)  # namespaces, containers and ports repeat theirs
 def check_short_name(text: str, unit: str = "characters") -> Faults:
     """A DNS label of RFC 1123."""
     wrong = "" if _is_label(text) else "must not contain dots" if _is_subdomain(text) else NO_LABEL

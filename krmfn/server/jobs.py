@@ -17,7 +17,7 @@ from krmfn.server.formats import check_short_name, count_bytes
 from krmfn.server.plain.values import check_kept, check_least
 from krmfn.server.pods.changes import check_kept_template, with_containers, with_node_affinity
 from krmfn.server.pods.spec import is_wrong_selector
-from krmfn.server.replicated import check_selected
+from krmfn.server.replicated import check_selected, find_selector_faults
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import STORED_UID, with_fields
@@ -68,7 +68,7 @@ def check_job(kind: Kind, new: Value, old: Stored) -> Causes:
         yield from check_delegation(new, old, ())
     if "selector" not in spec:
         yield required(("spec", "selector"), rule="job-selector")
-    yield from check_selected(kind, new, "job-selector")
+    yield from check_selected(new, find_selector_faults(kind, new), "job-selector")
     yield from _check_hostname(new, spec)
 
 
@@ -134,7 +134,7 @@ def check_generated(kind: Kind, new: Value, old: Stored) -> Causes:
         else:
             yield invalid_text(path, write_json(dict(sorted(labels.items()))), f"must be '{value}'", "job-selector")
     selector = spec["selector"]
-    if not is_wrong_selector(selector) and not match_labels(selector, expected):
+    if not match_labels(selector, expected) and not is_wrong_selector(selector):
         yield invalid_text(("spec", "selector"), write_json(selector), "`selector` not auto-generated", "job-selector")
 
 

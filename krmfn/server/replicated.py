@@ -14,7 +14,7 @@ from krmfn.server.cases import check_part
 from krmfn.server.plain.values import check_kept, count_share
 from krmfn.server.pods.changes import check_kept_template
 from krmfn.server.pods.defaults import fill_pods
-from krmfn.server.pods.spec import check_label_selector, is_wrong_selector
+from krmfn.server.pods.spec import check_label_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import read_written, write_json
 from krmfn.server.strategy import with_fields
@@ -38,9 +38,10 @@ def fill_replication_controller(kind: Kind, new: Fields) -> None:
 def check_replica_set(kind: Kind, new: Value, old: Stored) -> Causes:
     """Also a Deployment, which is one with a strategy."""
     spec, before = new["spec"], (old or {}).get("spec")
+    faults = find_selector_faults(kind, new)
     yield from check_part(kind, "replicas", spec, _SPEC)
-    yield from _check_selector(kind, new, "deployment", "invalid label selector")
-    if not is_wrong_selector(spec.get("selector")):  # where it is no use, the template is not looked at
+    yield from _check_selector(new, faults, "deployment", "invalid label selector")
+    if not faults:  # where it is no use, the template is not looked at
         yield from check_kept_template(kind, spec, before, _SPEC)
         yield from check_part(kind, "podsOfReplicaSet", spec, _SPEC)
     yield from check_part(kind, "deployment", spec, _SPEC)
@@ -50,7 +51,7 @@ def check_replica_set(kind: Kind, new: Value, old: Stored) -> Causes:
 def check_daemon_set(kind: Kind, new: Value, old: Stored) -> Causes:
     spec, before = new["spec"], (old or {}).get("spec")
     yield from check_part(kind, "replicas", spec, _SPEC)
-    yield from check_selected(kind, new, _SELECTOR)
+    yield from check_selected(new, find_selector_faults(kind, new), _SELECTOR)
     if spec.get("selector") == {}:
         yield invalid_text((*_SPEC, "selector"), "{…}", "empty selector is invalid for daemonset", _SELECTOR)
     yield from check_kept_template(kind, spec, before, _SPEC)
@@ -65,9 +66,10 @@ def check_stateful_set(kind: Kind, new: Value, old: Stored, argument: str = "") 
     yield from check_part(kind, "statefulSet", spec, _SPEC)
     if before is None:
         yield from check_part(kind, "newStatefulSet", spec, _SPEC)
-    yield from _check_selector(kind, new, "statefulset", "")
+    faults = find_selector_faults(kind, new)
+    yield from _check_selector(new, faults, "statefulset", "")
     was_wrong = before is not None and any(_check_stateful_template(kind, before, None))
-    if not was_wrong and not is_wrong_selector(spec.get("selector")):
+    if not was_wrong and not faults:
         yield from _check_stateful_template(kind, spec, before)
     yield from check_part(kind, "podsOfStatefulSet", spec, _SPEC)
     if not argument:
@@ -114,24 +116,30 @@ def _labels(spec: Value) -> Value:
     return found
 
 
-def _check_selector(kind: Kind, new: Value, noun: str, wrong: str) -> Causes:
+def find_selector_faults(kind: Kind, new: Value) -> Out:
+    """What is wrong with the selector of an object itself, whatever pods it has."""
+    return check_label_selector(kind, new["spec"].get("selector"), (*_SPEC, "selector"))
+
+
+def _check_selector(new: Value, faults: Out, noun: str, wrong: str) -> Causes:
     """A selector that has to be there and to select something; `wrong` is what the server says of one that it cannot
     use, behind what is wrong with it."""
     selector, path = new["spec"].get("selector"), (*_SPEC, "selector")
     if selector is None:
         yield required(path, rule=_SELECTOR)
-    yield from check_selected(kind, new, _SELECTOR)
+    yield from check_selected(new, faults, _SELECTOR)
     if selector == {}:
         yield invalid_text(path, "{…}", f"empty selector is invalid for {noun}", _SELECTOR)
-    if is_wrong_selector(selector):
+    if faults:
         yield invalid_text(path, "{…}", wrong, _SELECTOR)
 
 
-def check_selected(kind: Kind, new: Value, rule: str) -> Out:
-    """What is wrong with a selector; or that it does not select the pods of the template."""
-    selector = new["spec"].get("selector")
-    wrong = of_rule(rule, check_label_selector(kind, selector, (*_SPEC, "selector")))
-    return wrong or ([] if match_labels(selector, _labels(new["spec"])) else [_mismatch(new, rule)])
+def check_selected(new: Value, faults: Out, rule: str) -> Out:
+    """What is wrong with a selector, its `faults`; or that it does not select the pods of the template."""
+    if faults:
+        return of_rule(rule, faults)
+    spec = new["spec"]
+    return [] if match_labels(spec.get("selector"), _labels(spec)) else [_mismatch(new, rule)]
 
 
 def _mismatch(new: Value, rule: str) -> Cause:

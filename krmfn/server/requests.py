@@ -228,13 +228,14 @@ class Address(NamedTuple):
 
 def address_of(kind: Kind, value: Any) -> Address:
     """Where clients send the object: its own version if that is served, its own namespace or `default`."""
-    api_version, meta = as_text(value, "apiVersion"), as_mapping(value, "metadata")
+    head = as_mapping(value)
+    meta = as_mapping(head.get("metadata"))
     namespace = as_text(meta.get("namespace"))
     if kind.cluster:
         namespace = ""
     elif not namespace or not namespace.isprintable() or "/" in namespace or "%" in namespace:
         namespace = "default"
-    meant = [version for version in kind.versions if write_api_version(kind, version) == api_version]
+    meant = [version for version in kind.versions if write_api_version(kind, version) == head.get("apiVersion")]
     return Address((*meant, *kind.versions, "")[0], namespace, as_text(meta.get("name")))
 
 
@@ -254,7 +255,7 @@ def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path]
         value = {}
     head = {"kind": kind.name, "apiVersion": write_api_version(kind, where.version)}
     for key, wanted in head.items():
-        given = as_text(value, key).removeprefix("/") or wanted  # `/v1` is of the core group, too
+        given = as_text(as_mapping(value).get(key)).removeprefix("/") or wanted  # `/v1` is of the core group, too
         if given != wanted:
             word = "API version" if key == "apiVersion" else key
             text = f"the {word} in the data ({given}) does not match the expected {word} ({wanted})"
@@ -263,7 +264,7 @@ def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path]
     if found.problems:
         text = f'{kind.name} in version "{where.version}" cannot be handled as a {kind.name}: {found.text}'
         return Verdict(400, text, found.problems)
-    new = Normal(found.value | head)
+    new = Normal(found.value, **head)
     new.written = value
     meta = new.get("metadata", {})
     name, namespace = meta.get("name", ""), "" if kind.cluster else meta.get("namespace", where.namespace)

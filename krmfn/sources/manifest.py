@@ -5,6 +5,7 @@ notes that are left on the way. Knows no kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from krmfn.config import GangOptions, Settings
@@ -53,7 +54,7 @@ class Manifest:
         self.counting = options is None
         self.notes: list[Note] = []
 
-    @property
+    @cached_property
     def kind(self) -> KindRow:
         """What there is to know of the manifest's kind."""
         return KINDS[self.ref.group_kind]

@@ -106,15 +106,16 @@ class Judge:
         return self.findings_of_other(item, None)
 
     def kind(self, item: Item) -> Kind | None:
-        group, _, version = item.api_version.rpartition("/")
+        api_version, name = item.ref[:2]
+        group, _, version = api_version.rpartition("/")
         spoken: Names = ()
         if self._fills and group == GROUP:
             text = item.text
             spoken = tuple([field for field in self._fills if field in text])
-        key = (item.api_version, item.kind, spoken)
+        key = (api_version, name, spoken)
         if key not in self._kinds:
             gates = assume_gates(self.settings.feature_gates, self.settings.release, spoken)
-            self._kinds[key] = find_kind(group, item.kind, self.release, gates, version)
+            self._kinds[key] = find_kind(group, name, self.release, gates, version)
         return self._kinds[key]
 
     def _find_meant(self, item: Item) -> Kind | None:
