@@ -12,7 +12,7 @@ from krmfn.cli.options import UsageError
 from krmfn.cli.reading import miss_state, read_crds, read_worlds, share
 from krmfn.config import Settings
 from krmfn.forecast.standing import PREEMPTED, Outlook, Standing
-from krmfn.krm.item import Item
+from krmfn.krm.item import Items
 from krmfn.krm.results import FileRef, ResourceRef
 from krmfn.model.kept import Printed
 from krmfn.pipeline import complete
@@ -33,7 +33,7 @@ class State(NamedTuple):
     """A world with all its groups, generated ones included. `settings` are read as its cluster's."""
 
     world: World
-    items: Sequence[Item]
+    items: Items
     settings: Settings
 
 

@@ -9,7 +9,7 @@ from krmfn.cli import Options, Words, streams
 from krmfn.cli.configuration import Configurations
 from krmfn.cli.options import UsageError, split_list
 from krmfn.krm import Item, Result
-from krmfn.krm.item import list_holding
+from krmfn.krm.item import Items, list_holding
 from krmfn.model.kept import Printed
 from krmfn.model.marks import KIND_WORDS, PREFIX
 from krmfn.model.values import Value
@@ -100,7 +100,7 @@ def share(states: Iterable[tuple[Sequence[str], str]], options: Options) -> Shar
     return shard._replace(common=frozenset.intersection(*keys))
 
 
-def use_kinds(items: Sequence[Item]) -> None:
+def use_kinds(items: Items) -> None:
     """Know the kinds of the user that are among objects. Raises ConfigError."""
     if any(list_holding(items, word) for word in KIND_WORDS):
         from krmfn.config.kinds import use_objects  # few have any
@@ -108,7 +108,7 @@ def use_kinds(items: Sequence[Item]) -> None:
         use_objects(items)
 
 
-def say_if_empty(items: Sequence[Item], problems: Sequence[Result], words: Words, options: Options) -> None:
+def say_if_empty(items: Items, problems: Sequence[Result], words: Words, options: Options) -> None:
     """Why nothing is printed: in a wrong folder that is all there is to say."""
     if not items and not problems:
         streams.remark(f"no Kubernetes objects in {' '.join(words)}", options)

@@ -9,7 +9,7 @@ from krmfn.cli.configuration import Configurations, refuse_assumed
 from krmfn.cli.findings import report_aside
 from krmfn.cli.options import UsageError, spell_command
 from krmfn.cli.reading import read_worlds
-from krmfn.krm.item import Item
+from krmfn.krm.item import Items
 from krmfn.model.values import as_mapping
 from krmfn.pipeline import complete
 from krmfn.plan.upgrade import PHASES, compare_jobs, plan_upgrade
@@ -47,7 +47,7 @@ def run(words: Words, options: Options) -> int:
     return int(bool(done.blockers))
 
 
-def _name_files(words: Words, found: Worlds, items: Sequence[Item]) -> Sequence[str]:
+def _name_files(words: Words, found: Worlds, items: Items) -> Sequence[str]:
     """The arguments, where they hold all that is applied: no dump, nothing rendered, nothing generated in memory."""
     dumped = any("uid" in as_mapping(item.value, "metadata") for item in items)
     whole = all(not world.overlay for world in found.worlds) and len(items) == sum(

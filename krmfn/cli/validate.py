@@ -21,7 +21,7 @@ from krmfn.cli.reading import (
 )
 from krmfn.config import Settings
 from krmfn.judging import leave_out_present
-from krmfn.krm.item import Item
+from krmfn.krm.item import Item, Items
 from krmfn.krm.results import Result, Severity
 from krmfn.model.findings import STAGES
 from krmfn.model.kept import Printed
@@ -85,7 +85,7 @@ def _run(words: Words, options: Options) -> int:
     definitions = Definitions(new.worlds)
     pairs = {id(after): before for before, after in pair(old, new)} if old else {}
     found = []
-    scopes: list[tuple[Sequence[Item], Settings]] = []
+    scopes: list[tuple[Items, Settings]] = []
     unasked = set()
     edits = options["output"] in ("sarif", "json", "yaml")
     crds = read_crds(options)

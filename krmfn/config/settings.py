@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from krmfn.krm.item import Item
+from krmfn.krm.item import Items
 from krmfn.krm.paths import Texts
 from krmfn.krm.results import FileRef, Severity
 from krmfn.model.values import Names, Value, Version, Versions
@@ -127,7 +127,7 @@ class Settings(NamedTuple):
     definitions: Sequence[Value] = ()
     #: Others of the repository. It is not known which are applied, so those of one kind have to agree with each other,
     #: and with those that come with krmfn.
-    rivals: Sequence[Item] = ()
+    rivals: Items = ()
     #: Whether the objects are those of a kustomization that may get a namespace from one that builds on it, or that
     #: nothing deploys where other folders are deployed.
     base: Literal["", "base", "undeployed"] = ""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from krmfn.krm.paths import dig
-from krmfn.model.values import Value
+from krmfn.model.values import Names, Value
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.release import GROUP
@@ -33,7 +33,7 @@ class FieldLine(NamedTuple):
     field and of its elements in a definition; those that come with krmfn have none."""
 
     path: str
-    words: tuple[str, ...]
+    words: Names
     list_below: Callable[[], Iterator[FieldLine]]
     description: str = ""
 
@@ -139,7 +139,7 @@ def walk(line: FieldLine) -> Iterator[FieldLine]:
         yield from walk(each)
 
 
-def _list_fields(of: Type, path: str, above: tuple[str, ...]) -> Iterator[FieldLine]:
+def _list_fields(of: Type, path: str, above: Names) -> Iterator[FieldLine]:
     """The fields of a type of Go, which has some if it is a struct. `above`: the types around it."""
     if of.kind != "struct" or above.count(of.go) >= _DEEPEST:
         return

@@ -91,9 +91,8 @@ class Item:
         """apiVersion, kind, name and namespace; parts that are missing or no scalars are empty."""
         if self._ref is None:
             value = self.value
-            name, space = dig(value, "metadata", "name"), dig(value, "metadata", "namespace")
-            words = (value.get("apiVersion"), value.get("kind"), name, space)
-            self._ref = ResourceRef(*map(self._word, _IDENTITY, words))
+            names = (dig(value, "metadata", "name"), dig(value, "metadata", "namespace"))
+            self._ref = ResourceRef(*map(self._word, _IDENTITY, (value.get("apiVersion"), value.get("kind"), *names)))
         return self._ref
 
     @property

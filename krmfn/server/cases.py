@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Names, Value
 from krmfn.releases import schemastore
 from krmfn.server.formats import Form, count_bytes, find_format
 from krmfn.server.plain.values import check_choice, check_least, spell_any
@@ -217,7 +217,7 @@ class Cases:
             if case.when is None or case.when(kind, holder, old):
                 case.check(kind, holder, path, out)
 
-    def _choose(self, fields: tuple[str, ...]) -> list[Case]:
+    def _choose(self, fields: Names) -> list[Case]:
         return [case for case in self._cases if case.needs.issubset(fields) and case.bars.isdisjoint(fields)]
 
 

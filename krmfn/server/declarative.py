@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Names, Value
 from krmfn.server.formats import FORMATS
 from krmfn.server.schema import Field, Stored, Type
 from krmfn.server.spell import to_api, write_json
@@ -98,7 +98,7 @@ def _is_plain_struct(field: Field) -> bool:
     return field.type.kind == "struct" and not field.pointer
 
 
-def _check_union(members: tuple[str, ...], new: Value, old: Stored, path: Path, out: Out) -> None:
+def _check_union(members: Names, new: Value, old: Stored, path: Path, out: Out) -> None:
     if old is not None and all((member in new) == (member in old) for member in members):
         return
     names = ", ".join(f"`{member}`" for member in members)

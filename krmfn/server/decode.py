@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 from krmfn.krm.paths import Path, format_path
 from krmfn.model.gotext import BadTime, quote, read_microtime, read_time
 from krmfn.model.quantity import BadQuantity
-from krmfn.model.values import Fields
+from krmfn.model.values import Fields, Names
 from krmfn.server.formats import find_corrupt_base64
 from krmfn.server.schema import Type
 from krmfn.server.spell import read_amount
@@ -197,7 +197,7 @@ class _At(NamedTuple):
 
     path: Path = ()
     struct: str = ""
-    names: tuple[str, ...] = ()
+    names: Names = ()
 
     def step(self, part: str | int) -> _At:
         return self._replace(path=(*self.path, part))

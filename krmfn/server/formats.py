@@ -22,7 +22,6 @@ Form: TypeAlias = "Callable[[str], Faults]"
 
 _LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LABEL = _LOWER + "-"
-_SUBDOMAIN = _LOWER + "-."
 _ALNUM = _LOWER + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _QUALIFIED = _ALNUM + "-_."
 
@@ -68,15 +67,7 @@ def _is_label(text: str) -> bool:
 
 
 def _is_subdomain(text: str) -> bool:
-    return (
-        bool(text)
-        and not text.strip(_SUBDOMAIN)
-        and text[0] not in "-."
-        and text[-1] not in "-."
-        and ".." not in text
-        and ".-" not in text
-        and "-." not in text
-    )
+    return all(map(_is_label, text.split(".")))
 
 
 def _is_label_name(text: str) -> bool:

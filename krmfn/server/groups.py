@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote
-from krmfn.model.values import Value
+from krmfn.model.values import Names, Value
 from krmfn.releases.spelling import TEMPLATES, find_word
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import read_written, to_internal, write_json
@@ -87,7 +87,7 @@ def _find(fields: Value, name: str) -> tuple[str, Any]:
     return word, fields.get(word, () if name.endswith("s") else None)
 
 
-def _read(template: Value, fields: tuple[str, ...]) -> tuple[Any, ...]:
+def _read(template: Value, fields: Names) -> tuple[Any, ...]:
     """What a template says of priority; no class and an empty one are the same."""
     class_name, *others = (_find(template, field)[1] for field in fields)
     return (class_name or "", *others)

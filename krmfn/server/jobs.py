@@ -126,12 +126,10 @@ def check_generated(kind: Kind, new: Value, old: Stored) -> Causes:
     name, uid = meta.get("name", ""), meta.get("uid", STORED_UID)
     expected = {_UID_LABELS[0]: uid, _NAME_LABELS[0]: name, _UID_LABELS[1]: uid, _NAME_LABELS[1]: name}
     for label, value in expected.items():
-        if labels.get(label) == value:
-            continue
         path = ("spec", "template", "metadata", f"labels[{label}]")
         if label not in labels:
             yield required(path, f"must be '{value}'", "job-selector")
-        else:
+        elif labels[label] != value:
             yield invalid_text(path, write_json(dict(sorted(labels.items()))), f"must be '{value}'", "job-selector")
     selector = spec["selector"]
     if not match_labels(selector, expected) and not is_wrong_selector(selector):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Value, as_mapping
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.plain.values import check_kept, count_share
@@ -112,8 +112,7 @@ def check_replication_controller(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def _labels(spec: Value) -> Value:
-    found: Value = spec.get("template", {}).get("metadata", {}).get("labels", {})
-    return found
+    return as_mapping(spec, "template", "metadata", "labels")
 
 
 def find_selector_faults(kind: Kind, new: Value) -> Out:
@@ -136,10 +135,9 @@ def _check_selector(new: Value, faults: Out, noun: str, wrong: str) -> Causes:
 
 def check_selected(new: Value, faults: Out, rule: str) -> Out:
     """What is wrong with a selector, its `faults`; or that it does not select the pods of the template."""
-    if faults:
-        return of_rule(rule, faults)
     spec = new["spec"]
-    return [] if match_labels(spec.get("selector"), _labels(spec)) else [_mismatch(new, rule)]
+    fits = match_labels(spec.get("selector"), _labels(spec))
+    return of_rule(rule, faults) if faults or fits else [_mismatch(new, rule)]
 
 
 def _mismatch(new: Value, rule: str) -> Cause:

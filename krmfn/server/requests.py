@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import quote, read_digits
-from krmfn.model.values import Fields, Value, as_mapping, as_text, pick
+from krmfn.model.values import Fields, Names, Value, as_mapping, as_text, pick
 from krmfn.server.admission import NO_FACTS, AdmissionFacts, Write
 from krmfn.server.declarative import check_declared
 from krmfn.server.decode import Normal, read
@@ -187,7 +187,7 @@ def _fill(kind: Kind, new: Fields) -> None:
         fill(kind, new)
 
 
-def _warn_of_hostname(kind: Kind, name: str) -> tuple[str, ...]:
+def _warn_of_hostname(kind: Kind, name: str) -> Names:
     """The warning for names of pods that are no DNS label, since they become host names."""
     text = kind.root.keywords.get("x-kubernetes-hostname-warning")
     wrong = check_short_name(name) if text else ()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Names, Value
 from krmfn.releases import schemastore
 
 #: The kind that defines others. Its rules stand in a module of their own (definitions).
@@ -92,7 +92,7 @@ class Field:
             for unit, limit in (("characters", get("maxLength")), ("bytes", get("x-kubernetes-max-bytes")))
             if limit is not None and of.kind == "string"
         )
-        self.list_keys: tuple[str, ...] = tuple(get("x-kubernetes-list-map-keys", ()))
+        self.list_keys: Names = tuple(get("x-kubernetes-list-map-keys", ()))
         self.unique = get("x-kubernetes-declarative-list-type") == "map"
         gate, needs = get("x-kubernetes-feature-gate"), get("x-kubernetes-default-gate")
         #: The gate that is off and makes the server drop the field; empty while it is on.
@@ -114,7 +114,7 @@ class Type:
         self.go = go
         self.item = item
         self.enum: frozenset[str] | None = None
-        self.union: tuple[str, ...] = ()
+        self.union: Names = ()
         self.keywords: Value = {}
         self._fields: dict[str, Field] | None = None
         self._build: Any = None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from krmfn.krm.paths import Path
-from krmfn.model.values import Value
+from krmfn.model.values import Names, Value
 from krmfn.model.wording import find_nearest
 from krmfn.releases import schemastore
 from krmfn.releases.served import read_projects
@@ -30,7 +30,7 @@ class Shipped(NamedTuple):
     #: Whether it was said which version is installed.
     said: bool
     #: Required fields that a webhook of the project fills in, as `spec.rules.*.name`.
-    filled: tuple[str, ...] = ()
+    filled: Names = ()
 
 
 class Unserved(NamedTuple):
@@ -39,7 +39,7 @@ class Unserved(NamedTuple):
 
     name: str
     installed: str
-    versions: tuple[str, ...]
+    versions: Names
     meant: str = ""
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from krmfn.krm.item import HEAD
 from krmfn.krm.paths import Path, format_path, walk_values
-from krmfn.model.values import Fields, Value
+from krmfn.model.values import Fields, Names, Value
 from krmfn.server.patterns import compile_pattern, is_quick
 from krmfn.server.spell import spell, write_json
 from krmfn.server.verdict import Cause, Causes, Out, duplicate, invalid, not_supported, required, too_long, too_many
@@ -67,7 +67,7 @@ class Structure:
             schema = self.shared[schema["$ref"]]
         return schema
 
-    def list_fields(self, path: Path) -> tuple[str, ...]:
+    def list_fields(self, path: Path) -> Names:
         """The names of the fields that the schema has at a place."""
         schema = self.resolve(self.root)
         for part in path:

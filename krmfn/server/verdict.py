@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.showing import cut
-from krmfn.model.values import Fields
+from krmfn.model.values import Fields, Names
 from krmfn.server.spell import spell, spell_path
 from krmfn.server.strategy import RANDOM, STORED_UID
 
@@ -136,7 +136,7 @@ class Verdict(NamedTuple):
     message: str = ""
     causes: tuple[Cause, ...] = ()
     dropped: tuple[tuple[Path, str], ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: Names = ()
     stored: Fields = _NOTHING
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.gotext import clamp_int, read_digits
-from krmfn.model.values import Value
+from krmfn.model.values import Names, Value
 from krmfn.server.formats import (
     check_dns_1035,
     check_ip,
@@ -29,7 +29,7 @@ from krmfn.server.verdict import Causes, invalid, invalid_text, not_supported, r
 _PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 
-def check_choice(value: Any, path: Path, values: tuple[str, ...]) -> Causes:
+def check_choice(value: Any, path: Path, values: Names) -> Causes:
     if value not in values:
         yield not_supported(path, write_json(value), values)
 
