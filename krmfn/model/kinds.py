@@ -93,12 +93,6 @@ class TemplatePath(NamedTuple):
         """The field that a person changes to change the number of pods, empty where there is none."""
         return self.factors[0].field if self.factors else ""
 
-    @property
-    def alone(self) -> bool:
-        """Whether that field alone decides; where more does, only 0 is certain."""
-        factors = self.factors
-        return factors is not None and len(factors) == 1 and not any(factors[0][2:])
-
 
 class KindRow:
     """A kind that makes pods.

@@ -11,7 +11,7 @@ from typing import Any
 
 from krmfn.krm.item import Item
 from krmfn.model.findings import Member
-from krmfn.model.kinds import TemplatePath, find_kind, place
+from krmfn.model.kinds import TemplatePath, find_kind, place, split_path
 from krmfn.model.marks import POD_GROUP
 from krmfn.model.podnumber import count_numbered
 from krmfn.model.tree import Group, Path, leaves
@@ -60,7 +60,7 @@ def from_item(item: Item, read: Iterable[Member] = ()) -> list[Member]:
         known = {
             path
             for template in kind.templates
-            for path, _ in _expand(item.value, template.path)
+            for path, _ in _expand(item.value, split_path(template.path))
             if not (apart and template.aside)
         }
         asking = [path for path in _find_linked(item.value, (), apart) if path not in known]
@@ -68,7 +68,7 @@ def from_item(item: Item, read: Iterable[Member] = ()) -> list[Member]:
     pods = 0 if counted else None
     found = [counted.pop(path, Member(item, path, pods, path)) for path in asking]
     for template in kind.templates:
-        for path, entries in () if template.aside else _expand(item.value, template.path):
+        for path, entries in () if template.aside else _expand(item.value, split_path(template.path)):
             member = counted.pop(path, None)
             if member is None:
                 number, field = _count(item.value, template, path, entries)
@@ -89,41 +89,34 @@ def _find_linked(value: Any, path: Path, in_part: bool = False) -> Iterator[Path
             if not LINK_FIELDS.isdisjoint(spec):
                 yield path
             return
-    pairs = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in pairs:
+    for key, child in _list_children(value):
         if key != "metadata":
             yield from _find_linked(child, (*path, key), in_part)
 
 
-def _expand(value: Any, pattern: str) -> Iterator[tuple[Path, Path]]:
-    """The paths in `value` that a row's pattern stands for, each with what its `*` stand for."""
-    if "*" not in pattern:
-        path = place(pattern, ())
-        return iter([(path, ())] if dig(value, *path) is not None else [])
-    places: list[tuple[Path, Path, Any]] = [((), (), value)]
-    for step in pattern.split("."):
-        entries = [(path, stars, key, child) for path, stars, node in places for key, child in _children(node, step)]
-        places = [((*path, key), (*stars, key) if step == "*" else stars, child) for path, stars, key, child in entries]
-    return ((path, stars) for path, stars, _ in places)
+def _list_children(value: Any) -> Iterable[tuple[Any, Any]]:
+    return value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
 
 
-def _children(node: Any, step: str) -> Iterator[tuple[str | int, Any]]:
-    if step != "*":
-        if isinstance(node, Mapping) and node.get(step) is not None:
-            yield step, node[step]
-    elif isinstance(node, list):
-        yield from enumerate(node)
-    elif isinstance(node, Mapping):
-        yield from node.items()
+def _expand(value: Any, steps: Path) -> Iterator[tuple[Path, Path]]:
+    """The paths in `value` that the steps of a row stand for, each with what its `*` stand for."""
+    if not steps:
+        yield (), ()
+        return
+    step, *rest = steps
+    for key, child in _list_children(value) if step == "*" else [(step, dig(value, step))]:
+        for path, stars in _expand(child, tuple(rest)) if child is not None or step == "*" else ():
+            yield (key, *path), (key, *stars) if step == "*" else stars
 
 
 def _count(value: Any, template: TemplatePath, path: Path, entries: Path) -> tuple[int | None, Path]:
     """How many pods there are, None where that is not known, and the field that says so."""
     if not template.factors or template.factors[0].names:  # which entry names the role, the source knows
         return (1 if template.factors == () else None), path[:-1]
+    factor, *others = template.factors
     field = place(template.counted, entries)
     written = dig(value, *field) if field else None
-    number = as_int(template.factors[0].default if written is None else written)
-    if number is not None and number > 0 and not template.alone:
-        number = None
-    return (None if number is None else max(number, 0)), field
+    number = as_int(factor.default if written is None else written)
+    if number is None or (number > 0 and (others or any(factor[2:]))):  # where more decides, only 0 is certain
+        return None, field
+    return max(number, 0), field
