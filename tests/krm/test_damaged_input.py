@@ -80,11 +80,21 @@ def use(resources: ResourceList | Stream) -> None:
         resources.render()
 
 
+@contextlib.contextmanager
+def naming(text: bytes) -> Iterator[None]:
+    """Of many texts, an error says in which one it was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in {text!r}")
+        raise
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_text_that_ends_anywhere(seed: bytes) -> None:
     for end in range(len(seed)):
         for parse in (ResourceList.parse, Stream.parse):
-            with contextlib.suppress(Unreadable):
+            with contextlib.suppress(Unreadable), naming(seed[:end]):
                 use(parse(seed[:end]))
 
 
@@ -93,7 +103,7 @@ def test_a_text_that_ends_anywhere(seed: bytes) -> None:
 def test_what_is_added_behind_any_end_is_read_again(seed: bytes, final: str) -> None:
     for end in range(len(seed)):
         for parse in (ResourceList.parse, Stream.parse):
-            with contextlib.suppress(Unreadable, EditRefused):
+            with contextlib.suppress(Unreadable, EditRefused), naming(seed[:end] + final.encode()):
                 resources = parse(seed[:end] + final.encode())
                 before = [item.value for item in resources.items]
                 resources.append(Item.new(OBJECT))
