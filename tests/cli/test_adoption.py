@@ -35,6 +35,7 @@ def count(text: str) -> int:
     return text.count("[pod-containers]")
 
 
+@pytest.mark.slow
 def test_a_kustomization_that_lists_krmfn_is_checked_with_what_krmfn_makes(folder: Path, krmfn: Call) -> None:
     """Also where kustomize is not needed to know what it builds; nothing of that is written."""
     assert "[function-skipped]" in krmfn("validate", "base").out
@@ -97,6 +98,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_krmfn_is_found_wherever_a_kustomization_lists_it(way: str, folder: Path, krmfn: Call) -> None:
     """The groups are in what is built: validate finds them there, and generate writes none beside them."""

@@ -21,6 +21,7 @@ def overlays(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [("overlays/dev", "overlays/prod"), ("base",)])
 @pytest.mark.usefixtures("overlays")
 def test_groups_in_files_need_a_prefix_that_knows_references(named: tuple[str, ...], krmfn: Call) -> None:
@@ -45,6 +46,7 @@ def test_groups_in_files_need_a_prefix_that_knows_references(named: tuple[str, .
     assert (checked.code, "affix-unconfigured" in checked.err) == (0, False)
 
 
+@pytest.mark.slow
 def test_a_prefix_beside_a_function_of_ours_is_not_told(overlays: Path, krmfn: Call) -> None:
     assert krmfn("init", "overlays/dev").code == 0
     (overlays / "overlays/prod/kustomization.yaml").unlink()

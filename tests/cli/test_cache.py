@@ -201,6 +201,7 @@ def _list_entries(cache: Path) -> list[Path]:
     return sorted(path for path in (cache / "entries").rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True], ids=["files of their own", "one file for many"])
 def test_entries_that_are_damaged_foreign_or_elsewhere_are_as_if_they_were_not_there(
     shared: bool, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -302,6 +303,7 @@ def test_another_version_of_the_program_starts_again(
     assert not is_repeated(repository, tmp_path / "c", monkeypatch, "validate")
 
 
+@pytest.mark.slow
 def test_another_installation_of_the_same_files_finds_what_was_kept(repository: Path, tmp_path: Path) -> None:
     """As in CI, where each job installs krmfn anew."""
     for name in ("krmfn", "schemas"):
@@ -316,6 +318,7 @@ def test_another_installation_of_the_same_files_finds_what_was_kept(repository: 
     assert listed[0] == listed[1]
 
 
+@pytest.mark.slow
 def test_many_processes_share_a_folder(repository: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "krmfn", "validate", "--cache", str(tmp_path / "c")]
     plain = run(repository, "validate", cache=tmp_path / "alone")
@@ -356,6 +359,7 @@ def test_a_folder_that_is_gone_is_said_as_without_cache(tmp_path: Path) -> None:
         assert "the working directory was deleted" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_terminal_of_another_width_gets_lines_of_its_width(repository: Path, tmp_path: Path) -> None:
     """What COLUMNS says is in the environment; a window that is resized changes nothing there."""
     for width in (80, 40):

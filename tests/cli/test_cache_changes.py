@@ -211,6 +211,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.slow
 def test_whatever_changes_the_output_is_that_of_a_run_without_cache(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def diff(krmfn: Call, form: str, old: str = "old.yaml", new: str = "new.yaml") -
     return krmfn("diff", old, new, "--cluster", "cluster.yaml", "--simulator", "./simulator", "-o", form).out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("zones")
 def test_a_gang_that_moves_to_another_zone_is_told_though_it_starts_as_before(krmfn: Call) -> None:
     moved = "starts, and moves from zone a ×2 to zone b ×2"
@@ -87,6 +88,7 @@ def test_the_chart_has_the_nodes_that_change_before_and_after(krmfn: Call) -> No
     assert "gpu-1b" not in "".join(name for name, gangs in held[0].items() if gangs)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("zones")
 def test_pods_that_make_room_are_named_and_harmless(krmfn: Call) -> None:
     text, markdown = diff(krmfn, "text"), diff(krmfn, "markdown")
@@ -103,6 +105,7 @@ def test_pods_that_make_room_are_named_and_harmless(krmfn: Call) -> None:
     assert {node["name"]: node["otherPods"] for node in fit["nodes"]}["gpu-1b"] == 0, "they are gone"
 
 
+@pytest.mark.slow
 def test_a_gang_whose_pods_make_room_no_longer_runs(zones: Path, krmfn: Call) -> None:
     pods = [make_web(number) for number in (7, 8)]
     for pod in pods:

@@ -96,6 +96,7 @@ def test_a_gang_of_multikueue(named: bool, tmp_path: Path, krmfn: Call) -> None:
         assert "never" in fit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [["--feature-gates=GenericWorkload=false"], ["--v=2"]])
 def test_a_gate_that_only_the_server_has_on(flags: list[str], tmp_path: Path, krmfn: Call) -> None:
     on = ["--feature-gates=GenericWorkload=true"]

@@ -54,6 +54,7 @@ def list_examples() -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "example"), list_examples())
 def test_an_example_runs(command: str, example: str, repository: Path) -> None:
     what, *lines = example.splitlines()

@@ -6,6 +6,7 @@ import copy
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 
 from benchmarks.dumps import write_dump
@@ -124,6 +125,7 @@ def test_facts_in_a_list_are_the_same_in_json(krmfn: Call) -> None:
     assert "count: 2" in texts[0]
 
 
+@pytest.mark.slow
 def test_a_dump_of_many_pods_says_the_same_in_every_spelling(tmp_path: Path, krmfn: Call) -> None:
     """As kubectl prints it, on one line, as YAML: facts, fit and why read each in another way."""
     write_dump(tmp_path / "indented.json", 12, 120, 3)

@@ -118,6 +118,7 @@ def test_init_ends_with_the_tree_of_the_next_build(repository: Path, krmfn: Call
     assert (repository / "base/job.yaml").read_text() == text
 
 
+@pytest.mark.slow
 def test_what_runs_before_a_patch_is_moved_behind_it(repository: Path, krmfn: Call) -> None:
     require_kustomize()
     done = krmfn("init", "base", "--all")
@@ -145,6 +146,7 @@ def test_what_runs_before_a_patch_is_moved_behind_it(repository: Path, krmfn: Ca
     assert krmfn("validate", ".").code == 0
 
 
+@pytest.mark.slow
 def test_a_base_that_never_ran_krmfn_is_left_alone(repository: Path, krmfn: Call) -> None:
     before = (repository / "base/kustomization.yaml").read_text()
     assert krmfn("init", "--move", "--quiet", "base").code == 0
@@ -192,6 +194,7 @@ def test_somebody_at_a_terminal_is_asked(repository: Path, answer: str) -> None:
     assert ("krmfn.dev/gang" in (repository / "base/job.yaml").read_text()) == (answer == "y\n")
 
 
+@pytest.mark.slow
 def test_resources_of_one_file_that_two_overlays_bring(repository: Path, krmfn: Call) -> None:
     """Each overlay could make gangs of other resources of the base: the file gets all annotations."""
     require_kustomize()
@@ -220,6 +223,7 @@ spec: {source: {repoURL: "https://git.invalid/a.git", path: overlays/prod}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "said"), [(FLUX, "Flux runs no function"), (ARGO, "Argo CD runs functions with")])
 def test_init_says_who_does_not_run_it(repository: Path, krmfn: Call, text: str, said: str) -> None:
     (repository / "clusters").mkdir()
@@ -237,6 +241,7 @@ def test_the_hint_for_autoscaling_makes_a_gang(repository: Path, krmfn: Call) ->
     assert "CompositePodGroup raycluster-ray: both groups start together" in krmfn("tree", "base/cluster.yaml").out
 
 
+@pytest.mark.slow
 def test_a_count_that_an_overlay_raised_is_its_own(repository: Path, krmfn: Call) -> None:
     require_kustomize()
     (repository / "overlays/dev/kustomization.yaml").write_text(PATCH.replace("value: 2}", "value: 16}"))

@@ -310,6 +310,7 @@ def test_pods_of_a_resource_of_the_input_are_its_pods(cluster: Path, krmfn: Call
     assert "[min-count-below-pods]" in krmfn("validate", "dump.yaml", "--stage", "scheduler").out
 
 
+@pytest.mark.slow
 def test_a_change_that_takes_away_the_room_is_told(cluster: Path, krmfn: Call) -> None:
     """`krmfn diff --cluster`: what could run before, and never does now; exit status 1."""
     (cluster / "new.yaml").write_text(yaml.safe_dump(make_job("fits", 2, 5)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 import yaml
 
 from tests.cli.conftest import Call
@@ -31,6 +32,7 @@ def test_a_picture_of_one_pod_a_long_name_and_no_nodes(tmp_path: Path, krmfn: Ca
     assert "<summary>1 pod</summary>" in html
 
 
+@pytest.mark.slow
 def test_a_thousand_nodes_are_a_card_for_each_domain(tmp_path: Path, krmfn: Call) -> None:
     nodes = [make_node(f"gpu-{number}", f"z{number % 9}") for number in range(1000)]
     pods = [

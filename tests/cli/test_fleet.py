@@ -68,6 +68,7 @@ def fleet(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_every_repository_is_a_line(fleet: Path, krmfn: Call) -> None:
     done = krmfn("fleet", "fleet.yml", "--into", "out", folder=fleet)
     assert done.code == 2
@@ -97,6 +98,7 @@ def test_every_repository_is_a_line(fleet: Path, krmfn: Call) -> None:
     assert "0 left" in done.err
 
 
+@pytest.mark.slow
 def test_the_report_of_a_repository_is_what_its_own_run_says(fleet: Path, krmfn: Call) -> None:
     krmfn("fleet", "fleet.yml", "--into", "out", folder=fleet)
     alone = krmfn("validate", "git:main", "-o", "json", folder=fleet / "wrong")
@@ -106,6 +108,7 @@ def test_the_report_of_a_repository_is_what_its_own_run_says(fleet: Path, krmfn:
     assert merged.code == 1
 
 
+@pytest.mark.slow
 def test_the_next_run_shows_the_trend(fleet: Path, krmfn: Call) -> None:
     krmfn("fleet", "fleet.yml", folder=fleet)
     (fleet / "good/job.yaml").write_text(WRONG)
@@ -117,6 +120,7 @@ def test_the_next_run_shows_the_trend(fleet: Path, krmfn: Call) -> None:
     assert "(+1)" not in (fleet / "report/fleet.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on(tmp_path: Path, krmfn: Call) -> None:
     for number in range(12):
         make(tmp_path, f"r{number}", WRONG if number % 3 else JOB, commits=False)
@@ -146,6 +150,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, krmfn: Call) -> None:
     assert "were done" not in krmfn("fleet", "fleet.yml", folder=tmp_path).err
 
 
+@pytest.mark.slow
 def test_the_page_runs_no_script_but_its_own(fleet: Path, krmfn: Call) -> None:
     krmfn("fleet", "fleet.yml", "--into", "out", folder=fleet)
     page = (fleet / "out/index.html").read_text()
@@ -185,6 +190,7 @@ def test_other_mistakes_are_told(fleet: Path, krmfn: Call) -> None:
         assert (done.code, "Traceback" in done.err) == (2, False)
 
 
+@pytest.mark.slow
 def test_the_example_is_checked(tmp_path: Path, krmfn: Call) -> None:
     done = krmfn("fleet", str(ROOT / "examples/fleet/repositories.yml"), "--into", "out", folder=tmp_path)
     assert done.code == 0, done.err

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.front_door import ROOT, call
+from tests.front_door import call
 
 #: What `kubectl create --dry-run=server --validate=strict` said ("error validating data: …"; the API server of 1.37
 #: answered what got so far), and where. An empty text says that krmfn passes over what could be a file of another kind.
@@ -35,9 +33,8 @@ ANSWERS = {
 
 
 def validate(text: str, *arguments: str) -> tuple[str, int]:
-    command = [sys.executable, "-m", "krmfn", "validate", "-q", *arguments]
-    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False, cwd=ROOT)
-    return done.stdout, done.returncode
+    done = call(text.encode(), ("validate", "-q", *arguments))
+    return done.out.decode(), done.code
 
 
 @pytest.mark.parametrize("text", ANSWERS)

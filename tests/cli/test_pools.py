@@ -114,6 +114,7 @@ def test_nodes_that_exist_count_and_show_what_comes(world: World) -> None:
     assert "whose limit is 24 nvidia.com/gpu" in why
 
 
+@pytest.mark.slow
 def test_pools_of_karpenter(world: World) -> None:
     types = [
         {"name": "p5", "allocatable": GPU, "labels": {ZONE: ["z1", "z2"], "generation": "5"}},

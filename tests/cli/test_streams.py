@@ -69,6 +69,7 @@ def test_an_answer_that_cannot_be_written_is_an_error(name: str, tmp_path: Path)
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2> >(true)"])
 def test_nobody_listens_to_what_is_told(name: str, redirection: str, tmp_path: Path) -> None:
@@ -90,6 +91,7 @@ def test_stdin_is_closed(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "krmfn: stdin is closed: there is nothing to read for -\n")
 
 
+@pytest.mark.slow
 def test_streams_that_do_not_block(tmp_path: Path) -> None:
     """Some runners leave them so: a reader would take what has come for all, and a writer lose what does not fit."""
     job = JOB.encode() + b"# " + b"x" * 1_000_000 + b"\n"
@@ -111,6 +113,7 @@ def test_streams_that_do_not_block(tmp_path: Path) -> None:
     assert run.wait() == 0
 
 
+@pytest.mark.slow
 def test_a_stream_without_the_characters(tmp_path: Path) -> None:
     text = JOB.replace("name: train\n", "name: träin\n")
     (tmp_path / "a.yaml").write_text(text)
@@ -135,6 +138,7 @@ def test_a_stream_without_the_characters(tmp_path: Path) -> None:
     assert "name: träin\n" in done.stdout.decode(), "manifests are bytes, whatever the terminal can show"
 
 
+@pytest.mark.slow
 def test_the_working_directory_is_gone(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(JOB)
     for words in (
@@ -153,6 +157,7 @@ def test_the_working_directory_is_gone(tmp_path: Path) -> None:
         assert done.stderr == "krmfn: the working directory was deleted; change to another one\n", words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["validate", "-"], ["generate", "-"], []], ids=["validate", "generate", "function"])
 def test_an_interrupt_is_silent(words: list[str], tmp_path: Path) -> None:
     # Where the tests run in the background the signal is ignored, and children inherit that.
@@ -252,6 +257,7 @@ metadata: {name: c}
 """
 
 
+@pytest.mark.slow
 def test_a_filter_passes_on_what_it_does_not_know(krmfn: Call) -> None:
     """kubectl refuses what it gets; what it never gets, nobody misses."""
     done = krmfn("generate", "-", stdin=STRANGE)

@@ -79,6 +79,7 @@ def test_a_finding_shows_its_line_and_fits_the_terminal(tmp_path: Path, look: Lo
     assert "hunter2" not in look("validate", "pod.yaml", columns=200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "generate", "convert --to 1.37"])
 def test_many_files_are_read_with_a_bar(command: str, tmp_path: Path, look: Look) -> None:
     for number in range(200):
@@ -141,6 +142,7 @@ def test_a_pipe_gets_one_line_each(tmp_path: Path, krmfn: Call) -> None:
     assert krmfn("validate", "pod.yaml", CLICOLOR="1", CLICOLOR_FORCE="0").out == ESCAPES.sub("", done.out)
 
 
+@pytest.mark.slow
 def test_trees_plans_and_differences_are_coloured(tmp_path: Path, look: Look, krmfn: Call) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "new.yaml").write_text(JOB.replace("8", "9"))

@@ -12,13 +12,19 @@ from conformance.commands import DATA
 from conformance.frontdoor import Door, Told, compare_records, compare_told, spell
 from conformance.storage import read_records
 from conformance.versions import read_profiles
+from tests.conformance.replay import NEWEST
 
-FILES = sorted(DATA.glob("*/*.jsonl.xz"))
+#: `./dev test server` asks about the newest release with everything on.
+FILES = [
+    pytest.param(path, id=f"{path.parent.name}/{profile}", marks=[] if profile == NEWEST else pytest.mark.slow)
+    for path in sorted(DATA.glob("*/*.jsonl.xz"))
+    for profile in [path.name.removesuffix(".jsonl.xz")]
+]
 #: Each so many-th record; `python -m conformance compare` asks all.
 EVERY = 40
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name.partition('.jsonl')[0]}")
+@pytest.mark.parametrize("path", FILES)
 def test_reports_are_the_answers_of_servers(path: Path, tmp_path: Path) -> None:
     reasons: Counter[str] = Counter()
     records = itertools.islice(read_records(path), 0, None, EVERY)

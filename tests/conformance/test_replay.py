@@ -8,11 +8,9 @@ import pytest
 from conformance.address import PLAIN
 from conformance.compare import is_patch, mask, mean
 from krmfn.server.spell import spell_path
-from tests.conformance.replay import DATA, PROFILES, SETS, compare_records, profile_of, read
+from tests.conformance.replay import DATA, NEWEST, PROFILES, SETS, compare_records, profile_of, read
 from tests.conformance.replay import answer as ask
 
-#: What `./dev test server` asks: the newest release with everything on. The answers of others take half a minute more.
-NEWEST = "1.37-was-all"
 FILES = [
     pytest.param(which, profile, id=f"{which}-{profile}", marks=[pytest.mark.slow] if profile != NEWEST else [])
     for which in SETS

@@ -155,6 +155,7 @@ def test_findings_as_one_types(tmp_path: Path) -> None:
     session(tmp_path, run, {"kubernetes": "1.37"})
 
 
+@pytest.mark.slow
 def test_a_fix_is_the_edit_of_the_command(tmp_path: Path) -> None:
     (tmp_path / "group.yaml").write_text(GROUP)
 
@@ -180,6 +181,7 @@ def test_a_fix_is_the_edit_of_the_command(tmp_path: Path) -> None:
     session(tmp_path, run, {"kubernetes": "1.37"})
 
 
+@pytest.mark.slow
 def test_a_definition_of_the_folder_explains_its_objects(tmp_path: Path) -> None:
     text = "apiVersion: example.com/v1\nkind: Swarm\nmetadata: {name: a}\nspec:\n  size: 2\n"
     (tmp_path / "swarm.yaml").write_text(text)
@@ -243,6 +245,7 @@ def fields_have(found: dict[str, str], name: str) -> bool:
     return name in found
 
 
+@pytest.mark.slow
 def test_texts_that_are_on_no_disk_and_files_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
@@ -260,6 +263,7 @@ def test_texts_that_are_on_no_disk_and_files_elsewhere(tmp_path: Path) -> None:
     session(tmp_path / "first", run, {"kubernetes": "1.37"})
 
 
+@pytest.mark.slow
 def test_files_come_and_go(tmp_path: Path) -> None:
     (tmp_path / "group.yaml").write_text(GROUP)
     (tmp_path / "pod.yaml").write_text(POD)
@@ -322,6 +326,7 @@ def test_a_lens_says_what_a_resource_becomes(tmp_path: Path) -> None:
     session(tmp_path, run)
 
 
+@pytest.mark.slow
 def test_a_keystroke_among_500_manifests(tmp_path: Path) -> None:
     for number in range(500):
         folder = tmp_path / f"app{number // 20}"
@@ -342,6 +347,7 @@ def test_a_keystroke_among_500_manifests(tmp_path: Path) -> None:
     session(tmp_path, run)
 
 
+@pytest.mark.slow
 def test_a_configuration_that_is_wrong_is_told(tmp_path: Path) -> None:
     (tmp_path / "krmfn.yaml").write_text("apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nspec: {selekt: All}\n")
     (tmp_path / "job.yaml").write_text(JOB)

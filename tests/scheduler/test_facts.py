@@ -24,7 +24,7 @@ def test_shrunk_facts_of_every_page_decide_the_same(rule: str) -> None:
         assert checks.run(case._replace(settings=shrunk)) == checks.run(case)
 
 
-@pytest.mark.parametrize("release", ["1.35", "1.36", "1.37"])
+@pytest.mark.parametrize("release", ["1.35", "1.36", pytest.param("1.37", marks=pytest.mark.slow)])
 def test_shrunk_facts_decide_the_same(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = replay.configuration
 

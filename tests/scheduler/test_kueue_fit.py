@@ -94,7 +94,7 @@ def test_a_simulator_that_does_not_answer_leaves_the_proofs(
     body: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One sentence, and what rules prove."""
-    monkeypatch.setattr("krmfn.workspace.processes._MOST_SECONDS", 0.5 if "sleep" in body else 20.0)
+    monkeypatch.setattr("krmfn.workspace.simulator._MOST_SECONDS", 0.5 if "sleep" in body else 20.0)
     words = write(tmp_path, WORLDS["7"])
     proved = call(b"", [*words, "--prove", "-o", "json"], tmp_path)
     pretend(tmp_path, body, monkeypatch)

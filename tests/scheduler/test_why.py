@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import krmfn.forecast
 from conformance.scheduler.pods import expand
 from conformance.scheduler.replay import configuration
@@ -67,6 +69,7 @@ def explain_all(scenario: dict[str, Any]) -> Iterator[tuple[str, Diagnosis]]:
         yield state, explain(items, read_settings(given), found[0])
 
 
+@pytest.mark.slow
 def test_what_runs_is_well_and_the_rest_has_a_cause() -> None:
     told = Counter[tuple[str, bool]]()
     unknown = 0

@@ -100,6 +100,7 @@ def test_only_what_changed_is_built_twice(
     assert ran == number
 
 
+@pytest.mark.slow
 def test_what_a_function_makes_is_built_for_each_state(
     builds: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -125,6 +125,7 @@ os.execv({helm!r}, [{helm!r}, *sys.argv[1:]])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["HELM_PLUGINS", "HELM_DATA_HOME", "XDG_DATA_HOME", "HOME"])
 def test_helm_itself_gets_nowhere(
     place: str,
@@ -309,6 +310,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
 def test_every_chart_ends(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -127,6 +127,7 @@ def test_many_are_rendered_alike_with_and_without_it(
     assert len(asked) <= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_one_that_does_not_answer_is_not_in_the_way(
     script: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

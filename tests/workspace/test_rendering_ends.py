@@ -59,6 +59,7 @@ def test_what_kustomize_says_holds_no_secrets(way: str, folder: Path) -> None:
     assert "hushed" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_kustomize_and_removes_the_copy(number: int, folder: Path, trap: Trap) -> None:
     program = folder.parent / "bin/kustomize"
@@ -150,6 +151,7 @@ def test_a_folder_of_functions(folder: Path) -> None:
         assert last in build().data
 
 
+@pytest.mark.slow
 def test_as_many_are_built_at_a_time_as_there_are_processors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = folder.parent / "bin/kustomize"
     program.parent.mkdir()

@@ -127,6 +127,7 @@ def test_a_full_disk_leaves_all_as_they_were(folder: Path) -> None:
     assert read(folder) == before
 
 
+@pytest.mark.slow
 def test_twelve_at_once_write_once(folder: Path) -> None:
     for number in range(5):
         (folder / f"job{number}.yaml").write_text(JOB.replace("train", f"train{number}"))
