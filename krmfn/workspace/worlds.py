@@ -162,7 +162,10 @@ def _read_argument(argument: str, rendering: Rendering, default: str, watch: Wat
 def make_world(files: Sequence[LoadedFile], tree: Tree | None, start: str) -> World:
     """The world of files, whose key is seen from `start`."""
     items = [item for file in files for item in file.stream.items]
-    folder = posixpath.commonpath([posixpath.dirname(file.path) for file in files]) or "."
+    try:
+        folder = posixpath.commonpath([posixpath.dirname(file.path) for file in files]) or "."
+    except ValueError:  # one is absolute, and another is not
+        folder = "."
     return World("", posixpath.relpath(folder, start), items, tree, folder, files)
 
 

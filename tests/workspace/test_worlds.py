@@ -64,6 +64,16 @@ def test_files_of_several_folders_are_one_world(folder: Path, capsys: pytest.Cap
     assert run(capsys, "validate", "--fail-on", "error", ".")[0] == 0
 
 
+def test_a_file_by_its_whole_path_is_with_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The configuration is then that of the folder in which somebody works."""
+    write(folder, {"jobs/job.yaml": LINKED, "groups/group.yaml": GROUP})
+    places = ["jobs/job.yaml", str(folder / "groups" / "group.yaml")]
+    code, out, _ = run(capsys, "tree", "-q", *places)
+    assert (code, "all 8 pods start together" in out) == (0, True)
+    write(folder, {"krmfn.yaml": GANGS + "spec: {x: 1}\n"})
+    assert "krmfn.yaml:" in run(capsys, "validate", *places)[2]
+
+
 def test_copies_in_two_folders_are_two_worlds(folder: Path) -> None:
     write(folder, {"dev/a.yaml": JOB, "prod/b.yaml": JOB, "shared.yaml": GROUP})
     assert names(find_worlds(["."], Rendering())) == {
