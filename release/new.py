@@ -173,9 +173,18 @@ def new_target(name: str) -> str:
     _insert("krmfn/model/schedulers.py", "SCHEDULERS: Mapping[str, Scheduler] = {\n", row)
     _insert("krmfn/config/settings.py", 'Scheduler: TypeAlias = \'Literal["Kubernetes", ', f'"{name}", ')
     _insert("schemas/krmfn/v1alpha1/gangscheduling.json", '"enum": ["Kubernetes", ', f'"{name}", ')
+    group = f"scheduling.{word}.example.com"
+    names = f'''\
+    {{"kind": "PodGroup", "group": "{group}", "fields": [
+      {{"pods": "metadata/labels/{group}\\\\/pod-group"}}
+    ]}},
+'''
+    _insert("schemas/names.json", '{"entries": "annotations/krmfn.dev\\\\/pod-group"}\n    ]},\n', names)
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
     return (
-        f"Write what {name} reads into krmfn/targets/{word}.py and its row in krmfn/model/schedulers.py. Then:\n"
+        f"Write what {name} reads into krmfn/targets/{word}.py, its row in krmfn/model/schedulers.py and the field in "
+        "which pods name their group in schemas/names.json; tell of it in docs/how-to/schedulers.md, and under Objects "
+        "per release in docs/reference/mapping.md. Then:\n"
         "./dev test tests/targets"
     )
 
@@ -187,8 +196,10 @@ def new_kind(name: str) -> str:
     _write(f"schemas/kinds/{name}.yaml", KIND.replace("@NAME@", kind).replace("@GROUP@", group))
     subprocess.run([sys.executable, "docs/generate.py"], cwd=ROOT, check=True)
     return (
-        f"Write schemas/kinds/{name}.yaml, and a gang among EXAMPLES "
-        "of tests/sources/test_source_properties.py. Then:\n./dev test tests/sources tests/docs/test_mapping.py"
+        f"Write schemas/kinds/{name}.yaml (krmfn kinds --from drafts it from a CustomResourceDefinition), its row in "
+        "the table Kinds of docs/reference/mapping.md, and a gang among EXAMPLES of "
+        "tests/sources/test_source_properties.py. Then:\n"
+        "./dev test tests/sources tests/config/test_kinds.py tests/docs/test_mapping.py"
     )
 
 

@@ -40,5 +40,6 @@ def assert_golden(fixture: Path, done: Done, snapshot: SnapshotAssertion) -> Non
     """What a call did is what golden/ holds for its fixture: stdout in .out, stderr and exit status in .err."""
     golden = snapshot.use_extension(Golden)
     name = fixture.with_suffix("")
-    assert done.out == golden(name=f"{name}.out")
-    assert done.err + f"exit {done.code}\n".encode() == golden(name=f"{name}.err")
+    told = f"golden/{name}.* holds something else: with --snapshot-update pytest writes it anew; read the difference"
+    assert done.out == golden(name=f"{name}.out"), told
+    assert done.err + f"exit {done.code}\n".encode() == golden(name=f"{name}.err"), told

@@ -11,11 +11,11 @@ To add a kind:
    cite the source.
 3. Where there is nothing to schedule as a group, leave a note that says why and return None. What the controller would
    refuse is a note whose rule has severity error: then there is no tree, whatever is returned.
-4. Add the rules you need to `schemas/rules.json`, the kind's worked examples to `tests/sources/`, and one that is a
-   gang to EXAMPLES in `tests/sources/test_source_properties.py`. `./dev test tests/sources tests/docs/test_mapping.py`
-   says what is forgotten.
-5. Say in the table "Kinds" of `docs/reference/mapping.md` how its pods are counted. `python docs/generate.py` writes
+4. Say in the table "Kinds" of `docs/reference/mapping.md` how its pods are counted. `python docs/generate.py` writes
    the other table there from the file.
+5. Add the rules you need to `schemas/rules.json`, worked examples to `tests/sources/` and `fixtures/accept/kinds`, and
+   a gang to EXAMPLES in `tests/sources/test_source_properties.py`. `./dev test tests/sources tests/config/test_kinds.py
+   tests/docs/test_mapping.py` says what is forgotten.
 
 Sources know neither targets nor checks.
 """

@@ -97,6 +97,9 @@ def test_a_target(copy: Path) -> None:
     (copy / "krmfn.yaml").write_text(head + "spec: {scheduler: Reaper}\n")
     done = run(copy, "-m", "krmfn", "generate", "job.yaml")
     assert (done.returncode, "scheduling.reaper.example.com/v1alpha1" in done.stdout) == (0, True), done.stderr
+    words = ("-q", "-p", "no:cacheprovider", "tests/targets/test_kustomize_names.py", "-k", "schedulers")
+    done = run(copy, "-m", "pytest", *words)
+    assert done.returncode == 0, done.stdout
     assert run(copy, "docs/generate.py", "--check").returncode == 0
 
 

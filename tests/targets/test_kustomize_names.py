@@ -128,7 +128,9 @@ def test_what_schedulers_name_is_covered() -> None:
     for row in SCHEDULERS.values():
         place, key = row.link
         link = f"metadata/{place}/{key}".replace(key, key.replace("/", r"\/"))
-        assert NameField("", "Pod", link) in known[row.group, "PodGroup"]
+        assert NameField("", "Pod", link) in known.get((row.group, "PodGroup"), ()), (
+            f"schemas/names.json has no row of the PodGroup of {row.group} with the link of pods: {link}"
+        )
         for name, kind, group in (("queue", "Queue", row.group), ("priorityClassName", "PriorityClass", GROUP)):
             if name in row.writes:
                 assert NameField(row.group, "PodGroup", f"spec/{name}") in known[group, kind]
