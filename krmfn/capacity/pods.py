@@ -213,9 +213,8 @@ def _merge(selector: object, labels: Value, term: object) -> Any:
         return selector
     expressions = list(as_list(selector, "matchExpressions"))
     for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
-        for key in as_list(term, field):
-            if key in labels:
-                expressions.append({"key": key, "operator": operator, "values": [labels[key]]})
+        keys = (key for key in as_list(term, field) if key in labels)
+        expressions += [{"key": key, "operator": operator, "values": [labels[key]]} for key in keys]
     return {**selector, "matchExpressions": expressions}
 
 
@@ -343,7 +342,7 @@ def count_requests(spec: Value, overhead: Resources | None = None, defaults: Seq
     return {name: amount for name, amount in total.items() if amount}
 
 
-def container_requests(container: object, defaults: Iterable[Value] = ()) -> Resources:
+def container_requests(container: object, defaults: Iterable[Value]) -> Resources:
     """The requests of a container, with its limits and a LimitRange's defaults standing in."""
     resources = as_mapping(container, "resources")
     requests, limits = read_resources(resources.get("requests")), read_resources(resources.get("limits"))
@@ -353,7 +352,7 @@ def container_requests(container: object, defaults: Iterable[Value] = ()) -> Res
     return filled
 
 
-def container_limits(container: object, defaults: Iterable[Value] = ()) -> Resources:
+def container_limits(container: object, defaults: Iterable[Value]) -> Resources:
     """The limits of a container, with a LimitRange's defaults standing in."""
     filled = read_resources(dig(container, "resources", "limits"))
     for item in defaults:

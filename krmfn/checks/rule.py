@@ -260,7 +260,7 @@ def check_stages(
     members: Sequence[Member],
     old: Items | None,
     settings: Settings,
-    asking: Items = (),
+    asking: Items,
 ) -> Findings:
     """The findings of those of scheduler, operator and gitops that are in `stages`.
 

@@ -33,7 +33,7 @@ def is_colored(options: Options, aside: bool = False) -> bool:
     return stream is not None and stream.isatty()
 
 
-def find_screen(options: Options, files: Iterable[LoadedFile] = (), aside: bool = False) -> Screen | None:
+def find_screen(options: Options, files: Iterable[LoadedFile], aside: bool = False) -> Screen | None:
     """The terminal that findings are read at, None where a program or a file gets them. `files` are shown in parts."""
     stream = sys.stderr if aside else sys.stdout
     if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":

@@ -32,14 +32,14 @@ def run(words: Words, options: Options) -> int:
         name, _, group = words[0].partition(".")
         found = [key for key in KINDS if key[1].lower() == name.lower() and (not group or key[0] == group)]
         if not found:
-            known = [name for _, name in KINDS]
-            raise UsageError(f"there is no kind {words[0]!r}. {ask_about(name, known) or 'krmfn kinds lists them'}")
+            hint = ask_about(name, list_words()) or "krmfn kinds lists them."
+            raise UsageError(f"there is no kind {words[0]!r}. {hint} krmfn kinds --from drafts the file of another one")
         streams.write("---\n".join(map(KINDS.read_file, found)))
         return 0
-    names = [f"{row.name}.{row.group}".rstrip(".") for row in KINDS.values()]
-    width = max(map(len, names))
-    for name, row in zip(names, KINDS.values(), strict=True):
-        streams.write(f"{name:{width}}  {_say(row)}\n")
+    rows = {f"{row.name}.{row.group}".rstrip("."): _say(row) for row in KINDS.values()}
+    width = max(map(len, rows))
+    for name, said in rows.items():
+        streams.write(f"{name:{width}}  {said}\n")
     return 0
 
 

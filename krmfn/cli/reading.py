@@ -102,7 +102,7 @@ def share(states: Iterable[tuple[Sequence[str], str]], options: Options) -> Shar
 
 def use_kinds(items: Items) -> None:
     """Know the kinds of the user that are among objects. Raises ConfigError."""
-    if any(list_holding(items, word) for word in KIND_WORDS):
+    if list_holding(items, *KIND_WORDS):
         from krmfn.config.kinds import use_objects  # few have any
 
         use_objects(items)

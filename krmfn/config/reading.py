@@ -77,12 +77,12 @@ def _read_configmap(value: Value, schema: Schema) -> tuple[Value, list[Mistake]]
     if data is not None and not isinstance(data, dict):
         return {}, [Mistake(("data",), "should be a mapping of dotted keys", "Write gang.granularity: Group below it.")]
     spec, problems = read_data(data or {}, schema)
-    return spec, [*problems, *(_flatten(problem) for problem in find_problems(spec, schema, ("data",)))]
+    return spec, [*problems, *map(_flatten, find_problems(spec, schema, ("data",)))]
 
 
 def _flatten(problem: Mistake) -> Mistake:
     """The problem with the dotted key that a ConfigMap has, `data.gang.minCount`, as one step of the path."""
-    return problem._replace(path=("data", ".".join(str(part) for part in problem.path[1:])))
+    return problem._replace(path=("data", ".".join(map(str, problem.path[1:]))))
 
 
 def _build(spec: Value) -> Settings:

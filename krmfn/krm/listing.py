@@ -145,12 +145,10 @@ class Listing:
         return offset
 
     def _splice_flow(self, places: list[int], added: list[Item]) -> list[Splice]:
-        edits: list[Splice] = []
         keep = set(places)
         last = places[-1] if places else -1
-        for place in range(last + 1):
-            if place not in keep:
-                edits.append((self.starts[place], self.starts[place + 1], b""))
+        gone = (place for place in range(last + 1) if place not in keep)
+        edits = [(self.starts[place], self.starts[place + 1], b"") for place in gone]
         start = self.items[last].end if last >= 0 else self.starts[0]
         new = ""
         if added:

@@ -77,7 +77,7 @@ def name_source(owner: ResourceRef) -> str:
 
 def name_sources(owners: Iterable[ResourceRef]) -> str:
     """All owners of a gang, sorted, so that the order of the input does not show."""
-    return ",".join(sorted(name_source(owner) for owner in owners))
+    return ",".join(sorted(map(name_source, owners)))
 
 
 def is_generated(item: Item) -> bool:

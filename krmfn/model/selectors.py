@@ -39,8 +39,7 @@ def match_labels(selector: object, labels: Value, may_get: MayGet = None) -> Ans
     answers = [
         _match(key, "In", [value], labels, may_get) for key, value in as_mapping(selector, "matchLabels").items()
     ]
-    for entry in as_list(selector, "matchExpressions"):
-        answers.append(_match(*_read_entry(entry), labels, may_get))
+    answers += [_match(*_read_entry(entry), labels, may_get) for entry in as_list(selector, "matchExpressions")]
     return both(*answers)
 
 

@@ -89,8 +89,8 @@ def _list_before(blockers: Items, writer: Release, release: Release, later: Sequ
     kinds = sorted({item.kind for item in blockers})
     yield _say(f"Before the upgrade from Kubernetes {writer} to {release}, which cannot read what {writer} stored.")
     if later:
-        steps = ", then to ".join(str(step) for step in (release, *later))
-        between = " and ".join(str(step) for step in (release, *later[:-1]))
+        steps = ", then to ".join(map(str, (release, *later)))
+        between = " and ".join(map(str, (release, *later[:-1])))
         yield _say(
             f"A control plane is upgraded one minor release at a time: to {steps}. Create no groups under {between}: "
             "the next release might not be able to read them either."

@@ -82,7 +82,7 @@ class _Run:
             if entry.emission.objects:
                 self._place(entry)
             elif is_error(entry.emission.notes):
-                self.failed.update(identify(owner) for owner in entry.gang.owners)
+                self.failed.update(map(identify, entry.gang.owners))
             else:
                 self._release(entry)
         removed = tuple(self._remove_stale())
@@ -99,7 +99,7 @@ class _Run:
 
     def _place(self, entry: Wanted) -> None:
         gang, items, emission = entry
-        owners = frozenset(identify(owner) for owner in gang.owners)
+        owners = frozenset(map(identify, gang.owners))
         renaming, sources = self.ledger.find_renaming(owners)
         objects, links = emission.objects, emission.links
         if renaming is not None:
@@ -238,4 +238,4 @@ def _identity_of(value: Fields) -> Identity:
 
 
 def _name(entry: Wanted) -> str:
-    return " and ".join(str(owner) for owner in entry.gang.owners)
+    return " and ".join(map(str, entry.gang.owners))

@@ -125,7 +125,7 @@ def code(text: str) -> str:
     '`` a`b\\\\|c ``'
     """
     text = line(text).replace("|", "\\|")
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     return f"{fence} {text} {fence}" if longest or text != text.strip() or not text else f"{fence}{text}{fence}"
 

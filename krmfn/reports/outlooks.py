@@ -209,7 +209,7 @@ def _render_mermaid(views: Sequence[View], titles: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None = None) -> Lines:
+def _draw_chart(outlook: Outlook, name: str, colors: Mapping[str, str] | None) -> Lines:
     colors = colors or {each.name: f"g{number % len(PALETTE)}" for number, each in enumerate(outlook.standings)}
     grouped = group_alike(outlook.loads or ())[:_MOST_LINES]
     for place, domain in enumerate(sorted({load.domain for load, _ in grouped})):

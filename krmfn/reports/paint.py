@@ -58,7 +58,7 @@ def flow(words: Iterable[tuple[str, str]], width: int, indent: str = "") -> str:
             used = len(indent)
         used += columns + bool(rows[-1])
         rows[-1].append(printed)
-    return f"\n{indent}".join(" ".join(row) for row in rows)
+    return f"\n{indent}".join(map(" ".join, rows))
 
 
 def split(text: str) -> list[tuple[str, str]]:

@@ -212,7 +212,7 @@ def _name(entry: Entry, worlds: str) -> str:
 def _reason(entry: Entry) -> str:
     if entry.reasons:
         fields = dict.fromkeys(format_path(reason.path) or reason.message for reason in entry.reasons)
-        return ", ".join(channels.code(field) for field in fields)
+        return ", ".join(map(channels.code, fields))
     fields = dict.fromkeys(format_path(change.path) for change in entry.changes)
     return list_first(map(channels.code, fields), 4)
 

@@ -20,7 +20,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 def render_github(report: Report) -> str:
     """Annotations of a pull request, one a line: `::error file=a.yaml,line=3,col=5,title=krmfn minimum::message`."""
-    return "".join(_write_command(result) for result in report.results)
+    return "".join(map(_write_command, report.results))
 
 
 def _write_command(result: Result) -> str:

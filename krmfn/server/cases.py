@@ -112,7 +112,7 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
             "below": lambda value: value is not None and value < asked,
             "blank": lambda value: (not (value or "").strip()) is asked,
             "has": lambda value: not set(value or ()).isdisjoint(asked),
-            "like": lambda value: _is_like(value or "", asked),
+            "like": lambda value: re.match(asked, value or "", re.DOTALL) is not None,
             "lacks": lambda value: asked not in (value or ()),
             "beyond": lambda value: not set(value or ()) <= set(asked),
         }[word]
@@ -121,10 +121,6 @@ def _make_test(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, str):
         return lambda value: (value is None) is (wanted == "absent")
     return bool if wanted else not_
-
-
-def _is_like(text: str, pattern: str) -> bool:
-    return re.match(pattern, text, re.DOTALL) is not None
 
 
 def list_checks(row: Value) -> list[Check]:
@@ -263,7 +259,7 @@ def check_each(kind: Any, name: str, parts: Iterable[Any], at: Path, rule: str =
 
 @cache
 def _read_part(name: str) -> Cases:
-    return Cases(Case(row) for row in schemastore.load("kubernetes/parts.json")[name])
+    return Cases(map(Case, schemastore.load("kubernetes/parts.json")[name]))
 
 
 def _make_enum(values: list[str]) -> Check:

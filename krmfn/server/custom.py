@@ -224,7 +224,7 @@ _UNKNOWN = ("fieldPath", "messageExpression", "optionalOldSelf")
 _TYPES = {"FieldValueRequired": ("Required", "Required value"), "FieldValueForbidden": ("Forbidden", "Forbidden")}
 
 
-def apply_rules(structure: Structure, value: Value, old: Any, typed: bool = True) -> Iterator[Cause | tuple[Path, str]]:
+def apply_rules(structure: Structure, value: Value, old: Any, typed: bool) -> Iterator[Cause | tuple[Path, str]]:
     """The causes of an object, and place and words for each rule that is not evaluated. `old` is ABSENT for a create.
     Unless all values are `typed` as the schema says, no rule is evaluated."""
     for schema, rule, path, item, before, same in find_rules(structure, structure.resolve(structure.root), value, old):

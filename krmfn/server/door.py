@@ -42,7 +42,7 @@ def answer(
     return ask_as_sent(ask, value)
 
 
-def _judge_other(value: Any, release: str, stored: Any, way: Mode, definitions: Iterable[Value] = ()) -> Verdict | None:
+def _judge_other(value: Any, release: str, stored: Any, way: Mode, definitions: Iterable[Value]) -> Verdict | None:
     """The answer about an object of a kind without rules: by its definition, or by its shape; None where neither is
     known."""
     api_version, kind = as_text(value, "apiVersion"), as_text(value, "kind")

@@ -273,15 +273,12 @@ def _check_text(schema: Schema, value: str, path: Path) -> Causes:
     elif (compiled := compile_pattern(pattern)) and not compiled.search(value):
         yield _should(path, value, f"match '{pattern}'")
     form = schema.get("format", "")
-    if form == "date-time" and not _is_date_time(value):
+    if form == "date-time" and not re.fullmatch(_DATE_TIME, value, re.ASCII):
         text = f'{format_path(path)} in body must be of type {form}: "{value}"'
         yield invalid(path, value, text, "custom-schema")
 
 
-def _is_date_time(text: str) -> bool:
-    return re.fullmatch(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", text, re.ASCII) is not None
-
-
+_DATE_TIME = r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
 _BOUNDS = (("maximum", "exclusiveMaximum", "less", gt), ("minimum", "exclusiveMinimum", "greater", lt))
 
 

@@ -39,9 +39,7 @@ def _keep_keys(of: Type, new: Fields, old: Fields, stored: Fields, field: Field 
             out[key] = keep_filled(inner, value, old.get(key), stored.get(key, []), inner_field)
         else:
             out[key] = _without_nulls(value)
-    for key, value in stored.items():
-        if key not in new and key not in old:
-            out[key] = value
+    out |= {key: value for key, value in stored.items() if key not in new and key not in old}
     named = {key for key, value in new.items() if value is not None}
     if named and field is not None and "retainKeys" in field.patch_strategy:
         return {key: value for key, value in out.items() if key in named}  # one member instead of another

@@ -171,8 +171,8 @@ def read_facts(cluster: Value, objects: Mapping[Key, Items]) -> Facts:
     return Facts(
         priority_classes=_read_classes(all_of(topics["priorityClasses"])),
         complete_classes="PriorityClass" in listed,
-        nodes=None if nodes is None else tuple(_node(value) for value in nodes),
-        quotas=tuple(_quota(value) for value in all_of(topics["resourceQuotas"])),
+        nodes=None if nodes is None else tuple(map(_node, nodes)),
+        quotas=tuple(map(_quota, all_of(topics["resourceQuotas"]))),
         queues={_name(value): value for value in queues} if queues or topics["queues"] in given else None,
         complete_queues=topics["queues"] in given,
         schemas={_name(value): value for value in crds if dig(value, "spec", "versions")},
@@ -271,7 +271,7 @@ def _node(value: Value) -> ClusterNode:
         name,
         {HOSTNAME: name, **labels},  # kubelets write it; people leave it out
         read_resources(dig(value, "status", "allocatable") or value.get("allocatable")),
-        tuple(as_mapping(taint) for taint in as_list(spec, "taints")),
+        tuple(map(as_mapping, as_list(spec, "taints"))),
         spec.get("unschedulable") is True,
         as_int(value, "count") or 1,
         read_resources(value.get("used")),

@@ -200,11 +200,13 @@ def find_strangers(items: Iterable[Item]) -> Findings:
 def _suggest(item: Item) -> str:
     """The kind that was probably meant: the same word in another group, or a similar one."""
     read = [key for key, row in KINDS.items() if row.is_read]
-    kinds = sorted({kind for _, kind in read})
-    nearest = item.kind if item.kind in kinds else find_nearest(item.kind, kinds, 0.8)
+    nearest = find_nearest(item.kind, sorted({kind for _, kind in read}), 0.8)
     groups = sorted(group for group, kind in read if kind == nearest)
-    if not nearest and "." in item.group:
-        return "Describe the kind: krmfn kinds --from its CustomResourceDefinition drafts the file."
+    if nearest != item.kind and item.group not in groups and "." in item.group:
+        return (
+            "Describe the kind in a file among these manifests, in a kustomization under resources:; "
+            "krmfn kinds --from its CustomResourceDefinition drafts it."
+        )
     if not nearest:
         return 'Remove the annotation. "What each kind becomes" in the documentation lists the supported kinds.'
     return f"Did you mean {' or '.join(f'{nearest} of {group}' if group else f'{nearest} of v1' for group in groups)}?"

@@ -146,7 +146,7 @@ def assign_names(gang_name: str, root: PlacedGroup, rank: Rank | None = None) ->
     taken: dict[str, int] = {}
     templates: dict[int, str] = {}
     for index, node in order:
-        wanted = shorten("-".join(slug(part) for part in node.path) or slug(root.group.name), LABEL_LIMIT)
+        wanted = shorten("-".join(map(slug, node.path)) or slug(root.group.name), LABEL_LIMIT)
         name = wanted
         while name in taken:
             taken[wanted] += 1

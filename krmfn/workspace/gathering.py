@@ -16,6 +16,7 @@ from typing import NamedTuple
 from krmfn.krm import FileRef, Item, Result
 from krmfn.krm.results import Severity
 from krmfn.model.kept import find, is_used, keep
+from krmfn.model.marks import KIND_KIND, is_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.values import Names, group_by, identify
 from krmfn.model.wording import count, join
@@ -50,8 +51,8 @@ from krmfn.workspace.sharding import decides, defines
 from krmfn.workspace.trees import CHARTS, SUFFIXES, ManifestFile, NotRendered, Tree, find_around, join_path
 from krmfn.workspace.world import Rendering, Sources, World, find_sources, read_origins, read_rendered
 
-#: What a file of a deployer holds somewhere.
-_DEPLOYERS = (b"argoproj.io/", b".toolkit.fluxcd.io/")
+#: What a file of a deployer, or of a kind, holds somewhere.
+_DEPLOYERS = (b"argoproj.io/", b".toolkit.fluxcd.io/", KIND_KIND.encode())
 
 #: That are made by deployers and kustomizations, as copies of what the files hold.
 _MOST_OBJECTS = 200_000
@@ -83,6 +84,7 @@ class Gathering:
         self._deployed = 0  # objects, those that are deployed to several places each time
         self._rendered: dict[str, Rendered | NotRendered] = {}  # by folder; what is deployed to many places once
         self._covered: set[str] = set()  # files that are in a world, without links
+        self._searched: set[str] = set()  # those in which kinds were looked for
         self.files = read_tree(tree, path).files
         self.folders = set(list_folders(self.files))  # those with a kustomization
         overlays = self._find_overlays()
@@ -199,7 +201,7 @@ class Gathering:
             yield each.folder if folders[each.folder] == 1 else f"{each.folder} ({words})", each
 
     def _read_deployers(self, files: Iterable[ManifestFile]) -> list[Item]:
-        """The objects of files that can say what is deployed, or with which values."""
+        """The objects of files that can say what is deployed, or with which values, or what a kind is."""
         items = []
         marks = [*_DEPLOYERS]
         if any(b"substituteFrom" in data or b"valuesFrom" in data for _, data in self.files):
@@ -352,9 +354,14 @@ class Gathering:
                 "--load-restrictor LoadRestrictionsNone"
             )
             self.problems.append(tell("not-rendered", message, FileRef(world.overlay), "info"))
+        # kustomize gives kinds to our function, and prints none. What one world has, all know.
+        new = sorted({*rendered.copied} - self._searched)
+        self._searched.update(new)
+        files = [ManifestFile(os.path.relpath(path, self._tree.here), self._tree.find(path) or b"") for path in new]
+        kinds = [item for item in self._read_deployers(files) if item.kind == KIND_KIND and is_local(item)]
         self.worlds.append(
             world._replace(
-                items=items,
+                items=[*items, *kinds],
                 sources=sources,
                 configurations=rendered.configurations,
                 ran_in=rendered.ran_in,

@@ -62,7 +62,7 @@ def spell_diff(changes: Iterable[FileChange]) -> str:
     """The plan as a unified diff, as git would show it, with the values of Secrets and environments hidden."""
     parts = []
     for path, old, new in changes:
-        before, after = (_split(data) for data in (old, new))
+        before, after = map(_split, (old, new))
         shown_before, shown_after = _hide(before, old, path), _hide(after, new, path)
         parts.append(f"--- {'/dev/null' if old is None else f'a/{path}'}\n")
         parts.append(f"+++ {'/dev/null' if new is None else f'b/{path}'}\n")

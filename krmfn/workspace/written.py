@@ -32,7 +32,7 @@ from krmfn.workspace.trees import ManifestFile, NotRendered, Tree, find_around
 from krmfn.workspace.worlds import Worlds, make_world
 
 
-def find_written(arguments: Sequence[str], excluded: Sequence[str], shard: Shard | None, watch: Watch = iter) -> Worlds:
+def find_written(arguments: Sequence[str], excluded: Sequence[str], shard: Shard | None, watch: Watch) -> Worlds:
     """The worlds of the files that arguments name.
 
     A folder that kustomizations of the arguments build on counts with the files that its own kustomization lists.

@@ -65,7 +65,7 @@ def test_kinds_of_one_name(krmfn: Call) -> None:
     ("words", "error"),
     [
         ([""], "name a kind or a field, such as"),
-        (["rayclster"], "has no rayclster. Did you mean RayCluster?"),
+        (["rayclster"], "has no rayclster. Did you mean RayCluster? --crds adds the definitions of others"),
         (["Pod.spec.contaners"], "Pod.spec has no field contaners. Did you mean containers?"),
         (["Pod.spec.hostname.x"], "Pod.spec.hostname has no field x. It has no fields"),
         (["PodGroup", "--api-version", "apps/v1"], "has no PodGroup of apps/v1"),

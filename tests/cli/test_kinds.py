@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.e2e.tools import require_kustomize
 from tests.front_door import call
 
 KIND = """\
@@ -74,6 +75,33 @@ def test_generate_and_the_function_make_its_gang(folder: Path) -> None:
     assert "minCount: 5" in out
     assert "CRDs older than Swarm v2 drop spec.schedulingGroup" in err
     assert run(folder, data=list_items(KIND, MANIFEST))[1].count("podGroupName: swarm-bees") == 2
+
+
+@pytest.mark.parametrize("place", [".", "prod"])
+def test_a_kind_for_kustomize_alone_is_known(place: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kustomize gives it to our function, and prints it nowhere."""
+    require_kustomize(monkeypatch)
+    local = ', annotations: {config.kubernetes.io/local-config: "true"}}'
+    kind = KIND.replace("example.com}", f"example.com{local}")
+    gangs = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata:\n  name: a\n  annotations:\n"
+    files = {"base/swarm.yaml": kind, "base/bees.yaml": MANIFEST}
+    files["base/kustomization.yaml"] = "resources: [bees.yaml, swarm.yaml]\n"
+    for name in ("dev", "prod"):
+        files[f"{name}/gangs.yaml"] = f"{gangs}    config.kubernetes.io/function: 'exec: {{path: krmfn}}'\n"
+        listed = f"resources: [../base]\nnamePrefix: {name}-\ntransformers: [gangs.yaml]\n"
+        files[f"{name}/kustomization.yaml"] = listed
+    for path in [*folder.iterdir()]:
+        path.unlink()
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    code, out, err = run(folder, "tree", place)
+    assert (code, out.count("4 pods, by spec.parts[1].replicas")) == (0, 2 if place == "." else 1), err
+    code, out, _ = run(folder, "validate", place)
+    assert (code, "kind-not-supported" in out) == (0, False), out
+    (folder / "base/swarm.yaml").write_text(kind.replace("link:", "lnik:"))
+    code, _, err = run(folder, "validate", place)
+    assert (code, err.count("base/swarm.yaml:10:9: spec.lnik: unknown key")) == (2, 1), err
 
 
 def test_a_configuration_names_its_files_or_has_them_inline(folder: Path) -> None:
@@ -171,7 +199,7 @@ def test_kinds_lists_prints_and_drafts(tmp_path: Path) -> None:
     assert (code, yaml.safe_load(out)["spec"]["kind"]) == (0, "JobSet")
     assert len(list(yaml.safe_load_all(run(tmp_path, "kinds", "Job")[1]))) == 2, "of Kubernetes and of Volcano"
     code, _, err = run(tmp_path, "kinds", "JobSte")
-    assert (code, "Did you mean JobSet?" in err) == (2, True)
+    assert (code, "Did you mean JobSet? krmfn kinds --from drafts the file of another one" in err) == (2, True)
     pod = {
         "type": "object",
         "properties": {"spec": {"type": "object", "properties": {"containers": {"type": "array"}}}},

@@ -23,6 +23,7 @@ metadata:
         ("apps/v1", "CronJob", "Did you mean CronJob of batch?"),
         ("extensions/v1", "Job", "Did you mean Job of batch or Job of batch.volcano.sh?"),
         ("example.com/v1", "Pod", "Did you mean Pod of v1?"),
+        ("flink.apache.org/v1beta1", "FlinkDeployment", "Describe the kind in a file among these manifests"),
     ],
 )
 def test_kind_that_cannot_be_a_gang(api_version: str, kind: str, hint: str) -> None:

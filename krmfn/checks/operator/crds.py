@@ -109,7 +109,7 @@ def find_bridge_missing(census: Census, settings: Settings) -> Matches:
         if not settings.release.has("pod-groups"):
             yield tell(template.item, link.path, error=True)
         elif missing:
-            known = any(census.facts.lists_all(kind) for kind in missing)
+            known = any(map(census.facts.lists_all, missing))
             where = "in the cluster" if known else "in the files checked"
             yield tell(template.item, link.path, case="policies", error=known, missing=missing, where=where)
 

@@ -119,7 +119,7 @@ def autoscales(item: Item) -> bool:
 
 def _lowest(gang: LinkedGang) -> int | None:
     """The fewest pods of a gang that autoscales: the head and minReplicas times hosts; None when nothing autoscales."""
-    if not any(autoscales(owner) for owner in gang.owners):
+    if not any(map(autoscales, gang.owners)):
         return None
     total = 0
     for template in gang.templates:

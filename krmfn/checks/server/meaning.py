@@ -201,9 +201,7 @@ _CHANGES = ("immutable", "may not change", "updates to ")
 _MOST = 50
 
 
-def judge_known(
-    judge: Callable[[Any], Verdict], value: Any, verdict: Verdict, old: Any = None
-) -> tuple[Verdict, Path | None]:
+def judge_known(judge: Callable[[Any], Verdict], value: Any, verdict: Verdict, old: Any) -> tuple[Verdict, Path | None]:
     """`verdict`, which `judge` gave about `value` (a change of `old`), without what it says about placeholders, and
     where the first is.
 
