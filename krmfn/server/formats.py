@@ -76,7 +76,8 @@ def _is_label_name(text: str) -> bool:
 
 def _find_faults(text: str, most: int, unit: str, wrong: str) -> Faults:
     """Whether a text is too long, and what else is `wrong`, if anything."""
-    faults = (f"must be no more than {most} {unit}",) if count_bytes(text) > most else ()
+    size = count_bytes(text) if wrong else len(text)  # what is right is ASCII
+    faults = (f"must be no more than {most} {unit}",) if size > most else ()
     return (*faults, wrong) if wrong else faults
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.krm.paths import Path
 from krmfn.model.selectors import match_labels
-from krmfn.model.values import Fields, Value, as_mapping
+from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.plain.values import check_kept, count_share
@@ -112,7 +112,8 @@ def check_replication_controller(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def _labels(spec: Value) -> Value:
-    return as_mapping(spec, "template", "metadata", "labels")
+    found: Value = spec.get("template", {}).get("metadata", {}).get("labels", {})
+    return found
 
 
 def find_selector_faults(kind: Kind, new: Value) -> Out:
