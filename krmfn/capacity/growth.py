@@ -16,7 +16,7 @@ from krmfn.survey.pools import NodePool, list_pools
 
 #: Causes of obstacles that more nodes may take away.
 OF_NODES = ("pod", "bound", "resource", "packing", "key")
-#: So many sorts of nodes are tried.
+#: How many sorts of nodes are tried.
 _SORTS = 40
 _Sort = tuple[NodePool, ClusterNode]
 _Added = tuple[NodePool, ClusterNode, int]

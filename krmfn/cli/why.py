@@ -30,7 +30,7 @@ from krmfn.workspace.manifests import Inputs, read_paths
 from krmfn.workspace.trees import MOST_OF_CLUSTERS
 from krmfn.workspace.world import World
 
-#: So many objects are compared with a name that none has.
+#: How many objects are compared with a name that none of them has.
 _LOOKED_AT = 5000
 #: What the facts say of the cluster as a whole; everything else is an object as it lives.
 _FACTS = ("Node", "PriorityClass")

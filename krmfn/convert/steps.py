@@ -185,10 +185,7 @@ def _move_groups(board: Board, workload: Item, name: str, templates: set[str]) -
 
 #: Fields that 1.35 does not have.
 _NOT_IN_1_35 = ("schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority")
-_JOBS: Mapping[str, Path] = {
-    "Job": ("spec", "scheduling"),
-    "CronJob": ("spec", "jobTemplate", "spec", "scheduling"),
-}
+_JOBS: Mapping[str, Path] = {"Job": ("spec", "scheduling"), "CronJob": ("spec", "jobTemplate", "spec", "scheduling")}
 
 
 # --- 1.37 to 1.36 ---------------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def _read_json_number(text: str) -> int | float:
 
 
 def parse_number(text: str) -> int | float | None:
-    """Read `text` as Go reads a number: base prefixes, underscores, leading-zero octals; None when it is none."""
+    """Read `text` as Go reads a number: base prefixes, underscores, leading-zero octals; None if it is not one."""
     if text[-1:] not in _LAST_DIGITS:  # quantities, versions, dates of the day: most words that begin like a number
         return None
     plain = text.replace("_", "")

@@ -1,5 +1,5 @@
 """Lists of objects as JSON, read object by object: a dump of a cluster is many times larger in memory than in its file,
-and who reads it keeps little of it.
+and its reader keeps little of it.
 """
 
 from __future__ import annotations

@@ -378,7 +378,7 @@ def _make_value(steps: list[_Step], lines: list[_Known]) -> Fields:
 
 
 class Lines:
-    """A text that was read by lines: its value; its tree, and where a new key goes, for who asks."""
+    """A text that was read by lines: its value; on request its tree, and where a new key goes."""
 
     __slots__ = ("_lines", "_outline", "_starts", "_text", "value")
 

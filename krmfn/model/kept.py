@@ -1,6 +1,6 @@
 """What was made in earlier runs, while a command has somewhere to keep it.
 
-What is kept follows from the data that names it, and from the program alone: who makes it reads nothing else.
+What is kept follows from the data that names it, and from the program alone: nothing else is read to make it.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def as_text(value: object, *path: str | int) -> str:
 
 
 def as_int(value: object, *path: str | int) -> int | None:
-    """`value`, or its part at a path, when it is a whole number, None otherwise (a bool is none)."""
+    """`value`, or its part at a path, if it is a whole number, which a bool is not; else None."""
     value = dig(value, *path) if path else value
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

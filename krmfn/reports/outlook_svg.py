@@ -38,7 +38,7 @@ _NOTE = 14  # the height of the line below the name
 _POD = 16
 _STEP = _POD + 3
 _IN_ROW = 8
-#: So many pods of a node or of a gang are drawn, so many cards of nodes.
+#: How many pods of a node or of a gang are drawn, and how many cards of nodes.
 _MOST_PODS = 32
 _MOST_CARDS = 120
 _SIGNS: Mapping[str, str] = {"runs": "✓", "never": "✗", "waits": "…", "grows": "+", "depends": "?", "open": "–"}

@@ -36,7 +36,7 @@ FORMATS = ("text", "json", "yaml", "markdown", "mermaid", "svg", "html")
 
 _COLORS = {"runs": GREEN, "never": RED, "waits": YELLOW, "grows": YELLOW, "depends": YELLOW, "open": CYAN}
 _WIDTH = 110
-#: So many nodes are listed, or drawn; the rest is told as a number.
+#: How many nodes are listed or drawn; the others are only counted.
 _MOST_LINES = 40
 _SIGNS = {"runs": "🟢", "never": "🔴", "waits": "🟡", "grows": "🟡", "depends": "🟡", "open": "⚪"}
 _MOST_ROWS = 60

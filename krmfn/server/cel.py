@@ -362,10 +362,7 @@ _RELATIONS: Mapping[str, Operation] = {
     ">=": _order(lambda left, right: left >= right),
     "in": lambda item, items: any(_equal(item, each) for each in _need(items, list, dict)),
 }
-_SUMS: Mapping[str, Operation] = {
-    "+": _add,
-    "-": lambda left, right: _number(left) - _number(right),
-}
+_SUMS: Mapping[str, Operation] = {"+": _add, "-": lambda left, right: _number(left) - _number(right)}
 #: The operators with two sides, the loosest first.
 _LEVELS: tuple[Mapping[str, Callable[[Evaluate, Evaluate], Evaluate]], ...] = (
     {"||": partial(_decide, True)},

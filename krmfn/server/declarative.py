@@ -10,7 +10,7 @@ Source: k8s.io/apimachinery/pkg/api/validate and the generated validation of k8s
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from krmfn.krm.paths import Path
 from krmfn.model.values import Fields, Names, Value
@@ -38,64 +38,43 @@ def check_declared(of: Type, new: Value, old: Stored, path: Path, out: Out, upda
     stored object has no such struct: in a create, and for a new item in an `update`."""
     if of.union and len(new.keys() & of.union) != 1:
         _check_union(of.union, new, old, path, out)
-    for field, is_plain, is_needed in _list_ruled(of, update):
+    for field in _list_ruled(of, update):
         value, before = new.get(field.name), old.get(field.name) if old else None
         if old is not None and value == before:
             continue
-        if old is None and value is None and not (is_plain or is_needed or update):
+        if old is None and value is None and not (field.is_plain_struct or field.is_needed or update):
             continue
-        if is_plain:
+        if field.is_plain_struct:
             value = value or _EMPTY
             before = None if old is None else before or _EMPTY
         start, at = len(out), (*path, field.name)
-        if value is None and is_needed:
+        if value is None and field.is_needed:
             out.append(required(at))
         _check_field(field, value, before, at, out, update)
         if len(out) == start and value is not None and not field.opaque:
             _check_value(field, value, before, at, out, update)
 
 
-class _RuledField(NamedTuple):
-    """A field that has rules, or has some below it. With `is_plain` it is a struct that is there even when nothing was
-    written. With `is_needed` it has to be there."""
-
-    field: Field
-    is_plain: bool
-    is_needed: bool
-
-
-def _list_ruled(of: Type, update: bool) -> tuple[_RuledField, ...]:
-    """The fields of a struct that the walk has to look at; it skips metadata and the like."""
+def _list_ruled(of: Type, update: bool) -> tuple[Field, ...]:
+    """The fields of a struct with rules, of their own or below them: spares the walk over metadata and the like."""
     key = "ruled update" if update else "ruled"
-    found: tuple[_RuledField, ...] | None = of.cache.get(key)
+    found: tuple[Field, ...] | None = of.cache.get(key)
     if found is None:
         ruled = {*chain(*plan_fields(of, lambda field: _has_rules(field, update)))}
-        fields = [field for field in of.fields.values() if field in ruled]
-        found = of.cache[key] = tuple(_RuledField(each, _is_plain_struct(each), _is_needed(each)) for each in fields)
+        found = of.cache[key] = tuple(field for field in of.fields.values() if field in ruled)
     return found
-
-
-def _is_needed(field: Field) -> bool:
-    """Whether an object without the field is refused. The server's generated code says that "optional fields with
-    default values are effectively required": they are nil only when their gate dropped them."""
-    return field.required or (field.default is not None and field.pointer and not field.gate)
 
 
 def _has_rules(field: Field, update: bool) -> bool:
     """Whether there is a rule about the field itself, or about its value as a whole."""
     of = field.type.item or field.type
     return bool(
-        (field.required and not _is_plain_struct(field))
+        (field.required and not field.is_plain_struct)
         or (update and (field.immutable or field.update))
         or (field.forbidden or field.unique or field.lengths or field.format in FORMATS)
         or (field.minimum, field.maximum, field.max_items) != (None, None, None)
         or (not field.opaque and (of.enum is not None or of.union))
     )
-
-
-def _is_plain_struct(field: Field) -> bool:
-    """Whether the server sees the field even when nothing was written."""
-    return field.type.kind == "struct" and not field.pointer
 
 
 def _check_union(members: Names, new: Value, old: Stored, path: Path, out: Out) -> None:

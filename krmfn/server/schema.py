@@ -98,6 +98,11 @@ class Field:
         #: The gate that is off and makes the server drop the field; empty while it is on.
         self.gate: str = gate if gate and not gates.get(gate, False) else ""
         self.default: Any = get("default") if needs is None or gates.get(needs, False) else None
+        #: Whether the server sees the field even when nothing was written.
+        self.is_plain_struct: bool = of.kind == "struct" and not self.pointer
+        #: Whether an object without the field is refused. The server's generated code says that "optional fields with
+        #: default values are effectively required": they are nil only when their gate dropped them.
+        self.is_needed: bool = required or (self.default is not None and self.pointer and not self.gate)
 
 
 #: The attributes that are declared above, by their keywords.

@@ -67,7 +67,7 @@ def to_api(of: Type, value: Any) -> Any:
                 out[field.name] = to_api(field.type, value[field.name])
             elif field.always_written:
                 out[field.name] = None if field.pointer else _zero(field.type)
-            elif field.type.kind == "struct" and not field.pointer:
+            elif field.is_plain_struct:
                 out[field.name] = to_api(field.type, {})
         return out
     if of.kind == "list" and of.item:

@@ -13,7 +13,7 @@ from krmfn.releases.release import first_release
 from krmfn.releases.spelling import read_limits
 from krmfn.sources.manifest import Manifest
 
-#: So many PodGroups one resource can have: each is an object in Git. Nobody has more replicas or racks for one gang.
+#: How many PodGroups a resource can have: each is an object in Git. Nobody has more replicas or racks for one gang.
 MOST_GROUPS = 5000
 _ANNOTATIONS = ("metadata", "annotations")
 

@@ -21,7 +21,7 @@ from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.trees import GIT, KUSTOMIZATIONS, MOST_BYTES, InputMissing, LeftOut, ManifestFile, Tree
 from krmfn.workspace.witness import lexists, realpath
 
-#: Who is told of files before they are read, and gives them back one by one.
+#: What learns of files before they are read, and returns them one by one.
 Watch: TypeAlias = Callable[[Sequence[ManifestFile]], Iterable[ManifestFile]]
 #: Files that steer tools: they are read, but they are no part of a stream of manifests.
 STEERING = (*KUSTOMIZATIONS, "Kptfile", "krmfn.yaml", "krmfn-names.yaml")

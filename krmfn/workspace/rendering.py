@@ -46,7 +46,7 @@ _QUOTES = re.compile(
     r"|missing metadata\.name(?= in object)|(?=map\[)"
 )
 _QUOTES_SECRETS = re.compile(rf"loading KV pairs:?|{_QUOTES.pattern}")
-#: kustomize tries a file as a folder after all, and says in the end that it is none.
+#: kustomize tries a file as a folder after all, and says in the end that it is not one.
 _TRIED_AS_FOLDER = r"accumulating resources: accumulation err='(.*)': must build at directory: .*"
 _INSTALL = "Install kustomize 5.0 or newer, or check the files as they are with --no-render."
 

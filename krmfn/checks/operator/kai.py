@@ -210,7 +210,7 @@ def _lasts(group: Item, census: Census) -> bool:
 
 def _exceed(wanted: Resources, told: str, name: str, queues: ByName, field: str = "limit") -> str:
     """The limit or quota of a queue, or of one above it, that is exceeded: thousandths of a CPU, megabytes, devices;
-    -1 is none, and one that is not written is 0."""
+    -1 means no limit, and one that is not written is 0."""
     seen = set()
     while name in queues and name not in seen:
         seen.add(name)

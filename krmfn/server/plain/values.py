@@ -94,7 +94,7 @@ def check_endpoint_address(text: str, path: Path) -> Causes:
 
 
 def read_address(text: str) -> Any:
-    """The address that Go reads, which is lenient about zeros in front; None where it is none."""
+    """The IP address as Go reads it, which accepts leading zeros; None if the text is not one."""
     import ipaddress  # rare
 
     if check_ip(text, strict=False):
@@ -105,7 +105,7 @@ def read_address(text: str) -> Any:
 
 
 def read_network(text: str) -> Any:
-    """The network that Go reads; None where it is none."""
+    """The network as Go reads it; None if the text is not one."""
     import ipaddress  # rare
 
     host, slash, bits = text.partition("/")

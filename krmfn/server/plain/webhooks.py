@@ -99,7 +99,7 @@ def _check_path(text: str, path: Path) -> Causes:
 
 
 def _find_fault(text: str) -> str:
-    """What Go's net/url says of an address that is none; empty for others."""
+    """The error of Go's net/url about a wrong address; empty for others."""
     if re.search(r"[\x00-\x1f\x7f]", text):
         return "net/url: invalid control character in URL"
     scheme, colon, _ = re.split("[/?#]", text, maxsplit=1)[0].partition(":")
