@@ -1,6 +1,5 @@
-"""What hand-written validation says of fields, as data: the rows of `schemas/kubernetes/fields.json`, with the cases
-that hold while other fields are so and so; and those of `parts.json` beside it for parts of which only code knows
-when they are looked at.
+"""What hand-written validation says of fields, as data: the rows of `schemas/kubernetes/fields.json`, each with the
+cases in which something is said, and those of `parts.json` beside it, for parts that code chooses to check.
 
 A row belongs to a field of a Go type, wherever an object has that type. Unlike a declarative rule, a row holds on every
 write, whether or not the field changed. Knows keywords, no kinds; the README beside the rows says what they mean.
@@ -11,17 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
-from operator import not_
 from typing import Any, TypeAlias
 
 from krmfn.krm.paths import Path, dig
 from krmfn.model.gotext import quote
 from krmfn.model.values import Fields, Names, Value
 from krmfn.releases import schemastore
+from krmfn.server.conditions import Condition, is_about_presence, is_needed, read_conditions, read_place
 from krmfn.server.formats import Form, count_bytes, find_format
 from krmfn.server.plain.values import check_choice, check_least, spell_any
 from krmfn.server.schema import Kind, Stored, Type, find_function
-from krmfn.server.spell import Key, read_written, write_json
+from krmfn.server.spell import write_json
 from krmfn.server.strategy import copy_value
 from krmfn.server.verdict import (
     Cause,
@@ -40,96 +39,11 @@ from krmfn.server.verdict import (
 )
 
 Check: TypeAlias = "Callable[[Any, Any, Path], Iterable[Cause] | None]"
-_CHANGES = ("changed", "rewritten")
-#: What compares a field with another one; an absent number is 0.
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "as": lambda one, other: one == other,
-    "unlike": lambda one, other: one != other,
-    "over": lambda one, other: one is not None and one > (other or 0),
-    "within": lambda one, other: one is not None and one <= (other or 0),
-}
-Condition: TypeAlias = "Callable[[Any, Value, Value | None], bool]"
-
-
-def read_conditions(row: Value, chosen: bool = False) -> Condition | None:
-    """What `when` asks of what knows the gates, of the struct and of the stored one; None where it asks nothing.
-    `chosen`: rows are chosen by the fields that there are."""
-    found: Condition | None = None
-    for names, wanted in reversed(row.get("when", {}).items()):
-        if not (chosen and _is_about_presence(names, wanted)):
-            found = _join(_make_condition(names, wanted), found)
-    return found
-
-
-def _is_about_presence(names: str, wanted: Any) -> bool:
-    """Whether the names of the fields that a struct has answer the condition."""
-    return wanted in ("present", "absent") and names.isalnum()
-
-
-def _join(one: Condition, others: Condition | None) -> Condition:
-    return one if others is None else lambda kind, holder, old: one(kind, holder, old) and others(kind, holder, old)
-
-
-def _make_condition(names: str, wanted: Any) -> Condition:
-    if wanted in _CHANGES:
-        strict, place = wanted == "rewritten", _read_place(names)
-        return lambda kind, holder, old: old is not None and _is_changed(holder, old, place, strict)
-    if isinstance(wanted, dict) and (compare := _COMPARISONS.get(next(iter(wanted)))):
-        one, other = _read_place(names), _read_place(next(iter(wanted.values())))
-        return lambda kind, holder, old: compare(dig(holder, *one), dig(holder, *other))
-    fits = _make_test(wanted)
-    if names == "@cluster":
-        return lambda kind, holder, old: fits(kind.cluster)
-    if names[0] == "@":
-        return lambda kind, holder, old: fits(kind.is_on(names[1:]))
-    if names[0] == "<":
-        before = _read_place(names[1:])
-        return lambda kind, holder, old: old is not None and fits(dig(old, *before))
-    if names.isalnum():
-        return lambda kind, holder, old: fits(holder.get(names))
-    path, *others = [_read_place(each) for each in names.split("|")]
-    if not others:
-        return lambda kind, holder, old: fits(dig(holder, *path))
-    return lambda kind, holder, old: fits(
-        next((found for each in (path, *others) if (found := dig(holder, *each)) is not None), None)
-    )
-
-
-def _is_changed(new: Value, old: Value, place: Path, strict: bool) -> bool:
-    """Whether a field is not as it was. `strict`: an empty map is not the same as none."""
-    before = dig(old, *place)
-    return dig(new, *place) != before or (strict and before is None and read_written(new, *place) == {})
-
-
-def _make_test(wanted: Any) -> Callable[[Any], bool]:
-    if isinstance(wanted, dict):
-        ((word, asked),) = wanted.items()
-        return {
-            "not": lambda value: value not in asked,
-            "more": lambda value: len(value or ()) > asked,
-            "fewer": lambda value: len(value or ()) < asked,
-            "above": lambda value: value is not None and value > asked,
-            "below": lambda value: value is not None and value < asked,
-            "blank": lambda value: (not (value or "").strip()) is asked,
-            "has": lambda value: not set(value or ()).isdisjoint(asked),
-            "like": lambda value: re.match(asked, value or "", re.DOTALL) is not None,
-            "lacks": lambda value: asked not in (value or ()),
-            "beyond": lambda value: not set(value or ()) <= set(asked),
-        }[word]
-    if isinstance(wanted, list):
-        return lambda value: value in wanted
-    if isinstance(wanted, str):
-        return lambda value: (value is None) is (wanted == "absent")
-    return bool if wanted else not_
 
 
 def list_checks(row: Value) -> list[Check]:
     """What the keywords of a row ask of a value, in the order in which it is asked."""
     return [make(row[keyword]) for keyword, make in _KEYWORDS.items() if keyword in row]
-
-
-def _read_place(text: str) -> Path:
-    return tuple(Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[[^]]*\]|[^.]+", text))
 
 
 def _fill_in(detail: Any, holder: Value) -> Any:
@@ -139,52 +53,45 @@ def _fill_in(detail: Any, holder: Value) -> Any:
     return re.sub(r"\{([\w.]+)\}", lambda named: str(dig(holder, *named[1].split("."), default="")), detail)
 
 
-def _is_needed(names: str, wanted: Any) -> bool:
-    """Whether a condition speaks of one field alone, as it is now, and never holds without it."""
-    if names[0] in "@.<" or "|" in names or wanted in _CHANGES:
-        return False
-    return not (isinstance(wanted, dict) and "unlike" in wanted) and not _make_condition(names, wanted)(None, {}, None)
-
-
 class Case:
-    """What is said of a field, or of a place below it, while other fields of the same struct are as `when` says."""
+    """What is said of a field, or of a place below it, while the fields of the same struct are as `when` says."""
 
     def __init__(self, row: Value, name: str = "", unset: Any = None) -> None:
+        """`name` is that of the field, `unset` what it has where nothing is written; a row of a part has neither."""
         self.when = read_conditions(row, chosen=True)
-        self.place: Path = (*_read_place(name), *_read_place(row.get("at", "")))
+        self.place: Path = (*read_place(name), *read_place(row.get("at", "")))
         named: str | None = row.get("path")
-        #: The place that the server names, behind so many steps of the struct's own.
-        self.named = self.place if named is None else _read_place(named.lstrip("^"))
+        #: The path that the server names, below the struct's; each `^` before it takes a step from the struct's.
+        self.named = self.place if named is None else read_place(named.lstrip("^"))
         self.kept = -named.count("^") if named and named[0] == "^" else None
+        #: What the server shows as the value, "json" for all of it; None: as it shows any.
         self.shown: str | None = row.get("shown")
         self.rule: str | None = row.get("rule")
         self.checks = list_checks(row)
         #: What is said of an empty value, which is not checked.
         self.required: str | None = row.get("required") if self.checks else None
         self.says = [(say, row[word]) for word, say in _SAYINGS.items() if word in row and self.required is None]
-        #: What the field has where nothing is written.
         self.unset = unset if "at" not in row else row.get("unset")
         if self.unset is None and (self.says or self.required is not None):
             self.unset = ""
         when = row.get("when", {})
-        needed = [names.partition(".")[0] for names, wanted in when.items() if _is_needed(names, wanted)]
+        needed = [names.partition(".")[0] for names, wanted in when.items() if is_needed(names, wanted)]
         if self.unset is None:
             needed += map(str, self.place[:1])
         #: The fields without which nothing is said, and those with which nothing is.
         self.needs = frozenset(needed)
         self.bars = frozenset(
-            names for names, wanted in when.items() if wanted == "absent" and _is_about_presence(names, wanted)
+            names for names, wanted in when.items() if wanted == "absent" and is_about_presence(names, wanted)
         )
 
     def check(self, kind: Any, holder: Value, path: Path, out: Out) -> None:
-        """What is said, where `when` holds."""
+        """Add what is said of a struct for which `when` holds."""
         value: Any = holder
         for step in self.place:
             value = value.get(step) if isinstance(value, dict) else None
+        value = self.unset if value is None else value
         if value is None:
-            value = self.unset
-            if value is None:
-                return
+            return
         at, before = path[: self.kept] + self.named, len(out)
         for say, detail in self.says:
             shown = write_json(value) if self.shown == "json" else self.shown or spell_any(value)
@@ -208,7 +115,7 @@ class Cases:
         self._select = lru_cache(256)(self._choose)
 
     def check(self, kind: Any, holder: Value, path: Path, out: Out, old: Stored = None) -> None:
-        """What they say, where their `when` holds. `old` is the stored struct in an update."""
+        """Add what the cases say whose `when` holds. `old` is the stored struct in an update."""
         for case in self._select(tuple(holder) if isinstance(holder, dict) else ()):
             if case.when is None or case.when(kind, holder, old):
                 case.check(kind, holder, path, out)
@@ -218,8 +125,8 @@ class Cases:
 
 
 def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: Stored = None) -> Out:
-    """What the rows of a part say of one at a path. `kind`: what knows the gates, which may be a pod's setting. A
-    cause that is of no rule of its own is of `rule`, where that is given. `old` is the stored part in an update."""
+    """What the rows of a part say of one at a path. `kind` is what knows the gates: a Kind, or the setting of a pod.
+    Causes without a rule get `rule`, where that is given. `old` is the stored part in an update."""
     out: Out = []
     _read_part(name).check(kind, part, at, out, old)
     if rule and out:
@@ -228,7 +135,7 @@ def check_part(kind: Any, name: str, part: Any, at: Path, rule: str = "", old: S
 
 
 def fill_part(kind: Any, name: str, holder: Fields) -> None:
-    """Fill in what the rows of `schemas/kubernetes/defaults.json` say of a part, in their order."""
+    """Fill in the defaults of a part: the rows of `schemas/kubernetes/defaults.json`, in their order."""
     for when, above, field, each, default in _read_defaults(name):
         if when is not None and not when(kind, holder, None):
             continue
@@ -280,7 +187,7 @@ def _make_format(name: str) -> Check:
 
 
 def _make_joined(wanted: list[str]) -> Check:
-    """As a format, with all that is wrong in one cause."""
+    """As _make_format, with all that is wrong in one cause."""
     name, comma = wanted
     find_faults = find_format(name)
     return lambda kind, value, path: [invalid(path, value, comma.join(wrong))] if (wrong := find_faults(value)) else ()
@@ -300,8 +207,8 @@ def _make_alone(others: str) -> Check:
 
 
 def _make_unique(wanted: Any) -> Check:
-    """Texts, or objects `by` a field or several; of a `form`, or `filled`, where what is not may be alike. The server
-    names the object, or its field, and `says` what it says of a wrong value, or that it is there twice."""
+    """No two texts are equal, or no two objects in their fields `by`. Those without the `form`, and empty ones if only
+    the `filled` count, may be. The server names the object, or its field, and `says` a text, or that it is twice."""
     asked = wanted if isinstance(wanted, dict) else {"by": wanted}
     by, form, shown, filled, says = (asked.get(word, "") for word in ("by", "form", "shown", "filled", "says"))
     below = (by,) if isinstance(by, str) and "shown" not in asked else ()
@@ -325,7 +232,7 @@ def _make_unique(wanted: Any) -> Check:
     return check
 
 
-#: What is said of a field as soon as a case is there, with the text of the row.
+#: The keywords that refuse a field without looking at it: what they say, with the text of the row.
 _SAYINGS: Mapping[str, Callable[[Path, Any, str], Cause]] = {
     "required": lambda path, detail, shown: required(path, detail),
     "forbidden": lambda path, detail, shown: forbidden(path, detail),
@@ -333,7 +240,7 @@ _SAYINGS: Mapping[str, Callable[[Path, Any, str], Cause]] = {
     "unsupported": lambda path, values, shown: not_supported(path, shown, tuple(values)),
 }
 
-#: In the order in which they are looked at.
+#: The keywords that look at a value, in the order in which the server does.
 _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
     "enum": _make_enum,
     "format": _make_format,
@@ -350,19 +257,19 @@ _KEYWORDS: Mapping[str, Callable[[Any], Check]] = {
 }
 
 
-#: What a plain field has where nothing is written. Of lists and maps only `required` asks.
+#: What a field that is no pointer has where nothing is written, by its kind. Of lists and maps only `required` asks.
 _UNSET: Value = {"struct": {}, "string": "", "int32": 0, "int64": 0}
 
 
 def check_fields(kind: Kind, new: Value, old: Stored) -> Out:
-    """What the rows of all types of a kind refuse in an object."""
+    """What the rows of the types of a kind refuse in an object."""
     out: Out = []
     _check_struct(kind, kind.root, new, old, (), out)
     return out
 
 
 def check_change(kind: Kind, new: Value, old: Stored, argument: str) -> Out:
-    """What an update refuses when all else is looked at: the rows of a part."""
+    """What the rows of the part `argument` refuse in an update, after everything else."""
     return check_part(kind, argument, new, (), old=old)
 
 
@@ -374,7 +281,7 @@ def find_missing(root: Type, new: Value) -> Out:
 
 
 class _Row:
-    """A row for values of a type, read once."""
+    """What a row says of a field, or of the items of one, whose type is `of`."""
 
     def __init__(self, row: Value, of: Type, pointer: bool, name: str = "") -> None:
         self.of = of
@@ -406,6 +313,7 @@ def _list_fields(of: Type) -> list[tuple[str, _Row]]:
 
 
 def _reaches(of: Type) -> bool:
+    """Whether there are rows below a type."""
     while of.kind in ("list", "map") and of.item:
         of = of.item
     return of.kind == "struct" and bool(_list_fields(of))

@@ -29,7 +29,7 @@ ROWS = [
     for name in names.split()
     for field, row in rows.items()
 ]
-CODE = (ROOT / "krmfn/server/cases.py").read_text()
+CODE = "".join((ROOT / f"krmfn/server/{name}.py").read_text() for name in ("cases", "conditions"))
 KNOWN = {"default", "x-kubernetes-feature-gate", *re.findall(r'(?:row\.get\(|^    )"(\w+)"', CODE, re.M)}
 
 
