@@ -10,15 +10,7 @@ from krmfn.cli import Options, Words, streams
 from krmfn.cli.findings import exit_status, report
 from krmfn.cli.judged import Judged, tell_unused, tell_world
 from krmfn.cli.options import UsageError, split_list
-from krmfn.cli.reading import (
-    miss_state,
-    read_crds,
-    read_shard,
-    read_worlds,
-    say_if_empty,
-    say_if_unasked,
-    share,
-)
+from krmfn.cli.reading import miss_state, read_crds, read_shard, read_worlds, say_if_empty, say_if_unasked, share
 from krmfn.config import Settings
 from krmfn.judging import leave_out_present
 from krmfn.krm.item import Item, Items

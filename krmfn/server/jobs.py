@@ -21,16 +21,7 @@ from krmfn.server.replicated import check_selected, find_selector_faults
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json
 from krmfn.server.strategy import STORED_UID, with_fields
-from krmfn.server.verdict import (
-    Causes,
-    duplicate,
-    find_repeated,
-    invalid,
-    invalid_text,
-    of_rule,
-    required,
-    too_long,
-)
+from krmfn.server.verdict import Causes, duplicate, find_repeated, invalid, invalid_text, of_rule, required, too_long
 
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
