@@ -1,6 +1,6 @@
 """A request through the server: decode, defaults, admission, strategy, validation. The whole order on one page.
 
-Below it what a request carries: where it goes, and the 400 when its body does not belong there.
+Below it: where a request goes, and the 400 for a body that does not belong there.
 
 Source: k8s.io/apiserver/pkg/endpoints/handlers, pkg/registry/rest, k8s.io/apimachinery/pkg/runtime/serializer/json.
 """
@@ -31,12 +31,13 @@ from krmfn.server.strategy import (
 )
 from krmfn.server.verdict import Cause, Verdict, invalid, refuse, refuse_whole
 
+#: The resourceVersion and the time of creation of objects that a create in Git stands for: nobody knows them.
 STORED_VERSION = "4611686018427387904"
 _STORED_TIME = "2026-01-01T00:00:00Z"
 
 
 def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates: Iterable[Path] = ()) -> Verdict:
-    """POST of `value`, a JSON value."""
+    """The answer to a POST of `value`, a JSON value. `duplicates` are the paths of keys that its text has twice."""
     if not kind.versions:
         return Verdict(404, "the server could not find the requested resource")
     where = address_of(kind, value)
@@ -57,9 +58,39 @@ def create(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS, duplicates:
     return verdict._replace(warnings=warnings) if warnings else verdict
 
 
+def update(
+    kind: Kind,
+    value: Any,
+    stored: Fields,
+    facts: AdmissionFacts = NO_FACTS,
+    address: Address | None = None,
+    conditional: bool = True,
+) -> Verdict:
+    """The answer to a PUT of `value` over `stored`, a normal object as mark_stored() leaves it.
+
+    Not `conditional`: the request comes from a patch, so neither its resourceVersion nor its uid is a precondition.
+    """
+    before = stored["metadata"]
+    where = address or address_of_change(kind, value, stored)
+    new = read_body(kind, value, where)
+    if isinstance(new, Verdict):
+        return new
+    meta = _complete(kind, new, where)
+    forget_unreadable_managers(meta)
+    warnings = drop_repeated_owners(meta, not conditional)  # sent with every answer from here on
+    if conditional and meta.get("uid", before["uid"]) != before["uid"]:
+        return refuse_uid(kind, where, meta["uid"])._replace(warnings=warnings)
+    denial = _admit(kind, "mutating-update", facts, new, stored, where.name)
+    denial = denial or check_version(kind, where, meta, before["resourceVersion"])
+    if denial:
+        return denial._replace(warnings=warnings)
+    _take_over(meta, before)
+    return _validate(kind, new, stored, facts)._replace(warnings=warnings)
+
+
 def _validate(kind: Kind, new: Fields, stored: Stored, facts: AdmissionFacts, generated: str = "") -> Verdict:
-    """What the strategy of the kind makes of an object that was admitted, and what it and the last plugins refuse.
-    `generated` is a name that was made."""
+    """The answer to a request whose object was admitted: the kind's strategy, validation, and the validating plugins.
+    `generated` is the name that was made from generateName."""
     if kind.status_subresource:
         _put(new, "status", None if stored is None else stored.get("status"))
     if stored is None:
@@ -90,38 +121,8 @@ def _validate(kind: Kind, new: Fields, stored: Stored, facts: AdmissionFacts, ge
     return denial or Verdict(201 if stored is None else 200, dropped=dropped, stored=new)
 
 
-def update(
-    kind: Kind,
-    value: Any,
-    stored: Fields,
-    facts: AdmissionFacts = NO_FACTS,
-    address: Address | None = None,
-    conditional: bool = True,
-) -> Verdict:
-    """PUT of `value` over `stored`, a normal object as mark_stored() leaves it.
-
-    Not `conditional`: the request comes from a patch, which names neither a version nor a uid to be met.
-    """
-    before = stored["metadata"]
-    where = address or address_of_change(kind, value, stored)
-    new = read_body(kind, value, where)
-    if isinstance(new, Verdict):
-        return new
-    meta = _complete(kind, new, where)
-    forget_unreadable_managers(meta)
-    warnings = drop_repeated_owners(meta, not conditional)  # sent with every answer from here on
-    if conditional and meta.get("uid", before["uid"]) != before["uid"]:
-        return refuse_uid(kind, where, meta["uid"])._replace(warnings=warnings)
-    denial = _admit(kind, "mutating-update", facts, new, stored, where.name)
-    denial = denial or check_version(kind, where, meta, before["resourceVersion"])
-    if denial:
-        return denial._replace(warnings=warnings)
-    _take_over(meta, before)
-    return _validate(kind, new, stored, facts)._replace(warnings=warnings)
-
-
 def is_live(value: Any) -> bool:
-    """Whether a manifest was read from a server: it has what only servers write."""
+    """Whether a manifest was read from a server: it has the metadata that only servers write."""
     meta = value.get("metadata") if isinstance(value, dict) else None
     return isinstance(meta, dict) and all(
         isinstance(meta.get(name), str) and meta[name] for name in ("uid", "resourceVersion", "creationTimestamp")
@@ -129,10 +130,8 @@ def is_live(value: Any) -> bool:
 
 
 def hold(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS) -> Fields | None:
-    """The manifest `value` as the server holds it, or None when the server would refuse it.
-
-    One that was read from a server is taken as it stands. Any other is what a create of it leaves behind.
-    """
+    """The manifest `value` as the server stores it, or None when the server would refuse it. One that was read from a
+    server is only defaulted. Any other is what a create of it leaves behind."""
     if not is_live(value):
         created = create(kind, value, facts)
         return mark_stored(kind, created.stored) if created.accepted else None
@@ -147,7 +146,7 @@ def hold(kind: Kind, value: Any, facts: AdmissionFacts = NO_FACTS) -> Fields | N
 
 
 def mark_stored(kind: Kind, stored: Fields) -> Fields:
-    """What a create left behind, as the next request meets it: defaulted once more, with the server's own metadata."""
+    """What a create left behind, as the next request finds it: defaulted again, with the metadata of the server."""
     held: Fields = copy_value(stored)
     _fill(kind, held)
     for settle in kind.settle:
@@ -169,7 +168,7 @@ def _complete(kind: Kind, new: Fields, where: Address) -> Fields:
 
 
 def _take_over(meta: Fields, before: Value) -> None:
-    """Fields of metadata that an update cannot touch."""
+    """Put back the fields of metadata that an update cannot change."""
     meta.setdefault("uid", before["uid"])
     for name in ("creationTimestamp", "resourceVersion", "generation"):
         _put(meta, name, before.get(name))
@@ -188,13 +187,14 @@ def _fill(kind: Kind, new: Fields) -> None:
 
 
 def _warn_of_hostname(kind: Kind, name: str) -> Names:
-    """The warning for names of pods that are no DNS label, since they become host names."""
+    """The warning about the name of a pod that is not a DNS label: it becomes a host name."""
     text = kind.root.keywords.get("x-kubernetes-hostname-warning")
     wrong = check_short_name(name) if text else ()
     return (f"{text}[{' '.join(wrong)}]",) if wrong else ()
 
 
 def _put(target: Fields, name: str, value: Any) -> None:
+    """Set a field, or remove it if the value is None."""
     if value is None:
         target.pop(name, None)
     else:
@@ -202,6 +202,7 @@ def _put(target: Fields, name: str, value: Any) -> None:
 
 
 def _admit(kind: Kind, phase: str, facts: AdmissionFacts, new: Fields, old: Stored, name: str) -> Verdict | None:
+    """The refusal of the first admission plugin that refuses, None without one."""
     plugins = kind.admission.get(phase)
     if not plugins:
         return None
@@ -227,7 +228,8 @@ class Address(NamedTuple):
 
 
 def address_of(kind: Kind, value: Any) -> Address:
-    """Where clients send the object: its own version if that is served, its own namespace or `default`."""
+    """Where clients send the object: its own version if that is served, or else the first served one; its own
+    namespace, or else `default`."""
     head = as_mapping(value)
     meta = as_mapping(head.get("metadata"))
     namespace = as_text(meta.get("namespace"))
@@ -280,8 +282,8 @@ def read_body(kind: Kind, value: Any, where: Address, duplicates: Iterable[Path]
     return refuse_whole(400, "Decode", ("metadata", "name"), text, "wrong-kind")
 
 
-#: Where a server keeps resources that it does not keep under their own name.
-_STORED = {
+#: The prefixes of keys in etcd that are not the name of the resource.
+_PREFIXES = {
     "replicationcontrollers": "controllers",
     "endpoints": "services/endpoints",
     "nodes": "minions",
@@ -291,7 +293,8 @@ _STORED = {
 
 
 def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:
-    place = _STORED.get(kind.qualified_resource, kind.resource)
+    """The refusal of an update whose uid is another one than that of the stored object."""
+    place = _PREFIXES.get(kind.qualified_resource, kind.resource)
     key = f"/{place}/{where.namespace}/{where.name}".replace("//", "/")
     text = (
         f"Operation cannot be fulfilled on {kind.qualified_resource} {quote(where.name)}: StorageError: invalid object,"
@@ -302,7 +305,8 @@ def refuse_uid(kind: Kind, where: Address, given: str) -> Verdict:
 
 
 def check_version(kind: Kind, where: Address, meta: Value, held: str) -> Verdict | None:
-    """Whether an update meets the version that is stored; None when it does or names none and need not."""
+    """The refusal of an update whose resourceVersion is not the stored one, `held`; None where it is, or need not be
+    there. In etcd it is a uint64."""
     given = meta.get("resourceVersion", "")
     digits = given.isascii() and given.isdigit()
     version = read_digits(given or "0", 20)

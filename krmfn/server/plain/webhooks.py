@@ -17,33 +17,36 @@ from krmfn.server.pods.spec import check_label_selector, is_wrong_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.verdict import Causes, duplicate, find_repeated, invalid, invalid_text, refuse_text, required
 
+_SELECTORS = ("namespaceSelector", "objectSelector")
 _REVIEWS = ("v1", "v1beta1")
 _NO_EFFECTS = ("None", "NoneOnDryRun")
-SELECTORS = ("namespaceSelector", "objectSelector")
 _FORM = "; desired format: https://host[/path]"
+_MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
 
 
 def check_webhooks(kind: Kind, new: Value, old: Stored) -> Causes:
+    """The webhooks of a configuration. What the stored ones have wrong is not refused in the new ones."""
     hooks, before = new.get("webhooks", []), old.get("webhooks", []) if old else []
-    names, were = ([hook.get("name", "") for hook in each] for each in (hooks, before))
-    again = set() if find_repeated(were) else find_repeated(names)
+    names, names_before = ([hook.get("name", "") for hook in each] for each in (hooks, before))
+    repeated = set() if find_repeated(names_before) else find_repeated(names)
     strict = all(hook.get("sideEffects") in _NO_EFFECTS for hook in before)
     reviewed = all(set(_REVIEWS) & set(hook.get("admissionReviewVersions", ())) for hook in before)
-    any_value = any(is_wrong_selector(hook.get(name)) for hook in before for name in SELECTORS)
+    any_value = any(is_wrong_selector(hook.get(name)) for hook in before for name in _SELECTORS)
     conditions = [[hook.get("matchConditions") for hook in each] for each in (hooks, before)]
     for index, hook in enumerate(hooks):
         at: Path = ("webhooks", index)
-        if names[index] and index in again:
+        if names[index] and index in repeated:
             yield duplicate((*at, "name"), quote(names[index]))
         yield from check_part(kind, "effects" if strict else "anyEffects", hook, at)
         yield from check_versions(hook.get("admissionReviewVersions", []), (*at, "admissionReviewVersions"), reviewed)
-        for name in SELECTORS:
+        for name in _SELECTORS:
             yield from check_label_selector(kind, hook.get(name), (*at, name), any_value)
         if conditions[0] != conditions[1]:
             yield from check_part(kind, "matchConditions", hook.get("matchConditions", []), (*at, "matchConditions"))
 
 
 def check_resources(kind: Kind, resources: list[str], path: Path) -> Causes:
+    """The resources of a rule: none that another one with `*` contains."""
     before: set[str] = set()
     for index, text in enumerate(resources):
         resource, slash, inner = text.partition("/")
@@ -60,12 +63,13 @@ def check_resources(kind: Kind, resources: list[str], path: Path) -> Causes:
 
 
 def check_versions(versions: list[str], path: Path, reviewed: bool) -> Causes:
+    """The admissionReviewVersions of a webhook. `reviewed`: one of them has to be known to the server."""
     if not versions:
         yield required(path, "must specify one of v1, v1beta1")
         return
-    again = find_repeated(versions)
+    repeated = find_repeated(versions)
     for index, version in enumerate(versions):
-        if index in again:
+        if index in repeated:
             yield invalid((*path, index), version, "duplicate version")
         else:
             yield from refuse_text((*path, index), version, check_dns_1035(version))
@@ -74,6 +78,7 @@ def check_versions(versions: list[str], path: Path, reviewed: bool) -> Causes:
 
 
 def check_client(kind: Kind | None, client: Value, path: Path) -> Causes:
+    """The clientConfig of a webhook, also of one that converts the objects of a CustomResourceDefinition."""
     url, service = client.get("url"), client.get("service")
     yield from check_part(kind, "clientConfig", client, path)
     if url is not None and service is None:
@@ -137,10 +142,8 @@ def _check_url(text: str, path: Path) -> Causes:
         yield invalid(path, url.query, "query parameters are not permitted in the URL")
 
 
-_MOST_ANNOTATIONS, _LONGEST_EXPRESSION = 20, 5 * 1024
-
-
 def check_policy(kind: Kind, new: Value, old: Stored) -> Causes:
+    """The match conditions of an admission policy, if they or its paramKind change, and its audit annotations."""
     spec, before = new["spec"], old["spec"] if old else {}
     at: Path = ("spec",)
     if any(spec.get(name) != before.get(name) for name in ("paramKind", "matchConditions")):
@@ -150,6 +153,7 @@ def check_policy(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def check_group_version(kind: Kind, text: str, path: Path) -> Causes:
+    """The apiVersion of a paramKind."""
     group, _, version = text.rpartition("/")
     if text.count("/") > 1:
         yield invalid(path, text, f"unexpected GroupVersion string: {text}")
@@ -167,7 +171,7 @@ def _check_validations(new: Value, spec: Value, at: Path) -> Causes:
     if len(annotations) > _MOST_ANNOTATIONS:
         detail = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
         yield invalid_text((*at, "auditAnnotations"), "{…}", detail)
-    again = find_repeated([each.get("key", "") for each in annotations])
+    repeated = find_repeated([each.get("key", "") for each in annotations])
     for index, each in enumerate(annotations):
         place: Path = (*at, "auditAnnotations", index)
         key, text = each.get("key", ""), each.get("valueExpression", "").strip()
@@ -180,5 +184,5 @@ def _check_validations(new: Value, spec: Value, at: Path) -> Causes:
         elif len(text.encode()) > _LONGEST_EXPRESSION:
             detail = f"must not exceed {_LONGEST_EXPRESSION} bytes in length"
             yield required((*place, "valueExpression"), detail)
-        if index in again:
+        if index in repeated:
             yield duplicate((*place, "key"), quote(key))
