@@ -1,5 +1,5 @@
-"""What can be said to commands, which is data (schemas/commands.json), and how one begins. Imports no click, and
-nothing that options do."""
+"""The arguments and options of commands, which are data (schemas/commands.json), read from a command line. Imports
+neither click nor what commands do: both take time that most runs do not need."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from krmfn.cli import Options, Run, Words
 from krmfn.model.values import Names
 from krmfn.releases import schemastore
 from krmfn.releases.release import Release, find_release, newest_release
+
+#: The environment variable with the folder of the cache, for commands without --cache.
+VARIABLE = "KRMFN_CACHE"
 
 
 class Option(NamedTuple):
@@ -44,12 +47,12 @@ class Argument(NamedTuple):
 
 
 class UsageError(Exception):
-    """A command line that cannot be carried out. The message says which part, and what would be accepted."""
+    """A command line with a mistake. The message says which part is wrong, and what would be accepted."""
 
 
 class CommandRow(NamedTuple):
-    """The syntax of a command: its row of schemas/commands.json. `run` names the module here, and the function in it,
-    that carries the command out; `words`, if not empty, what has the arguments that a shell offers."""
+    """A command as schemas/commands.json describes it. `run` names the module of this package, and the function in it,
+    that runs it; `words`, if not empty, those that list the arguments which a shell completes."""
 
     summary: str
     argument: Argument
@@ -65,11 +68,16 @@ def read_command(name: str) -> CommandRow:
     table = schemastore.load("commands.json")
     row = table["commands"][name]
     argument = row.get("argument", {"metavar": "", "help": "", "least": 0, "most": 0})
-    given = (table["options"][each] if isinstance(each, str) else each for each in row.get("options", ()))
+    options = (table["options"][each] if isinstance(each, str) else each for each in row.get("options", ()))
     examples = "".join(f"{line}\n" for line in row.get("examples", ())).replace("{newest}", str(newest_release()))
-    made = Argument(**(table["paths"] if argument == "paths" else argument))
-    options, run = tuple(map(_read_option, given)), row.get("run", f"{name}.run")
-    return CommandRow(row["summary"], made, options, examples, run, row.get("words", ""))
+    return CommandRow(
+        row["summary"],
+        Argument(**(table["paths"] if argument == "paths" else argument)),
+        tuple(map(_read_option, options)),
+        examples,
+        row.get("run", f"{name}.run"),
+        row.get("words", ""),
+    )
 
 
 def _read_option(row: Mapping[str, Any]) -> Option:
@@ -121,9 +129,11 @@ def parse(command: CommandRow, words: Words) -> tuple[list[str], dict[str, Any]]
         values[option.key] = (*values[option.key], value) if option.several else value
     if len(paths) < argument.least or (argument.most is not None and len(paths) > argument.most):
         return None
-    if paths.count("-") > 1:
+    if paths.count("-") > 1:  # stdin can be read once
         return None
-    return paths or [argument.default] * bool(argument.default), values
+    if not paths and argument.default:
+        paths.append(argument.default)
+    return paths, values
 
 
 def _is_choice(option: Option, value: str) -> bool:
@@ -131,11 +141,8 @@ def _is_choice(option: Option, value: str) -> bool:
     return not option.choices or all(word in option.choices for word in words)
 
 
-VARIABLE = "KRMFN_CACHE"
-
-
 def begin(command: Run, words: Words, options: Options) -> int:
-    """The exit code of a command with its words and options; where it has a cache, it says again what it said."""
+    """Run a command with its words and options; with a cache, it may repeat what it said before. Returns the exit code."""
     if "cache" in options and (folder := options["cache"] or os.environ.get(VARIABLE)):
         from krmfn.cli.caching import repeat
 

@@ -20,6 +20,9 @@ from krmfn.releases.release import find_release, list_gates, newest_release
 if TYPE_CHECKING:
     from krmfn.config.selectors import Selector
 
+#: As many digits of a part of a version are read.
+_DIGITS = 9
+
 
 def read_settings(value: Value | None) -> Settings:
     """The settings of a configuration object: kind GangScheduling, a ConfigMap, or None for all defaults.
@@ -57,6 +60,12 @@ def check_feature_gates(gates: Iterable[str]) -> None:
 def snake(key: str) -> str:
     """The field name of a key: `minCount` is `min_count`."""
     return "".join(f"_{char.lower()}" if char.isupper() else char for char in key)
+
+
+def read_ruling(word: str, severity: Severity | None = None) -> Ruling:
+    """The ruling in its short form, `RULE` or `RULE:PATH`."""
+    rule, _, path = word.partition(":")
+    return Ruling((rule,), (path,) if path else (), severity)
 
 
 def _check_object(value: Value) -> list[Mistake]:
@@ -114,20 +123,10 @@ def _build(spec: Value) -> Settings:
     )
 
 
-#: The digits of a part of a version that are read.
-_DIGITS = 9
-
-
 def _read_version(text: str) -> Version:
-    """Major and minor version. A part with more digits than any has is later than all."""
+    """The major and minor version in a text such as `v1.5`. A part with more digits than any has is later than all."""
     major, minor = (read_digits(part, _DIGITS) for part in text.lstrip("v").split(".")[:2])
     return 10**_DIGITS if major is None else major, 10**_DIGITS if minor is None else minor
-
-
-def read_ruling(word: str, severity: Severity | None = None) -> Ruling:
-    """The short form, `RULE` or `RULE:PATH`."""
-    rule, _, path = word.partition(":")
-    return Ruling((rule,), (path,) if path else (), severity)
 
 
 def _build_rulings(value: Value) -> Rulings:

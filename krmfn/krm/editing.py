@@ -1,7 +1,7 @@
 """Plans edits of a text: what to put where, so that everything else stays as it is written.
 
-An editor makes one edit; its `edits` are (offset, length, text) of the text it was given. Where other users of an
-anchor stand in the way, it first writes one of them out, and has to be asked again on the new text.
+An editor plans one change; its `edits` are (offset, length, text) of the text it was given. Where an alias elsewhere
+would change, too, it plans to write that out instead, and has to be asked again on the new text.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from krmfn.krm.splices import Edits, end_line, insert_elements, insert_entry, re
 from krmfn.krm.style import Style
 from krmfn.krm.writing import is_collection, write_block, write_entry, write_scalar
 
-#: The value of `edit_copy` that takes something out.
+#: In place of a new value: what stands there is removed.
 REMOVED: Any = object()
 
 
 class Editor:
-    """One edit. `used_outside` tells whether an anchor of this text is used behind it."""
+    """Plans one change: set(), remove(), rename(), detach() or end_line() is called once, then `edits` are read."""
 
     def __init__(
         self, text: str, root: Node, style: Style, used_outside: Callable[[str], bool], lines: Lines | None = None
     ) -> None:
-        """`style` is that of the whole object, of which `text` may be a part; `lines` are given where it was read by
-        lines."""
+        """`style` is that of the whole object, of which `text` may be a part. `used_outside` says whether an anchor of
+        the text is used after it. `lines` are given where the text was read by lines."""
         self.text = text
         self.root = root
         self.style = style
@@ -71,7 +71,7 @@ class Editor:
         step = way[-1]
         if step.key is None or isinstance(step.key, Alias) or find_child(step.holder, name):
             raise EditRefused(f"{format_path(path)} cannot be renamed to {name}")
-        if self._free(way[:-1], step.holder, None):
+        if self._unshare(way[:-1], step.holder, None):
             quoted = self.style.json or self.text[step.key.start] in "\"'"
             self.edits = [(step.key.start, step.key.end - step.key.start, write_scalar(name, quoted))]
 
@@ -126,7 +126,7 @@ class Editor:
             self._replace(way, _nest(path[depth:], value))
 
     def _change_merged(self, way: Way, node: Parent, step: Step, path: Path, depth: int, value: Any) -> None:
-        """Write a key out that came from a merge; the written one wins when it stands behind the `<<`."""
+        """Plan to write out a key that comes from a merge: after the `<<` the written one wins."""
         part = path[depth]
         assert isinstance(node, Mapping)
         merged = self._read(step.node)
@@ -140,7 +140,7 @@ class Editor:
         self._insert(way, node, path, depth, new)
 
     def _assign(self, way: Way, node: Node, path: Path, value: Any) -> None:
-        """Replace a node, or only those of its children that differ."""
+        """Plan to replace a node, or only those of its children that differ."""
         old = self._read(node)
         if same(old, value):
             return
@@ -155,7 +155,7 @@ class Editor:
             index = next(differing, None)
             if index is not None:
                 self._change_first(way, node, (*path, index), value[index])
-            elif self._free(way, node, None):
+            elif self._unshare(way, node, None):
                 self.edits = insert_elements(self.text, node, value[len(old) :], self.style)
         elif isinstance(node, Sequence) and isinstance(value, list) and value and (places := _find_missing(old, value)):
             self._remove_elements(way, node, path, places)
@@ -163,7 +163,7 @@ class Editor:
             self._replace(way, value)
 
     def _change_first(self, way: Way, node: Node, path: Path, value: Any) -> None:
-        """Make the first of several changes in a node; the others are those of another editor."""
+        """Plan the first of several changes in a node; another editor plans the others."""
         self._change(way, node, path, len(path) - 1, value)
         self.again = True
 
@@ -174,7 +174,7 @@ class Editor:
         apart = all(one[0] + one[1] <= other[0] for one, other in pairwise(edits))
         if not apart or node.flow or any(child.anchor or is_block_scalar(child) for child in walk(node)):
             self._change_first(way, node, (*path, places[-1]), REMOVED)
-        elif self._free(way, node, None):
+        elif self._unshare(way, node, None):
             self.edits = edits
 
     def _insert(self, way: Way, node: Parent, path: Path, depth: int, value: Any) -> None:
@@ -184,7 +184,7 @@ class Editor:
             raise EditRefused(f"{format_path(path[:depth])} is {kind}")
         if isinstance(node, Sequence) and part != len(node.items):
             raise EditRefused(f"{format_path(path[:depth])} has {len(node.items)} elements")
-        if not self._free(way, node, None):
+        if not self._unshare(way, node, None):
             return
         if not node.children and way and not way[-1].holder.flow and not self.style.json:
             self.edits = self._splice(way[-1], {part: value} if isinstance(part, str) else [value])
@@ -197,7 +197,7 @@ class Editor:
         if not way:
             raise EditRefused("an object cannot be replaced as a whole")
         step = way[-1]
-        if self._free(way[:-1], step.holder, step.node):
+        if self._unshare(way[:-1], step.holder, step.node):
             self.edits = self._splice(step, value)
 
     def _splice(self, step: Step, value: Any) -> Edits:
@@ -205,7 +205,7 @@ class Editor:
 
     def _remove(self, way: Way, step: Step, path: Path) -> None:
         holder = step.holder
-        if not self._free(way, holder, step.node, step.key):
+        if not self._unshare(way, holder, step.node, step.key):
             return
         if isinstance(holder, Mapping):
             self._refuse_revealed(holder, path)
@@ -218,14 +218,15 @@ class Editor:
             raise EditRefused(f"the document contains nothing but {format_path(path)}")
 
     def _refuse_revealed(self, holder: Mapping, path: Path) -> None:
-        """A merge key that sets the same key would show through."""
+        """Raise EditRefused where a merge key sets the same key, which would be seen once this one is gone."""
         for key, child in holder.pairs:
             merged = self._read(child) if is_merge(key) else []
             if any(path[-1] in each for each in (merged if isinstance(merged, list) else [merged])):
                 raise EditRefused(f"{format_path(path)} is also set by a merge key")
 
-    def _free(self, way: Way, holder: Node, replaced: Node | None, key: Node | None = None) -> bool:
-        """Whether only this place is changed; otherwise plan to write out another user of an anchor first."""
+    def _unshare(self, way: Way, holder: Node, replaced: Node | None, key: Node | None = None) -> bool:
+        """Whether a change in `holder`, which may replace a child and its key, shows nowhere else. Otherwise plan to
+        write out an alias first."""
         shared = [node for node in [self.root, *(step.node for step in way), holder] if node.anchor is not None]
         region = (0, 0)
         if replaced is not None:
@@ -265,7 +266,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _find_missing(old: list[Any], new: list[Any]) -> list[int]:
-    """The places of the elements without which `old` is `new`; none when that is not all that differs."""
+    """The indexes of the elements of `old` that `new` lacks; empty where more than that differs."""
     gone: list[int] = []
     for place, child in enumerate(old):
         kept = place - len(gone)
@@ -275,7 +276,7 @@ def _find_missing(old: list[Any], new: list[Any]) -> list[int]:
 
 
 def _nest(path: Path, value: Any) -> Any:
-    """Wrap a value into the parents that are missing."""
+    """A value within the parents of a path, which do not exist yet. Raises EditRefused."""
     for part in reversed(path):
         if isinstance(part, int) and part != 0:
             raise EditRefused("a new list begins with element 0")
@@ -284,7 +285,8 @@ def _nest(path: Path, value: Any) -> Any:
 
 
 def edit_copy(value: Any, path: Path, depth: int, new: Any) -> Any:
-    """The same change in plain data; collections on the way are copied, others shared. Raises EditRefused."""
+    """`value` with `new` (or without it: REMOVED) at `path[depth:]`, in plain data. Only the collections on the way are
+    copied. Raises EditRefused."""
     if depth == len(path):
         return new
     part = path[depth]

@@ -1,7 +1,7 @@
 """What is applied together, and the lines that somebody wrote for it.
 
-kustomize says of every object which file it comes from. The object in that file is the one of the same kind whose name
-is part of the rendered name; what a patch or a transformer has changed is not found there, and is told of the overlay.
+kustomize notes for every object which file it comes from. The source is the object of the same kind in that file whose
+name is part of the rendered name. Findings are on the source where it has the field, and else on the kustomization.
 """
 
 from __future__ import annotations
@@ -23,10 +23,15 @@ from krmfn.model.values import Key, Names, Value
 from krmfn.workspace.manifests import RENDERED, LoadedFile, load, read_whole
 from krmfn.workspace.trees import CHART, ManifestFile, NotRendered, Tree, join_path
 
+if TYPE_CHECKING:
+    from krmfn.workspace.helm import Helm
+    from krmfn.workspace.sharding import Shard
+
+#: The annotation in which kustomize notes where an object comes from.
 _ORIGIN = "config.kubernetes.io/origin"
 #: No name is longer.
 _LONGEST = 253
-#: What Flux fills in after kustomize has written the text anew.
+#: What a variable begins with that Flux fills in, after kustomize has written the text again.
 _VARIABLE = "${"
 #: Rules that compare a group with pods which something may have changed since, and propose no value.
 _COUNTED = ("min-count-below-pods", "min-count-one")
@@ -35,55 +40,52 @@ _IN_HELM = (
     "under transformers:."
 )
 _QUOTES = "kustomize drops quotes around a variable: write them in its value, as in '\"true\"'."
-if TYPE_CHECKING:
-    from krmfn.workspace.helm import Helm
-    from krmfn.workspace.sharding import Shard
 _Place = TypeVar("_Place")
 #: By group and kind: items by name, and the lengths of the names.
-_Sorted: TypeAlias = dict[Key, tuple[dict[str, list[Item]], set[int]]]
+_Index: TypeAlias = dict[Key, tuple[dict[str, list[Item]], set[int]]]
 
 
 class Sources:
-    """The files of a tree that rendered objects come from, and those that deploy them, read once: `loaded`."""
+    """The files of a tree from which objects are rendered, and those that deploy them, each read once: `loaded`."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.loaded: dict[str, LoadedFile] = {}
-        self._names: dict[str, _Sorted] = {}
+        self._indexes: dict[str, _Index] = {}
         self._taken: set[str] = set()
 
     def find(self, path: str, item: Item, rendered: Container[Key]) -> Item | None:
-        """The object in a file that `item` was rendered from, None when that is not clear. `rendered` are the kinds and
-        names of all that was rendered with it."""
-        if path not in self._names:
+        """The object in a file from which `item` was rendered, None when that is not clear. `rendered` are the kinds
+        and names of all that was rendered with it."""
+        if path not in self._indexes:
             try:
-                self._names[path] = _sort(self.read(path).stream.items)
+                self._indexes[path] = _index(self.read(path).stream.items)
             except NotRendered:
-                self._names[path] = {}
-        names, lengths = self._names[path].get(item.group_kind, ({}, set()))
-        same = [each for each in names.get(item.name, ()) if each.namespace in ("", item.namespace)]
-        if len(same) != 1:
+                self._indexes[path] = {}
+        by_name, lengths = self._indexes[path].get(item.group_kind, ({}, set()))
+        found = [each for each in by_name.get(item.name, ()) if each.namespace in ("", item.namespace)]
+        if len(found) != 1:
             name = item.name[:_LONGEST]
-            parts = {name[at : at + size] for size in lengths for at in range(len(name) - size + 1)}
-            same = [each for part in parts for each in names.get(part, ())]
-            if len(same) > 1:
-                same = [each for each in same if _is_affixed(item, each, same, rendered)]
-        if not same:  # Flux filled in the name
-            same = [each for listed in names.values() for each in listed if is_placeholder(each.name)]
-        return same[0] if len(same) == 1 else None
+            parts = {name[at : at + length] for length in lengths for at in range(len(name) - length + 1)}
+            found = [each for part in parts for each in by_name.get(part, ())]
+            if len(found) > 1:
+                found = [each for each in found if _is_affixed(item, each, found, rendered)]
+        if not found:  # Flux filled in the name
+            found = [each for listed in by_name.values() for each in listed if is_placeholder(each.name)]
+        return found[0] if len(found) == 1 else None
 
     def digest(self, path: str) -> str:
-        """What stands for the text of a file, or for none."""
+        """The SHA-256 of a file; that of an empty one where there is none."""
         return sha256(self._tree.find(path) or b"").hexdigest()
 
     def take(self, path: str) -> bool:
-        """Whether the objects of a file are still free to be those of a world: edits of one would show in another."""
-        free = path not in self._taken
+        """Whether no other world has the objects of a file yet: edits in one world would show in the other."""
+        is_free = path not in self._taken
         self._taken.add(path)
-        return free
+        return is_free
 
     def read(self, path: str) -> LoadedFile:
-        """A file, and what is in it. Raises NotRendered."""
+        """A file with its objects. Raises NotRendered."""
         if path not in self.loaded:
             try:
                 file = read_whole(path, self._tree.use(path))
@@ -96,14 +98,14 @@ class Sources:
 
 
 def _is_affixed(item: Item, source: Item, others: Iterable[Item], rendered: Container[Key]) -> bool:
-    """Whether the names of others were rendered with what `item` has before and behind the name of the source."""
+    """Whether `others` were rendered with the prefix and suffix that `item` has if it comes from `source`."""
     before, _, behind = item.name.partition(source.name)
     return all((item.kind, before + other.name + behind) in rendered for other in others)
 
 
-def _sort(items: Iterable[Item]) -> _Sorted:
+def _index(items: Iterable[Item]) -> _Index:
     """Items by group, kind and name; those without a name are left out."""
-    found: _Sorted = {}
+    found: _Index = {}
     for item in items:
         if item.name:
             names, lengths = found.setdefault(item.group_kind, ({}, set()))
@@ -113,51 +115,40 @@ def _sort(items: Iterable[Item]) -> _Sorted:
 
 
 class Rendering(NamedTuple):
-    """What is done with kustomizations: rendered or left as they are; the programs that they may run; whether one that
-    cannot be rendered is an error."""
+    """How kustomizations are rendered."""
 
-    wanted: bool = True
-    allowed: Names = ()
-    required: bool = False
+    wanted: bool = True  # they are rendered at all
+    allowed: Names = ()  # the programs that they may run
+    required: bool = False  # one that cannot be rendered is an error
     excluded: Names = ()  # patterns of files in folders that are passed over
     done: Printed | None = None  # what other states were rendered to: see render_all (rendering)
     unsaved: Mapping[str, bytes] = {}  # what an editor has instead of files, by their real paths
-    shard: Shard | None = None  # the part of the worlds that is judged
+    shard: Shard | None = None  # the part of the worlds that is checked
     helm: Helm | None = None  # renders charts of the repository, which are passed over without
 
 
 class World(NamedTuple):
-    """Objects that are applied together. `name` is a folder, empty for what was named one by one.
+    """Objects that are applied together. Worlds of two states with the same `key` are the same world."""
 
-    `folder` is where its configuration is looked for, in `tree`. `files` hold the objects as they were read. Those
-    of a rendered world are in no file: `overlay` is the path of its kustomization, and `sources` are the objects
-    that somebody wrote, by the id() of the rendered ones. `configurations` are the functionConfigs that it was
-    rendered with, `left_out` names what could not be rendered, `beside` what is deployed with it or before it. A
-    `base` may get a namespace from somebody who builds on it, and more where it is `undeployed`. `ran_in` are the
-    folders of the kustomizations whose turn it was to run our function when it was rendered. Worlds of two states
-    with the same `key` are the same world. `templates` are the files of charts that objects come from. `rank` is
-    its place among all; what is judged `elsewhere`, by another shard, may lack its objects.
-    """
-
-    name: str
+    name: str  # a folder, empty for what was named one by one
     key: str
     items: Sequence[Item]
     tree: Tree | None
-    folder: str
-    files: Sequence[LoadedFile] = ()
-    overlay: str = ""
-    sources: Mapping[int, Item] = {}
-    configurations: Sequence[Value] = ()
-    left_out: Names = ()
-    beside: Names = ()
-    base: Literal["", "base", "undeployed"] = ""
-    ran_in: Names = ()
-    rank: int = 0
-    elsewhere: bool = False
-    templates: Mapping[ResourceRef, str] = {}
+    folder: str  # where its configuration is looked for, in `tree`
+    files: Sequence[LoadedFile] = ()  # with the objects as they were read
+    overlay: str = ""  # the path of its kustomization if it was rendered: its objects are in no file
+    sources: Mapping[int, Item] = {}  # the objects that somebody wrote, by the id() of the rendered ones
+    configurations: Sequence[Value] = ()  # the functionConfigs that it was rendered with
+    left_out: Names = ()  # what could not be rendered
+    beside: Names = ()  # what is deployed with it or before it
+    base: Literal["", "base", "undeployed"] = ""  # who builds on it may add a namespace; more if it is undeployed
+    ran_in: Names = ()  # the folders of the kustomizations that ran krmfn when it was rendered
+    rank: int = 0  # its place among all worlds
+    elsewhere: bool = False  # another shard checks it: it may lack its objects
+    templates: Mapping[ResourceRef, str] = {}  # the files of charts that objects come from
 
     def trace(self, finding: Finding) -> Finding:
-        """The finding on the object that somebody wrote, where its field is what was rendered."""
+        """The finding on the object that somebody wrote, if that has the value, or a variable of Flux in its place."""
         if finding.rule == "function-skipped" and posixpath.basename(self.overlay) == CHART:
             finding = finding._replace(hint=_IN_HELM)
         source = self.sources.get(id(finding.item))
@@ -175,8 +166,8 @@ class World(NamedTuple):
         return finding._replace(item=source, message=message, hint=hint)
 
     def _blame_order(self, finding: Finding) -> Finding:
-        """The finding on what the function made in a base, where the mend is not an edit of an object that nobody
-        wrote: something between the function and this kustomization has changed what was counted."""
+        """The finding on a generated object, with what to do where krmfn ran in a base: something between that and this
+        kustomization has changed what was counted. Nobody wrote the object, so an edit is not the fix."""
         is_early = self.ran_in and self.folder not in self.ran_in
         counts = finding.is_mendable or finding.rule in _COUNTED
         if not is_early or not counts or not list_sources(finding.item):
@@ -193,7 +184,7 @@ class World(NamedTuple):
         return FileRef(self.templates.get(item.ref, self.overlay)) if self.overlay and own.path == RENDERED else own
 
     def place(self, item: Item) -> FileRef:
-        """Where an object begins, or else the kustomization that it is in."""
+        """The line where an object begins, or else the kustomization that it is in."""
         own = self.sources.get(id(item), item)
         return own.locate(()) if self.overlay and own.file.path != RENDERED else self.find_file(item)
 
@@ -203,7 +194,7 @@ class World(NamedTuple):
         return self.place(item) if found.path == RENDERED else found
 
     def rename(self, results: Iterable[Result]) -> Iterable[Result]:
-        """The results; those on lines that somebody wrote get the names that are written there."""
+        """The results, with the names that objects have in their files where the lines of those are reported."""
         refs = {item.ref: self.sources[id(item)].ref for item in self.items if id(item) in self.sources}
         for result in results:
             ref, own = result.ref, refs.get(result.ref) if result.ref else None
@@ -213,7 +204,7 @@ class World(NamedTuple):
                 yield result
 
     def settle(self, result: Result) -> Result:
-        """The result with a place that somebody can open, and without others."""
+        """The result without places in rendered text, which nobody can open."""
         if not self.overlay:
             return result
         known = result.file is not None and result.file.path != RENDERED
@@ -232,15 +223,15 @@ def read_rendered(data: bytes, place: str = "") -> Stream:
 
 
 def find_sources(items: Iterable[Item], origins: Mapping[int, str], sources: Sources) -> dict[int, Item]:
-    """The sources of what was rendered, of which `origins` are the files, both by the id() of the object."""
+    """The sources of rendered objects, and `origins` the files that these are in, both by the id() of the object."""
     rendered = {(item.kind, item.name) for item in items}
     found = {id(item): sources.find(origins[id(item)], item, rendered) for item in items if id(item) in origins}
     return {key: source for key, source in found.items() if source is not None}
 
 
 def read_origins(items: Iterable[Item], folder: str) -> dict[int, str]:
-    """The files of what was rendered in `folder`, by the annotations that kustomize wrote; without what kustomize or a
-    function made."""
+    """The files of what was rendered in `folder`, by the id() of the object, from the annotations that kustomize wrote.
+    What kustomize or a function generated has no file."""
     found: dict[int, str] = {}
     for item in items:
         for line in item.annotations.get(_ORIGIN, "").splitlines():
@@ -250,7 +241,7 @@ def read_origins(items: Iterable[Item], folder: str) -> dict[int, str]:
 
 
 def _rename(text: str, ref: ResourceRef, source: ResourceRef) -> str:
-    """A text about an object that calls it what its file calls it: the same in every world that it is rendered for."""
+    """A text about an object with its name in the file: so it is the same for every world that is rendered from it."""
     for name, own in ((str(ref), str(source)), (f"{ref.kind} {ref.name}", f"{source.kind} {source.name}")):
         if name != own:
             text = own.join(re.split(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text))
@@ -258,15 +249,12 @@ def _rename(text: str, ref: ResourceRef, source: ResourceRef) -> str:
 
 
 def merge(results: Iterable[tuple[str, Result]]) -> list[Result]:
-    """The results of several worlds, each with its name (empty: none): what is the same in several is one.
-
-    The tag `world` names the worlds, unless there is only one and the place of the result says as much.
-    """
+    """The results of several worlds, each given with the name of its world: what is the same in several is one."""
     return [name_worlds(result, list(filter(None, names))) for result, names in collect(results)]
 
 
 def collect(results: Iterable[tuple[_Place, Result]]) -> Iterable[tuple[Result, list[_Place]]]:
-    """What is the same in several places once, each with its places."""
+    """Each result once, with all places that it was given with."""
     found: dict[str, tuple[Result, list[_Place]]] = {}
     for place, result in results:
         _, places = found.setdefault(repr(result), (result, []))
@@ -276,6 +264,7 @@ def collect(results: Iterable[tuple[_Place, Result]]) -> Iterable[tuple[Result, 
 
 
 def name_worlds(result: Result, names: Sequence[str]) -> Result:
+    """The result with the names of its worlds in the tag `world`, unless its file is in the folder of the only one."""
     place = result.file.path if result.file else ""
     if not names or (len(names) == 1 and (posixpath.dirname(place) or ".") == names[0]):
         return result
