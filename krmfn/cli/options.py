@@ -142,7 +142,7 @@ def _is_choice(option: Option, value: str) -> bool:
 
 
 def begin(command: Run, words: Words, options: Options) -> int:
-    """Run a command with its words and options; with a cache, it may repeat what it said before. Returns the exit code."""
+    """Run a command with its words and options, or repeat what it said if that is in the cache: the exit code."""
     if "cache" in options and (folder := options["cache"] or os.environ.get(VARIABLE)):
         from krmfn.cli.caching import repeat
 
