@@ -189,8 +189,7 @@ def _refuse_unknown(what: str, given: Collection[str], known: Collection[str]) -
 
 
 def _read(manifests: Manifests, complete: bool = False) -> tuple[Worlds, tuple[Result, ...]]:
-    """The worlds of the manifests: paths as on the command line; objects and bytes belong together. For `complete` see
-    find_worlds."""
+    """The worlds of manifests: paths as on the command line, or objects and bytes. For `complete` see find_worlds."""
     texts: list[ManifestFile] = []
     paths: list[str] = []
     for each in [manifests] if isinstance(manifests, bytes | Mapping | str | os.PathLike) else manifests:

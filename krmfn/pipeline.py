@@ -191,8 +191,7 @@ def find_all(items: Items, settings: Settings, old: Items | None, stages: Collec
 def _find_others(
     items: Items, settings: Settings, old: Items | None, stages: Collection[str]
 ) -> tuple[Sequence[Finding], ...]:
-    """What there is to say besides what the server says: of counting the pods of resources, of generating groups, and
-    of the other stages."""
+    """The findings beside those of the server: of counting pods, of generating groups, and of the other stages."""
     from krmfn.checks.rule import check_stages
     from krmfn.survey.counting import count_members
     from krmfn.survey.gangs import list_present, survey

@@ -68,7 +68,6 @@ def predict(world: str, items: Sequence[Item], settings: Settings, options: Opti
 
 
 def find_asker(release: str, options: Options) -> partial[list[Fields]] | None:
-    """What asks the simulator of a release its questions; None without one. Raises InputMissing for a wrong
-    --simulator."""
+    """What asks the simulator of a release; None without one. Raises InputMissing for a wrong --simulator."""
     program = "" if options.get("prove") else find_simulator(release, options["simulator"] or "")
     return partial(simulate, program) if program else None

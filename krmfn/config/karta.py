@@ -70,8 +70,7 @@ def _list_members(karta: Value, components: list[Value]) -> set[str]:
 
 
 def _read_component(component: Value, members: set[str]) -> Fields:
-    """The role of a component, empty where it has no pods, or such that are in no gang and nobody can find. Raises
-    _Unsaid."""
+    """The role of a component, empty where it has no pods, or none that are in a gang. Raises _Unsaid."""
     if not component.get("specDefinition"):
         return {}
     name = as_text(component, "name")

@@ -392,8 +392,7 @@ Items: TypeAlias = Sequence[Item]
 
 
 def list_identified(items: Iterable[Item]) -> Iterator[Item]:
-    """The items that say what they are. One that cannot be read is left as it is by who does not need it, whatever
-    else is in the list."""
+    """The items that say what they are. Of the others it does not matter here whether they can be read."""
     for item in items:
         try:
             _ = item.ref

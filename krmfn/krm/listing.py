@@ -96,8 +96,7 @@ class Listing:
         return [self._insert_root("items", self._write_items(added, fresh=True))]
 
     def _keep_anchors(self, kept: set[int], gone: list[tuple[int, int]], results: bool) -> list[Splice]:
-        """Where something goes that defines anchors, the rest gets what it took from it. Gives the edits of entries
-        that are no items."""
+        """Give what is left the values of anchors that go, and return the edits of entries that are not items."""
         data = self.source.data
         gone = [span for span in gone if data.find(b"&", *span) >= 0]
         if not gone or self.frame.anchors is None:

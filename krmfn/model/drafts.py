@@ -52,8 +52,7 @@ def _name(templates: list[str]) -> dict[str, str]:
 
 
 def _find_roles(schema: Value, above: list[tuple[str, Value]], path: str) -> Iterator[tuple[Fields, bool]]:
-    """The role of each pod template in a schema, and whether the link is kept. `above` are the paths on the way to it,
-    each with its fields."""
+    """The role of each pod template in a schema, and whether it keeps the link. `above` are the fields on the way."""
     properties = as_mapping(schema, "properties")
     levels = [*above, (path, properties)]
     pod = as_mapping(properties, "spec")

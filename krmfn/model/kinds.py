@@ -393,6 +393,5 @@ def keeps_link(kind: KindRow, installed: Versions) -> bool | None:
 
 
 def list_linked() -> list[KindRow]:
-    """The kinds in whose pod templates a link to a group may stand and stay: those of Kubernetes, and those that krmfn
-    generates for."""
+    """The kinds whose pod templates may keep a link to a group: Kubernetes' own, and those that krmfn generates for."""
     return [kind for kind in KINDS.values() if kind.has_gangs or "." not in kind.group]

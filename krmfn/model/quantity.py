@@ -135,8 +135,7 @@ def _to_int32(number: int) -> int:
 
 
 def quantity_of(value: object) -> Quantity:
-    """The quantity in a value of JSON or YAML: a text, or a number as a client would send it. Raises BadQuantity, also
-    for other values."""
+    """The quantity in a value of JSON or YAML: a text, or a number as a client would send it. Raises BadQuantity."""
     if isinstance(value, str):
         return read_quantity(value.strip(_BLANKS))
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -107,6 +107,5 @@ def identify(ref: ResourceRef) -> Identity:
 
 
 def is_near(one: str, other: str) -> bool:
-    """Whether an object can have moved between two namespaces: a person has just written one into it, or taken it
-    out."""
+    """Whether an object can have moved between two namespaces: a person has added it to the manifest, or removed it."""
     return one == other or DEFAULT_NAMESPACE in (one, other)

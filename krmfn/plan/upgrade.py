@@ -28,8 +28,7 @@ _OPTIONS = '{"apiVersion":"v1","kind":"DeleteOptions","ignoreStoreReadErrorWithC
 
 
 class Upgrade(NamedTuple):
-    """What an upgrade to `release` means for the objects that it cannot read: a script per phase, of commands and
-    comments."""
+    """The upgrade of objects that `release` cannot read: a script per phase, of commands and comments."""
 
     release: Release
     blockers: tuple[Item, ...]

@@ -68,8 +68,7 @@ class Claim(NamedTuple):
 
 
 def read_marks(items: Iterable[Item]) -> list[Marked]:
-    """The generated objects among items of such kinds. The annotation decides: the label is overwritten by many
-    kustomizations."""
+    """The generated objects among items of such kinds, by the annotation: many kustomizations overwrite the label."""
     found = []
     for item in items:
         if sources := tuple(map(_read_source, list_sources(item))):
@@ -102,8 +101,7 @@ def index_owners(items: Iterable[Item], marked: Iterable[Marked]) -> Owners:
 
 
 def _find_owner(owners: Owners, source: MarkedSource, namespace: str) -> Identity | None:
-    """The object in `namespace`, or one of which only one side has a namespace (a person has just written it into the
-    owner)."""
+    """The object in `namespace`, or one if only one side has a namespace: a person has just added it to the owner."""
     every = owners.get(source, ())
     near = (owner for owner in every if is_near(owner.namespace, namespace))
     return next((owner for owner in every if owner.namespace == namespace), None) or next(near, None)

@@ -66,8 +66,7 @@ def read_asset(name: str) -> str:
 
 
 def open_page(title: str, style: str, policy: str = "") -> str:
-    """The beginning of an HTML page that loads nothing, up to its body, with the style of a name. `policy` allows its
-    own scripts."""
+    """The start of an HTML page that loads nothing, with the style of a name. `policy` allows its scripts."""
     policy = f"default-src 'none'; style-src 'unsafe-inline'{policy}"
     return "\n".join(
         [
@@ -81,8 +80,7 @@ def open_page(title: str, style: str, policy: str = "") -> str:
 
 
 def draw(width: int, height: int, title: str, told: str, style: str, parts: Iterable[str], mark: str = "") -> str:
-    """A picture (SVG) of these parts, with what it shows in words. `mark` tells its identifiers apart from those of
-    another picture."""
+    """An SVG of these parts, and what it shows in words. `mark` is in its identifiers: a page may have several."""
     size = f'width="{width}" height="{height}"'
     labels = f'role="img" aria-labelledby="title{mark} told{mark}"'
     return "\n".join(

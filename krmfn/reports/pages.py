@@ -25,8 +25,7 @@ class Page(NamedTuple):
 
     @property
     def examples(self) -> dict[str, str]:
-        """The manifests on the page by title: `bad.yaml`, `good.yaml`, and `bad.old.yaml` where there is an earlier
-        state."""
+        """The manifests on the page by title: `bad.yaml`, `good.yaml`, and maybe `bad.old.yaml`, the earlier state."""
         return dict(_EXAMPLE.findall(self.text))
 
     def paint(self) -> str:

@@ -126,8 +126,7 @@ def _spell_place(file: FileRef | None) -> str:
 
 
 def _spell_values(change: Change) -> Sequence[str]:
-    """The old and the new value, each in one short line of JSON; of long ones that begin alike, what is about the first
-    difference."""
+    """The old and the new value, each in one short line of JSON; long ones are cut to where they begin to differ."""
     texts = [_spell_value(change.old), _spell_value(change.new)]
     same = len(commonprefix(texts))
     start = same - _SHORT // 3 if same > _SHORT - 4 else 0

@@ -17,8 +17,7 @@ _BEFORE = 20
 
 
 def spell_message(screen: Screen, head: Sequence[tuple[str, str]], message: str, rule: str, more: str) -> str:
-    """The words of a finding in lines. `head` is the place and the severity, as they are seen and as they are
-    printed."""
+    """The words of a finding in lines. `head` is the place and the severity, as they look and as they are printed."""
     words = [*head, *split(message)]
     if rule:
         printed = paint(f"[{rule}]", FAINT, screen.color)

@@ -42,8 +42,7 @@ _OF_GITLAB = {"error": "major", "warning": "minor", "info": "info"}
 
 
 def render_gitlab(report: Report) -> str:
-    """A JSON array, which merge requests show. A place is required there: a finding without one is at line 1 of the
-    path `.`."""
+    """A JSON array, which merge requests show. It needs places: a finding without one is at line 1 of the path `.`."""
     prints = fingerprint(report.results)
     issues = [_write_issue(result, print_) for result, print_ in zip(report.results, prints, strict=True)]
     return channels.json(issues)

@@ -204,8 +204,7 @@ class _At(NamedTuple):
 
 
 class _Explainer:
-    """The decoder's walk again, with paths and the server's words. Type errors are kept (the first counts), strict
-    errors are collected."""
+    """The decoder with paths and the server's words: it keeps the first type error, and all strict errors."""
 
     def __init__(self, version: str, duplicates: Iterable[Path]) -> None:
         self.version = version

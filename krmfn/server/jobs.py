@@ -139,8 +139,7 @@ def check_job_change(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def _check_template_change(kind: Kind, spec: Value, old: Value) -> Causes:
-    """The template stays, but for what a suspended Job may change. Its value is long and holds a uid, so it is not
-    spelled here: `{…}`."""
+    """The template cannot change, but for what a suspended Job may. Its value is long and is not shown: `{…}`."""
     template, was = spec["template"], old["spec"]["template"]
     if template == was:
         return

@@ -123,8 +123,7 @@ def as_amount(quantity: Quantity) -> Amount:
 
 
 def read_amount(value: object, exponents: bool = False) -> Amount:
-    """The amount that a value of a request stands for; `exponents` says that large ones keep theirs. Raises
-    BadQuantity."""
+    """The quantity in a value of a request; `exponents` says that large ones keep theirs. Raises BadQuantity."""
     if type(value) is str:
         return _read_text(value, exponents)
     return as_amount(quantity_with_exponent(value) if exponents else quantity_of(value))

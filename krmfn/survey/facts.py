@@ -280,8 +280,7 @@ def _node(value: Value) -> ClusterNode:
 
 
 def read_ports(ports: object, network: bool = False) -> Iterator[NodePort]:
-    """Those of a container's ports that it takes of its node, with the server's defaults; on the node's `network`,
-    all."""
+    """The host ports of a container, with the server's defaults; on the node's `network` these are all its ports."""
     for port in as_list(ports):
         number = as_int(port, "hostPort") or (as_int(port, "containerPort") if network else None)
         if number:

@@ -331,8 +331,7 @@ def _list_unknown(generators: object, depth: int = 0) -> Iterator[str]:
 
 
 def _list_folders(repository: Repository, patterns: object) -> list[str]:
-    """The folders with manifests, from the top of the repository, that a git generator's patterns name; `exclude`
-    wins."""
+    """The folders with manifests that a git generator's patterns name, from the repository's top; `exclude` wins."""
     given = [(as_text(each, "path"), each.get("exclude") is True) for each in map(as_mapping, as_list(patterns))]
     folders = {str(above) for path in repository.files if given for above in PurePosixPath(path).parents} - {"."}
     found = {folder for path, excluded in given if not excluded for folder in repository.match(path, folders)}

@@ -306,8 +306,7 @@ def list_references() -> Iterator[Reference]:
 
 
 def write_names() -> str:
-    """The `configurations:` file for kustomize, ready to be listed: which fields hold names, so that prefixes reach
-    them."""
+    """The file for `configurations:` of kustomize: which fields refer to names, so that prefixes reach them."""
     lines = [
         "# Names of scheduling objects, for kustomize: list this file under configurations: wherever a layer",
         "# adds a namePrefix or nameSuffix, so that pods, groups and Workloads still find each other.",

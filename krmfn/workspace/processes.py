@@ -138,8 +138,7 @@ class Background:
             limit_memory(self._process.pid, most_memory)
 
     def end(self, seconds: float) -> bytes:
-        """Wait for its end and return its stdout. Raises Failed, also when it is still running after `seconds`, which
-        kills it."""
+        """Wait for its end and return its stdout. Raises Failed, also after `seconds`, when it is killed."""
         import subprocess
 
         try:

@@ -203,8 +203,7 @@ class Build:
         return self._digest, stage.copied, [vars(each) | {"reason": str(each)} for each in stage.left_out]
 
     def start(self) -> bool:
-        """Makes the copy and starts kustomize; False where it has built the same for another state or run. Raises
-        OSError."""
+        """Make the copy and start kustomize; False if another state or run has built the same. Raises OSError."""
         if self._digest in self._workshop.done:
             return False
         for path, data in self._stage.files.items():

@@ -205,8 +205,7 @@ class Stage:
         return value
 
     def _inflate(self, overlay: Overlay, place: str, charts: str) -> list[str]:
-        """The files of what the charts of a kustomization render, as kustomize marks it. What is not rendered is left
-        out."""
+        """The files from which the charts of a kustomization render, as kustomize marks them; not those left out."""
         found = [*read_inflated(overlay, self._namespace)]
         if self._helm is None or overlay.value.get("helmChartInflationGenerator"):
             is_here = any(not isinstance(chart, NotRendered) for _, chart in found)

@@ -66,8 +66,7 @@ def find_minimum_above_groups(census: Census, settings: Settings) -> Matches:
 
 
 def _find_sub_groups_without_pods(group: Item, templates: Sequence[Template]) -> Matches:
-    """Those with fewer pods than their minimum, where too few others are left. Pods that are in none of them are
-    another mistake."""
+    """Sub-groups with too few pods, where too few others are left. Pods in no sub-group are another mistake."""
     spec = as_mapping(group.value, "spec")
     children, members = _list_children(spec), group_by(_name_sub_group, templates)
     leaves = _find_leaves(spec)

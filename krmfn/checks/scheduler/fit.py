@@ -216,8 +216,7 @@ def _consequence(obstacle: Obstacle) -> str:
 
 
 def find_too_many_objects(census: Census) -> Matches:
-    """Objects of the input beyond a quota are refused, whichever come last; without what controllers make for it, an
-    object never has pods."""
+    """Objects beyond a quota are refused; where that is what controllers make for an object, it never has pods."""
     for quota in census.facts.quotas:
         for name, hard in quota.hard.items():
             resource = name.removeprefix("count/")

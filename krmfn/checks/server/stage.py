@@ -1,5 +1,4 @@
-"""The stage as the pipeline sees it: items in, findings out. Pairs old and new, gathers facts, turns causes into
-notes."""
+"""The stage of the API server: items in, findings out. Pairs old and new, collects facts, turns causes into notes."""
 
 from __future__ import annotations
 
