@@ -50,8 +50,8 @@ def check_resources(kind: Kind, resources: list[str], path: Path) -> Causes:
     before: set[str] = set()
     for index, text in enumerate(resources):
         resource, slash, inner = text.partition("/")
-        for wider in (f"{resource}/*", f"*/{inner}") if slash else ():
-            if wider in before:
+        for wider in (f"{resource}/*", f"*/{inner}"):
+            if slash and wider in before:
                 yield invalid((*path, index), text, f"if '{wider}' is present, must not specify {text}")
         before.add(text)
     if len(resources) > 1 and "*/*" in resources:
