@@ -6,8 +6,7 @@ admissionregistration.k8s.io/v1, with their CEL.
 A pod asks for its link by the annotation `krmfn.dev/pod-group`; with `krmfn.dev/pod-group-by`, the value of that label
 of the pod is appended to the name, or the number of its slice (model.podnumber). The mutating policy sets the link, and
 runs once more after webhooks, because some operators put their labels on in one. It leaves a pod alone whose label is
-missing, or is no number; the validating policy, which runs at the end, refuses it. So nothing is refused but pods that
-ask.
+missing or not a number, and the validating policy, which runs at the end, refuses it: no other pods are refused.
 
 Every expression can be evaluated for every pod: an error in one would refuse pods that ask for nothing. They are data,
 in schemas/bridge.json: which pods are looked at (KubeRay makes one from the template of the head when the cluster is

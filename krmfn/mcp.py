@@ -40,8 +40,7 @@ class _StrictServer(MCPServer):
 
 
 server = _StrictServer("krmfn", instructions=_INSTRUCTIONS)
-# A text is `str` and nothing else below: for any other type the library reads JSON first, and a manifest in JSON would
-# come as a mapping.
+# Below a text is `str` alone: for any other type the library reads JSON first, and makes a mapping of a manifest.
 #: Agents need not ask anybody before they call a tool that only reads.
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 

@@ -14,8 +14,9 @@ from itertools import permutations
 from operator import sub
 from typing import NamedTuple
 
-from krmfn.capacity.admission import Refusal, find_refusal, list_usage
+from krmfn.capacity.admission import Refusal, find_refusal
 from krmfn.capacity.pods import PodKind, Spread, selects, selects_itself, sum_least
+from krmfn.capacity.quotas import list_usage
 from krmfn.capacity.volumes import PREFIX, NodeTerms
 from krmfn.capacity.world import ClusterModel, NodeKind, Room
 from krmfn.model.quantity import add

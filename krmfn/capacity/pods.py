@@ -334,7 +334,7 @@ def count_requests(spec: Value, overhead: Resources | None = None, defaults: Seq
     lift(total, highest)
     whole = as_mapping(spec, "resources")
     given, bound = read_resources(whole.get("requests")), read_resources(whole.get("limits"))
-    for name in {*given, *bound}:
+    for name in {**given, **bound}:
         if name in _POD_LEVEL or name.startswith("hugepages-"):
             # A limit of the pod stands in where neither the pod nor a container asks for the resource.
             total[name] = given[name] if name in given else total.get(name, bound[name])

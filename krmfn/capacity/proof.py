@@ -6,17 +6,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from krmfn.capacity.admission import counts, find_refusal
-from krmfn.capacity.bounds import (
-    Bound,
-    Demand,
-    GroupDemand,
-    can_pack,
-    find_short_resource,
-    fit,
-)
+from krmfn.capacity.admission import find_refusal
+from krmfn.capacity.bounds import Bound, Demand, GroupDemand, can_pack, find_short_resource, fit
 from krmfn.capacity.obeyed import Obeyed
 from krmfn.capacity.pods import PodKind, list_group_claims, read_kinds, sum_least
+from krmfn.capacity.quotas import counts
 from krmfn.capacity.volumes import Volumes, count_attachments, read_limits
 from krmfn.capacity.world import ClusterModel, Room
 from krmfn.model.quantity import add
@@ -262,8 +256,7 @@ def _only_on(quota: GroupDemand, nodes: frozenset[object]) -> GroupDemand:
 
 
 def _try_together(branch: GroupNeed, children: Iterable[GroupNeed], world: ClusterModel, room: Room) -> Obstacle | None:
-    """Whether the cheapest children that make the quorum fit side by side. Where some can be left out, only those that
-    cannot are looked at."""
+    """Whether the cheapest children that make the quorum fit side by side: of those that cannot be left out."""
     children = list(children)
     if not world.known or branch.need < len(children):
         return None

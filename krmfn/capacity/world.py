@@ -40,13 +40,15 @@ class NodeKind:
         self.slots = node.allocatable.get("pods", DEFAULT_SLOTS) // 10**9
 
 
+#: A kind of nodes, and the values of the topology keys that matter.
+_Place = tuple[NodeKind, tuple[Any, ...]]
+
+
 class Room:
     """Some of the nodes. `places` counts them by kind and by the values of `keys`, the topology keys that matter.
     `twins`: some nodes have the same host name, as clones of a machine do; nobody knows then what is one host."""
 
-    def __init__(
-        self, keys: Names, places: Mapping[tuple[NodeKind, tuple[Any, ...]], int], twins: bool = False
-    ) -> None:
+    def __init__(self, keys: Names, places: Mapping[_Place, int], twins: bool = False) -> None:
         self.keys, self.places, self.twins = keys, places, twins
         #: How many nodes of each kind.
         self.kinds: dict[NodeKind, int] = {}
@@ -77,7 +79,7 @@ class Room:
                 yield Room(self.keys, {place: 1})
             return
         index = self.keys.index(key)
-        domains: dict[object, dict[tuple[NodeKind, tuple[Any, ...]], int]] = defaultdict(dict)
+        domains: dict[object, dict[_Place, int]] = defaultdict(dict)
         for place, count in self.places.items():
             value = place[1][index]
             if value is not None:
@@ -111,7 +113,7 @@ def sort_nodes(
     hosts = [node.labels.get(HOSTNAME) for node in nodes if node.name and node.number == 1]
     asks_ports = any(pod.ports for pod in pods)
     kinds = {}
-    places: dict[tuple[NodeKind, tuple[Any, ...]], int] = defaultdict(int)
+    places: dict[_Place, int] = defaultdict(int)
     for node in nodes:
         labels = {key: OTHER for key in (*topology, HOSTNAME) if key in node.labels}
         for key, values in asked.items():

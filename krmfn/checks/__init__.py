@@ -23,5 +23,5 @@ too (`base`, `rivals`). The examples are checked without a folder: tests/workspa
 `tests/checks/cases.py` lists it among FILES. A rule about what is not there has the trait `absence` in its row: it may
 be where nobody looked.
 
-Checks do not import sources: how many pods a manifest makes comes in as `findings.Member`.
+Checks do not import sources: how many pods a manifest makes comes in as `survey.members.Member`.
 """

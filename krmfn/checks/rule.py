@@ -13,7 +13,7 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item, Items
 from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, Severity
-from krmfn.model.findings import Finding, Findings, Member, Rule
+from krmfn.model.findings import Finding, Findings, Rule
 from krmfn.model.marks import is_generated
 from krmfn.model.quantity import format_quantity
 from krmfn.model.rules import RULES
@@ -24,6 +24,7 @@ from krmfn.releases.spelling import as_written
 from krmfn.survey.census import Census, Template, take_census
 from krmfn.survey.facts import Amounts
 from krmfn.survey.groups import Group
+from krmfn.survey.members import Member
 
 SCHEDULER = "kube-scheduler"
 #: The topics of the stage scheduler whose rules hold where the scheduler does not know gangs.
@@ -33,8 +34,7 @@ OF_PODS = tuple(f"krmfn.checks.scheduler.{name}" for name in ("hindrances", "reu
 
 
 class Match(NamedTuple):
-    """What a rule found: `about` fills in the texts that its row has for the `case`. `severity` overrides that of the
-    rule."""
+    """What a rule found: `about` fills in the texts of the row's `case`. `severity` overrides the rule's."""
 
     item: Item
     path: Path

@@ -18,8 +18,7 @@ _HEAD = """\
 
 
 def run(_: Words, options: Options) -> int:
-    """Writes YAML to stdout. Raises UsageError for a release without PodGroups, and for a selector that cannot be
-    read."""
+    """Writes YAML to stdout. Raises UsageError for a release without PodGroups, and for an invalid selector."""
     release = read_release(options)
     if not release.has("pod-groups"):
         raise UsageError(f"Kubernetes {release} has no PodGroups: use {first_release('pod-groups')}")

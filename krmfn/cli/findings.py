@@ -121,8 +121,7 @@ def _find_top() -> Callable[[FileRef | None], FileRef | None]:
 
 
 def exit_status(results: Iterable[Result], problems: Iterable[Result], fail_on: Severity = "error") -> int:
-    """2 when one of the `problems` is that something could not be read, 1 when a finding is at or above `fail_on`, else
-    0."""
+    """2 when something could not be read, by the `problems`, else 1 when a finding reaches `fail_on`, else 0."""
     if any(map(hides, problems)):
         return 2
     # What was not checked is a warning whatever warnings mean: --require-render makes it an error.

@@ -55,8 +55,7 @@ def run(words: Words, options: Options) -> int:
 
 
 def read_fleet(path: str) -> list[FleetMember]:
-    """The repositories in a file; paths of folders and configurations are seen from there. Raises UsageError and
-    InputMissing."""
+    """The repositories in a file, which its paths are relative to. Raises UsageError and InputMissing."""
     try:
         value = as_mapping(Item.parse(read_file(path), path).value)
     except Unreadable as error:

@@ -160,8 +160,7 @@ def choose(offers: Sequence[Offer], options: Options) -> list[str]:
 
 
 def annotate(folders: Sequence[str], words: Words, options: Options) -> list[FileChange]:
-    """The files with the annotation on the resources of these words. Raises UsageError for one that is not there, and
-    for one that cannot be edited."""
+    """The files with the annotation on the named resources. Raises UsageError for a missing or uneditable one."""
     worlds = read_worlds(folders, options)
     # A file that several folders use is written as it was read last.
     known = group_by(_name, dict(_list_places(worlds)).values())

@@ -48,9 +48,8 @@ class Judged(Judging):
         return [result for result in self.judge_world(world, settings, pairs) if result is not None]
 
     def grow(self, world: World, settings: Settings, as_is: bool) -> tuple[list[Item], list[tuple[str, Result]]]:
-        """The objects of a world with the groups that are generated for them, unless they are taken `as_is`, and with
-        those that the Job controller makes; and what counts of what that has found, with the name of the world. Raises
-        ConfigError."""
+        """The objects of a world with the groups that are generated for them (unless `as_is`), or that the Job
+        controller makes; and the results that count, with the name of the world. Raises ConfigError."""
         items, kept = list(world.items), list[Result]()
         if not as_is:
             items, told = complete(items, settings)

@@ -10,8 +10,7 @@ from krmfn.model.wording import find_nearest, join
 
 
 class Mistake(NamedTuple):
-    """One mistake in the configuration. `path` is in the object that was read, which `place` says where to find;
-    `hint` says what to do."""
+    """A mistake in the configuration: `path` is in the object that was read at `place`, `hint` says what to do."""
 
     path: Path
     message: str
@@ -37,8 +36,7 @@ class ConfigError(Exception):
 
 
 def ask_about(word: str, known: Iterable[str]) -> str:
-    """`Did you mean x or y?`: the words of which `word` is a part (`gate-off` for `gate`), else the nearest one; empty
-    when nothing known is near."""
+    """`Did you mean x or y?`: the words that contain `word` (`gate-off` for `gate`), else the nearest one, or ""."""
     known = list(known)
     part = f"-{word.casefold()}"
     longer = [candidate for candidate in known if part in f"-{candidate.casefold()}"] if len(word) > 2 else []

@@ -74,8 +74,7 @@ def _rank(name: tuple[str, str]) -> tuple[bool, bool, list[int]]:
 
 
 def describe(api_version: str, kind: str, release: str, gates: Gates, given: Sequence[Value] = ()) -> Described | None:
-    """The kind as a release, a definition that is `given`, or the newest one that comes with krmfn has it; None where
-    nothing is known."""
+    """The kind as a release, a `given` definition or the newest one that comes with krmfn has it; else None."""
     group, _, version = api_version.rpartition("/")
     built_in = find_kind(group, kind, release, gates, version)
     root = built_in.root if built_in else find_shape(api_version, kind, release)

@@ -213,7 +213,7 @@ def _find_standing(top: Item, census: Census, outlook: Outlook) -> Standing | No
     described = top.key if top.kind == "Workload" else ("", "")
     for standing in outlook.standings:
         groups = [*standing.groups, *([standing.root] if standing.root else [])]
-        above = [each for group in standing.groups for each in census.chain(group)[0]]
+        above = [each for group in standing.groups for each in census.ancestors(group)]
         named = {standing.name, *(group.full_name for group in groups)}
         if any(group.item is top for group in (*groups, *above)) or not named.isdisjoint(names):
             return standing
@@ -227,7 +227,7 @@ def _list_related(top: Item, census: Census, standing: Standing | None) -> list[
     found = {id(top): top}
     if standing:
         for group in standing.groups:
-            for each in (group, *census.chain(group)[0]):
+            for each in census.lineage(group):
                 found[id(each.item)] = each.item
         for place in standing.places:
             if place.pod.template is not None:

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from krmfn.capacity import may_refuse
-from krmfn.capacity.admission import counts, find_refusal, list_usage
+from krmfn.capacity.admission import find_refusal
 from krmfn.capacity.pods import PodKind, has_wishes, read_kinds, selects
+from krmfn.capacity.quotas import counts, list_usage
 from krmfn.config import Settings
 from krmfn.forecast.admitting import Admission, admit, asks_only, grow, list_queued, obey
 from krmfn.forecast.question import Ask, ask, list_untold
@@ -163,7 +164,7 @@ def _blame(found: Sequence[_RootedTree], errors: Iterable[Finding], census: Cens
     that a template of several sets has alike, the one that names the root's own group."""
     about, blamed = _index(errors), {}
     for tree in found:
-        groups = {group.key: group for gang in tree.gangs for group in (gang.group, *census.chain(gang.group)[0])}
+        groups = {group.key: group for gang in tree.gangs for group in census.lineage(gang.group)}
         mine = [
             error for group in groups.values() for error in about.get(id(group.item), ()) if _is_about(error, group)
         ]
@@ -323,7 +324,7 @@ class _Trials:
             bound = sum(pod.name not in gone for pod in self._roster.pods_of(gang.templates, bound=True))
             bound += sum(bool(placed.get(pod.name, {}).get("node")) for pod in self._roster.pods_of(gang.templates))
             ready = bound >= (gang.group.quorum or 1)
-            for parent in self._census.chain(gang.group)[0] if self._trees else ():
+            for parent in self._census.ancestors(gang.group) if self._trees else ():
                 if not ready:
                     break
                 started[id(parent.item)] += 1
@@ -390,8 +391,7 @@ class _Trials:
 
     def _list_lonely(self, found: Iterable[_RootedTree]) -> set[GroupKey]:
         """The roots that did not start alone for want of pods that others may be: those that are bound, or were placed
-        in any trial, and those of gangs that may start beside them. Gangs that only wait for each other are not among
-        them."""
+        in any trial, and those of gangs that may start beside them; not gangs that only wait for each other."""
         failed = {tree.root.key: tree for tree in found if any(map(_lacks_pods, self._list_alone(tree)))}
         wanted = {key: self._list_wanted(tree) for key, tree in failed.items()}
         every = [*self.results.values()] if failed else []
@@ -413,8 +413,7 @@ class _Trials:
 
 
 def _may_differ(tree: _RootedTree, names: Sequence[str]) -> bool:
-    """Whether the order of its pods may decide about a tree that is alone: they are not all alike, or one has to be
-    near others or away from them."""
+    """Whether the order of its pods may decide about a tree that is alone: they differ, or are bound to others."""
     templates = tree.templates
     return len(templates) > 1 or len(names) < sum(each.pods or 0 for each in templates) or has_wishes(templates[0])
 

@@ -72,8 +72,7 @@ def _list_reasons(workload: Item, conditions: Value, queue: Item | None, ours: I
 
 
 def explain_unresumed(name: str, workloads: Items, known: bool) -> Explanation | None:
-    """Why something is suspended that no Workload keeps so: all of its `workloads` are admitted, or there is none among
-    those that are `known`."""
+    """Why something is suspended though no Workload keeps it so: its `workloads` are admitted, or none is `known`."""
     if workloads:
         return explain("unresumed", name=name)
     return explain("unmade", name=name) if known else None

@@ -31,9 +31,8 @@ class Pod(NamedTuple):
 
 class Roster(NamedTuple):
     """All pods: those that wait or will be made, in the order of the input, and those that are bound. `made` are those
-    of the input's templates with their numbers, by the identity of the template. `assigned` are the labels to
-    select nodes by, and the tolerations, that Kueue has decided to add to a pod, by its name; `evicted` are the pods
-    that it stops."""
+    of the input's templates with their numbers, by the identity of the template. `assigned` are the node labels and
+    tolerations that Kueue has decided to add to a pod, by its name; `evicted` are the pods that it stops."""
 
     waiting: tuple[Pod, ...]
     bound: tuple[Pod, ...]

@@ -179,8 +179,7 @@ def find_failed(top: Item, pods: Collection[Item]) -> Explanation | None:
 
 
 def find_unstarted(pods: Items, told: Sayings) -> Explanation | None:
-    """Of pods that have a node, what keeps one from running. A container that cannot start comes before the pods that
-    wait for it."""
+    """What keeps a pod that has a node from running: a container that cannot start before the pods that wait for it."""
     starting = [pod for pod in pods if _phase(pod) in ("Pending", "Running")]
     finders = (_find_waiting, _find_ended, _find_lost, _find_event, _find_initial, _find_unready)
     return next((found for find in finders for pod in starting for found in find(pod, told)), None)

@@ -1,4 +1,5 @@
-"""Makes a ResourceList of what the splitter found, without parsing YAML. None where that takes a full reader."""
+"""Reads a YAML ResourceList from what `splitting` found, without parsing its items. Only for the spellings that
+kustomize, kpt and people write; `listing` reads the others."""
 
 from __future__ import annotations
 
@@ -12,84 +13,83 @@ from krmfn.krm.style import Style
 _NULLS = (b"", b"~", b"null", b"Null", b"NULL")
 
 
+class _NotPlain(Exception):
+    """A spelling that takes the full reader."""
+
+
 def read_fast(source: Source) -> Found | None:
-    """Split a YAML ResourceList in block style; None when in doubt about anything."""
+    """Read a ResourceList in block style; None where that takes the full reader. Raises Unreadable for another kind."""
     found = split(source)
     if found is None:
         return None
+    try:
+        return _read(source, found)
+    except _NotPlain:
+        return None
+
+
+def _read(source: Source, found: Split) -> Found:
     entries = found.entries
-    words = [_read_word(source.data, entries.get(key)) for key in ("apiVersion", "kind")]
-    if not all(words):
-        return None
-    check_version(*map(str, words))
-    frame = Frame(source)
-    listing = Listing(source, frame)
+    api_version, kind = (_read_word(source.data, entries.get(key)) for key in ("apiVersion", "kind"))
+    check_version(api_version, kind)
+    listing = Listing(source, Frame(source))
     listing.entries = [(entry.start, entry.end, key) for key, entry in entries.items() if key != "items"]
-    if not _fill_items(listing, found):
-        return None
-    _find_foot(listing, found)
-    config = _cut_config(frame, entries.get("functionConfig"))
-    if isinstance(config, bool):
-        return None
+    _find_items(listing, found)
+    _find_ends(listing, found)
+    config = _find_config(listing.frame, entries.get("functionConfig"))
     if b"&" in source.data:
-        anchors = Anchors(source, lambda: _list_parts(listing, config))
-        for own in (frame, *{item.frame for item in listing.items}, *([config.frame] if config else [])):
-            own.anchors = anchors
-    return Found(str(words[0]), listing, config)
+        objects = listing.items if config is None else [config, *listing.items]
+        anchors = Anchors(source, lambda: _list_parts(listing, objects, config is not None))
+        for frame in {listing.frame, *(item.frame for item in objects)}:
+            frame.anchors = anchors
+    return Found(api_version, listing, config)
 
 
-def _list_parts(listing: Listing, config: Item | None) -> list[Part]:
+def _list_parts(listing: Listing, objects: list[Item], has_config: bool) -> list[Part]:
     """The parts of the document in the order of the text, each to be read by itself."""
-    items = ([] if config is None else [config]) + listing.items
-    parts = [(item.start, item.end, item.frame.pad) for item in items]
-    for start, end, key in listing.entries:
-        if key != "functionConfig" or config is None:
-            parts.append((start, end, 0))
+    parts = [(item.start, item.end, item.frame.pad) for item in objects]
+    parts += [(start, end, 0) for start, end, key in listing.entries if not (has_config and key == "functionConfig")]
     return sorted(parts)
 
 
-def _read_word(data: bytes, entry: KeyLine | None) -> str | None:
+def _read_word(data: bytes, entry: KeyLine | None) -> str:
     """The value of an entry that is one plain word on its line."""
-    if entry is None or not _has_only_head(data, entry):
-        return None
+    if entry is None or not _is_on_one_line(data, entry):
+        raise _NotPlain
     word = entry.rest
-    return word.decode() if word[:1].isalpha() and word.translate(None, b"./_-").isalnum() else None
+    if not word[:1].isalpha() or not word.translate(None, b"./_-").isalnum():
+        raise _NotPlain
+    return word.decode()
 
 
-def _has_only_head(data: bytes, entry: KeyLine) -> bool:
-    """Whether nothing belongs to an entry but comments behind its line."""
+def _is_on_one_line(data: bytes, entry: KeyLine) -> bool:
+    """Whether nothing but comments and blank lines follows the line of an entry."""
     line = data.find(b"\n", entry.start, entry.end)
-    return line < 0 or all(
-        not text or text.startswith(b"#") for text in map(bytes.strip, data[line : entry.end].split(b"\n"))
-    )
+    return line < 0 or all(map(_is_idle, data[line : entry.end].split(b"\n")))
 
 
-def _fill_items(listing: Listing, found: Split) -> bool:
+def _find_items(listing: Listing, found: Split) -> None:
     data = listing.source.data
     entry = found.entries.get("items")
     if entry is None:
-        return True
+        return
     listing.after_key = entry.after
     if not found.starts:
+        if entry.rest not in (*_NULLS, b"[]") or not _is_on_one_line(data, entry):
+            raise _NotPlain
         listing.form = "empty"
-        listing.value = (entry.after, entry.after)
-        if entry.rest in _NULLS[1:] or entry.rest == b"[]":
-            listing.value = (entry.after, data.index(entry.rest, entry.after) + len(entry.rest))
-        elif entry.rest:
-            return False
-        return _has_only_head(data, entry)
+        listing.value = (entry.after, data.index(entry.rest, entry.after) + len(entry.rest))
+        return
     pad = found.column + 2
     frame = listing.frame.indented(pad)
     starts = found.starts
     stop = _trim(data, starts[-1], found.stop, found.column)
-    ends = [*starts[1:], stop]
-    listing.items = [Item(frame, start + pad, end) for start, end in zip(starts, ends, strict=True)]
+    listing.items = [Item(frame, start + pad, end) for start, end in zip(starts, [*starts[1:], stop], strict=True)]
     listing.form = "block"
     listing.indent = found.column
     listing.style = Style(wide=found.column > 0, newline=listing.source.newline)
     listing.starts = starts
     listing.value = (starts[0], stop)
-    return True
 
 
 def _trim(data: bytes, start: int, end: int, column: int) -> int:
@@ -99,41 +99,47 @@ def _trim(data: bytes, start: int, end: int, column: int) -> int:
     while end > start:
         line = max(start, data.rfind(b"\n", start, end - 1) + 1)  # the item may have one line only
         text = data[line:end]
-        blanks = len(text) - len(text.lstrip(b" "))
-        if (text.strip() and not (text.lstrip().startswith(b"#") and blanks <= column)) or blanks > column + 2:
-            break  # blanks may be the text of a block scalar, where they are more than its indentation
+        indent = len(text) - len(text.lstrip(b" "))
+        belongs = not _is_idle(text) or (text.strip() and indent > column)
+        if belongs or indent > column + 2:
+            break  # blanks beyond the indentation of a block scalar are its text
         end = line
     return end
 
 
-def _find_foot(listing: Listing, found: Split) -> None:
-    """Where new entries and results go."""
+def _find_ends(listing: Listing, found: Split) -> None:
+    """Where new entries go, and where results do."""
     data = listing.source.data
     first = next(iter(found.entries.values()))
     listing.foot = len(data) if data.endswith(b"\n") else first.start
     entry = found.entries.get("results")
     if entry is not None:
-        end = entry.after + len(data[entry.after : entry.end].rstrip())
-        listing.results = (entry.start, entry.after, max(end, entry.after))
+        listing.results = (entry.start, entry.after, entry.after + len(data[entry.after : entry.end].rstrip()))
 
 
-def _cut_config(frame: Frame, entry: KeyLine | None) -> Item | bool | None:
-    """The functionConfig as an item; None when it is null, False when it is no plain block mapping."""
-    data = frame.source.data
+def _find_config(frame: Frame, entry: KeyLine | None) -> Item | None:
+    """The functionConfig, a block mapping whose first key is plain; None when it is missing or null."""
     if entry is None:
         return None
-    if entry.rest:
-        return None if entry.rest in _NULLS and _has_only_head(data, entry) else False
-    if _has_only_head(data, entry):
+    data = frame.source.data
+    is_on_one_line = _is_on_one_line(data, entry)
+    if is_on_one_line and entry.rest in _NULLS:
         return None
-    line = data.find(b"\n", entry.start) + 1
-    while not (text := data[line : data.find(b"\n", line) + 1 or len(data)].strip()) or text.startswith(b"#"):
-        line = data.find(b"\n", line) + 1
-    start = line
-    while data[start] == 32:
-        start += 1
-    name, colon, rest = data[start : data.find(b"\n", start) + 1 or len(data)].partition(b":")
-    plain = name.translate(None, b"._/-").isalnum() and rest[:1] in (b"", b" ", b"\r", b"\n")
-    if start == line or not colon or not plain:
-        return False
-    return Item(frame.indented(start - line), start, entry.end)
+    if is_on_one_line or entry.rest:
+        raise _NotPlain
+    start = data.index(b"\n", entry.start) + 1
+    while _is_idle(line := data[start : data.find(b"\n", start) + 1 or len(data)]):
+        start += len(line)
+    text = line.lstrip(b" ")
+    indent = len(line) - len(text)
+    key, colon, rest = text.partition(b":")
+    is_plain = key.translate(None, b"._/-").isalnum() and rest[:1] in (b"", b" ", b"\r", b"\n")
+    if not indent or not colon or not is_plain:
+        raise _NotPlain
+    return Item(frame.indented(indent), start + indent, entry.end)
+
+
+def _is_idle(line: bytes) -> bool:
+    """Whether a line is blank or a comment."""
+    text = line.strip()
+    return not text or text.startswith(b"#")

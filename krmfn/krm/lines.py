@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from krmfn.krm.dialect import resolve_plain, spell_key
 from krmfn.krm.errors import Unreadable
-from krmfn.krm.nodes import Later, Mapping, Node, Scalar, Sequence
+from krmfn.krm.nodes import LazyChildren, Mapping, Node, Scalar, Sequence
 from krmfn.krm.paths import Fields, Path
 
 _PLAIN = (
@@ -422,7 +422,7 @@ class Lines:
         rows, _, last = self._collections[place]
         start, end = self._starts[rows[0][0][1]] + column, self._find_end(last)
         node = (Mapping if kind is dict else Sequence)(start, end, None, None, False)
-        node.children = Later(rows, self._make_pair if kind is dict else self._make_child)
+        node.children = LazyChildren(rows, self._make_pair if kind is dict else self._make_child)
         return node
 
     def _find_end(self, last: _Step) -> int:

@@ -1,8 +1,8 @@
-"""Follows field paths through nodes: aliases, merge keys, duplicates. Gives places, not values."""
+"""Finds the nodes at field paths: through aliases and merge keys, and the last of duplicate keys. Makes no values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from krmfn.krm.dialect import spell_key
@@ -13,10 +13,10 @@ from krmfn.krm.places import content_start
 
 
 class Step(NamedTuple):
-    """One step of a path. `holder` is the collection (aliases followed), `node` its child as written.
+    """One step of a path: from the collection `holder` (aliases followed) to its child `node`, as written.
 
-    `key` is the key's node in a mapping, None in a sequence; `place` is the number of the pair or element;
-    `merged` tells that the child comes out of a merge key of the holder: `place` is that of the `<<`.
+    `key` is the key's node in a mapping, None in a sequence; `place` is the index of the pair or element. A `merged`
+    child comes out of a merge key of the holder: `key` and `place` are those of the `<<`.
     """
 
     holder: Parent
@@ -31,7 +31,7 @@ Way = list[Step]
 
 
 def read_key(key: Node) -> str | None:
-    """The key as the API machinery spells it; None for keys that are no scalar or null."""
+    """The key as the API machinery spells it; None for a key that is null or not a scalar."""
     target = follow(key)
     if not isinstance(target, Scalar):
         return None
@@ -44,7 +44,7 @@ def read_key(key: Node) -> str | None:
 
 
 def find_child(node: Node, part: str | int) -> Step | None:
-    """One step: the child that gives the value, so the last of duplicates, merged ones included."""
+    """The step to the child that gives the value: the last of duplicates, merged ones included. None: there is none."""
     holder = follow(node)
     if isinstance(part, int):
         if isinstance(holder, Sequence) and 0 <= part < len(holder.items):
@@ -65,12 +65,17 @@ def find_child(node: Node, part: str | int) -> Step | None:
 
 
 def _find_merged(node: Node, part: str) -> Node | None:
-    target = follow(node)
-    for source in target.items if isinstance(target, Sequence) else [target]:
+    for source in _list_merged(node):
         step = find_child(source, part)
         if step is not None:
             return step.node
     return None
+
+
+def _list_merged(value: Node) -> Iterable[Node]:
+    """The mappings that the value of a merge key names: one, or a list of them."""
+    target = follow(value)
+    return target.items if isinstance(target, Sequence) else [value]
 
 
 def find_steps(root: Node, path: Path) -> Way:
@@ -87,7 +92,7 @@ def find_steps(root: Node, path: Path) -> Way:
 
 
 def find_scalar(root: Node, path: Path, text: str) -> Scalar | None:
-    """The scalar at `path`, with its spelling in `text`; None for collections and for what does not exist."""
+    """The scalar at `path`, with its spelling in `text` as its `source`; None for a collection, or for nothing."""
     steps = find_steps(root, path)
     if len(steps) != len(path):
         return None
@@ -102,8 +107,10 @@ def find_scalar(root: Node, path: Path, text: str) -> Scalar | None:
 
 
 def list_scalars(root: Node) -> Iterator[tuple[Path, Node, bool]]:
-    """Every scalar with its path, those of duplicate keys too, in no order; a key (True) with the path of its mapping.
-    Aliases are followed in the text of the root; for others the alias itself is given."""
+    """Every scalar with its path, and every key with that of its mapping (and True). In no order, duplicates included.
+
+    An alias of an anchor in the text of the root is followed; any other is given as it is.
+    """
     waiting: list[tuple[Path, Node]] = [((), root)]
     while waiting:
         path, written = waiting.pop()
@@ -113,17 +120,17 @@ def list_scalars(root: Node) -> Iterator[tuple[Path, Node, bool]]:
         elif isinstance(node, Mapping):
             for key, child in node.pairs:
                 yield path, key, True
-                sources = follow(child)
-                if not is_merge(key):
-                    waiting.append(((*path, read_key(key) or ""), child))
+                if is_merge(key):
+                    waiting += [(path, each) for each in _list_merged(child)]
                 else:
-                    waiting += [(path, each) for each in (sources.items if isinstance(sources, Sequence) else [child])]
+                    waiting.append(((*path, read_key(key) or ""), child))
         else:
             yield path, node, False
 
 
 def find_place(root: Node, path: Path) -> int:
-    """Offset of what `path` names, or of its nearest existing parent, as `Item.locate` describes it."""
+    """The offset of what `path` names, or of its nearest parent that exists: of the key in block style, and of the
+    alias or merge key where one comes on the way."""
     steps = find_steps(root, path)
     for step in steps:
         if step.merged and step.key is not None:

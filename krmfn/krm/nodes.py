@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Children
 from typing import Any
 
-#: Tells numbers of JSON apart from YAML's: the type of their value follows the spelling (`1.0` is a float).
+#: The tag of numbers in JSON: other than in YAML, the type of their value follows the spelling (`1.0` is a float).
 NUMBER_TAG = "json:number"
-#: Deeper documents are refused, aliases followed: nothing in Kubernetes comes near, and Python's stack is finite.
+#: How many levels a document may have, aliases followed: Kubernetes needs a tenth, and Python's stack is finite.
 MAX_DEPTH = 200
 
 
@@ -45,13 +45,13 @@ class Scalar(Node):
         self.source = ""
 
 
-class Later:
-    """Children that are made one by one, when somebody asks for them."""
+class LazyChildren:
+    """Children that are made one by one, when somebody asks for them, and then kept."""
 
     __slots__ = ("_made", "_make", "_rows")
 
     def __init__(self, rows: list[Any], make: Callable[[Any], Any]) -> None:
-        """`make` makes the child of a row."""
+        """`rows` are what the children are made from, each by `make`."""
         self._rows = rows
         self._made: list[Any] = [None] * len(rows)
         self._make = make
@@ -61,7 +61,7 @@ class Later:
         return len(self._made)
 
     def __getitem__(self, place: int) -> Any:
-        """The child at a place; always the same."""
+        """The child at a place, always the same object. Raises IndexError."""
         child = self._made[place]
         if child is None:
             child = self._made[place] = self._make(self._rows[place])
@@ -73,8 +73,7 @@ class Later:
 
 
 class Parent(Node):
-    """A mapping or sequence. `height` is the number of levels in it, aliases followed: 1 where all children are
-    scalars."""
+    """A mapping or sequence. `height`: the number of levels in it, aliases followed; 1 with nothing but scalars."""
 
     __slots__ = ("children", "flow", "height")
 
@@ -83,7 +82,7 @@ class Parent(Node):
         super().__init__(start, end, anchor, tag)
         self.flow = flow
         self.height = 1
-        #: A list, or Later.
+        #: A list, or LazyChildren.
         self.children: Any = []
 
     @property
@@ -112,13 +111,16 @@ class Sequence(Parent):
 
 
 class Alias(Node):
-    """A use of an anchor. `target` is a node of another text where `origin` is set: the byte of the source at which
-    the part of the document begins that defines it. Offsets of such a node mean nothing here."""
+    """A use of an anchor. `target` is what the anchor stands for, never an alias itself.
+
+    Where another part of the document defines the anchor, `origin` is the byte of the source at which that part begins,
+    and the offsets of the target are those of its text; None where the target is in this text.
+    """
 
     __slots__ = ("name", "origin", "target")
 
     def __init__(self, start: int, end: int, name: str, target: Node, origin: int | None) -> None:
-        """An alias that has been resolved; the target is no alias."""
+        """An alias that has been resolved."""
         super().__init__(start, end, None, None)
         self.name = name
         self.target = target
@@ -139,21 +141,20 @@ def is_merge(key: Node) -> bool:
     )
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """All nodes of a text in its order, aliases themselves but not what they mean."""
-    return (place[0] for place in walk_places(node))
+def walk(root: Node) -> Iterator[Node]:
+    """All nodes of a text in its order; an alias counts, what it stands for does not."""
+    return (node for node, _, _ in walk_places(root))
 
 
 def walk_places(root: Node) -> Iterator[tuple[Node, Parent | None, int]]:
-    """Like `walk`, with the collection that each node is in, and its place there: -1 for a key."""
-    todo: list[tuple[Node, Parent | None, int]] = [(root, None, 0)]
-    while todo:
-        found = todo.pop()
-        yield found
-        node = found[0]
+    """Like `walk`, with the collection that each node is in, and the index of its pair or element: -1 for a key."""
+    waiting: list[tuple[Node, Parent | None, int]] = [(root, None, 0)]  # the next node is the last one
+    while waiting:
+        node, holder, index = waiting.pop()
+        yield node, holder, index
         if isinstance(node, Mapping):
-            for place in range(len(node.pairs) - 1, -1, -1):
-                key, child = node.pairs[place]
-                todo += [(child, node, place), (key, node, -1)]
+            for index in range(len(node.pairs) - 1, -1, -1):
+                key, child = node.pairs[index]
+                waiting += [(child, node, index), (key, node, -1)]
         elif isinstance(node, Sequence):
-            todo += [(node.items[place], node, place) for place in range(len(node.items) - 1, -1, -1)]
+            waiting += [(node.items[index], node, index) for index in range(len(node.items) - 1, -1, -1)]

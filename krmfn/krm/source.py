@@ -101,8 +101,7 @@ class Source:
         return self.data.endswith(_BREAKS, 0, end)
 
     def refuse(self, error: Unreadable, start: int, pad: int = 0) -> NoReturn:
-        """Raise an error of a text that was cut out at a byte with its place in the source; `pad` blanks were put
-        before its first line."""
+        """Raise an error of a text that was cut out at a byte, after `pad` blanks, with its place in the source."""
         if not error.line:
             raise error
         line, column = self.place_of(start)

@@ -37,9 +37,6 @@ from krmfn.krm.writing import write_after_colon, write_block, write_entry, write
 Edits = list[tuple[int, int, str]]
 
 
-# --- replace ---------------------------------------------------------------------------------------------------------
-
-
 def replace_child(text: str, holder: Parent, place: int, value: Any, style: Style) -> Edits:
     """Put `value` where the child at `place` is. Raises EditRefused for a key that no value can be put behind."""
     if isinstance(holder, Sequence):
@@ -111,9 +108,6 @@ def _replace_value(text: str, key: Node, node: Node, value: Any, style: Style) -
     return [(after, rest - after, new)]
 
 
-# --- add -------------------------------------------------------------------------------------------------------------
-
-
 def insert_entry(text: str, holder: Parent, key: str, value: Any, style: Style) -> Edits:
     """Put a new key behind the last one."""
     if holder.flow:
@@ -179,9 +173,6 @@ def _insert_in_flow(text: str, holder: Parent, new: Children[tuple[str | None, A
     indent = column(text, start)
     comma = "," + style.newline + " " * indent
     return [(offset, 0, "".join(comma + name + write_indented(value, flow, indent) for name, value in named))]
-
-
-# --- take out --------------------------------------------------------------------------------------------------------
 
 
 def remove_child(text: str, holder: Parent, place: int) -> Edits:

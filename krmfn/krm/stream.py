@@ -282,8 +282,7 @@ def _skip(source: Source, begin: int, end: int, index: int, error: Unreadable) -
 def split_documents(data: bytes, start: int) -> list[Span]:
     """Cut YAML at the lines that begin or end a document, which no scalar can contain.
 
-    Gives the spans of all documents that are not empty. Content on the line of a marker keeps the marker in front of
-    it.
+    Gives the spans of all documents that are not empty. Content on the line of a marker keeps the marker.
     """
     documents: list[Span] = []
     before = begin = start

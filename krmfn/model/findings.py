@@ -1,7 +1,7 @@
-"""What rules are and what they find, before it becomes a result of the function.
+"""Rules, and what they find before it becomes a result of the function.
 
-Sources and targets, which see one manifest, leave *notes*; a note on an item is a *finding*, and that is what checks
-yield. The pipeline turns findings into results with the severity and stage of the rule's row. Knows no rule.
+Sources and targets, which see one manifest, leave *notes*; a note on an item is a *finding*, which is also what checks
+yield. The pipeline makes *results* of findings, with the severity and the stage of the rule. Knows no rule.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from krmfn.krm.item import Item
 from krmfn.krm.paths import Path, Texts, format_path
 from krmfn.krm.results import ABSENT, Result, Severity
-from krmfn.model.values import Value
 from krmfn.releases.release import Release
 
-Stage: TypeAlias = 'Literal["server", "scheduler", "operator", "gitops"]'
+Stage = Literal["server", "scheduler", "operator", "gitops"]
 STAGES: tuple[Stage, ...] = ("server", "scheduler", "operator", "gitops")
 
 
 class Rule(NamedTuple):
-    """A row of the catalogue. `id` is permanent, `sentence` says in one line what is wrong.
+    """A row of the catalogue, whose page is `docs/rules/<id>.md`. Its `id` is permanent, `sentence` is one line.
 
-    It holds for the releases of Kubernetes that have the feature `needs` and do not have the feature `lacks` (empty:
-    for all). `message` says what was found and `hint` what to do, with {places} that are filled in; `cases` has other
-    texts by the names that the rule's function gives them, and takes those that it lacks from the row. Of its `traits`,
-    "absence" says what is not there, or too little of it, which may be where nobody looked; "setting" is what a setting
-    or the version of a cluster does to every gang alike; "unmade" and "deadlock" are about gangs for which a controller
-    makes no pods, or the later ones when the earlier ones run; "hindering" about those that wait for somebody to change
-    something. Everything else is on its page, `docs/rules/<id>.md`.
+    It holds for the releases of Kubernetes that have the feature `needs` and lack the feature `lacks` ("": for all).
+    `message` says what was found and `hint` what to do, with {fields} that are filled in. `cases` are other texts by
+    the names that the rule's function gives them; what one leaves out is taken from the row. `traits` are of:
+
+    * "absence": something is missing, but may be where nobody looked
+    * "setting": a setting or the version of the cluster does the same to every gang
+    * "unmade": a controller makes no pods of the gang
+    * "deadlock": a controller makes the later pods of the gang only when the earlier ones run
+    * "hindering": the gang waits until somebody changes something
     """
 
     id: str
@@ -48,7 +49,7 @@ class Rule(NamedTuple):
 
 
 class EditStep(NamedTuple):
-    """A change of an object: `value` at `path`, which is taken out where it is ABSENT; or its key becomes `key`."""
+    """A change of an object: `path` is set to `value`, removed where that is ABSENT, or its last key becomes `key`."""
 
     path: Path
     value: Any = ABSENT
@@ -56,8 +57,9 @@ class EditStep(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A finding whose object is not known yet: `path` is in the manifest that the user wrote, `hint` says what to
-    do, and `mend` are the steps that do it, where a value at `path` does not."""
+    """A finding whose item is not known yet. `path` is in the manifest that the user wrote, `current` is what is there
+    and `proposed` the one that would mend it; `mend` are the steps where one value is not enough. `hint` says what to
+    do, `type` is the server's type of cause ("" for findings of other stages)."""
 
     rule: str
     path: Path
@@ -70,35 +72,11 @@ class Note(NamedTuple):
 
     def on(self, item: Item, severity: Severity | None = None) -> Finding:
         """The finding on an item; `severity` overrides the rule's where facts decide."""
-        rule, path, message, current, proposed, hint, type, mend = self
-        return Finding(item, path, message, current, proposed, hint, type, rule, severity, mend)
-
-
-class Member(NamedTuple):
-    """A pod template of an item and how many pods of it exist at once; None: the manifest does not say.
-
-    `path` leads to the PodTemplateSpec (empty for a Pod, which is its own), `count_path` to the field that a person
-    changes to change `pods`. What the pods link to is read from the item, not from here. The pods are `replicas` sets
-    alike, which the label `by` tells apart (0: not known); `number` is the sum of labels that is a pod's own number
-    among all `numbered` pods (model.podnumber). `value` is the manifest where `path` leads to the template:
-    that of the item, with what it takes from other objects. With `apart` the path leads to an entry with the pods'
-    annotations, and fields of their spec are there.
-    """
-
-    item: Item
-    path: Path
-    pods: int | None
-    count_path: Path
-    replicas: int = 0
-    by: str = ""
-    number: str = ""
-    numbered: int = 0
-    value: Value | None = None
-    apart: Path = ()
+        return Finding(item=item, severity=severity, **self._asdict())
 
 
 class Finding(NamedTuple):
-    """What a rule found in an item. The engine fills in `rule`; `severity` overrides the rule's where facts decide."""
+    """What a rule found in an item: a `Note` with the item. `severity` overrides the rule's where facts decide."""
 
     item: Item
     path: Path
@@ -113,7 +91,7 @@ class Finding(NamedTuple):
 
     @property
     def place(self) -> tuple[int, Path]:
-        """The field of which object it is about: the item by its identity, and the path."""
+        """The object (by the identity of its item) and the path that it is about."""
         return id(self.item), self.path
 
     @property

@@ -37,8 +37,7 @@ def add_labels(*digits: tuple[str, int]) -> str:
 
 
 def count_numbered(number: str, sets: int, pods: int) -> int:
-    """How many pods have such numbers: those of all sets, of which other templates may make some; or the `pods` of one
-    template.
+    """How many pods have such numbers: those of all sets, also of other templates, or the `pods` of one template.
 
     >>> count_numbered("a*4 + b", 3, 9), count_numbered("b", 1, 9)
     (12, 9)

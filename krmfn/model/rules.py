@@ -22,8 +22,7 @@ RULES: Mapping[str, Rule] = dict(sorted((id, rule) for rules in PARTS.values() f
 
 
 def tell(rule: str, path: Path, case: str = "", current: Any = ABSENT, proposed: Any = ABSENT, /, **about: Any) -> Note:
-    """A note in the words of the rule's row, or of one of its cases. They name what it is `about`, the {current} value
-    and the {proposed} one."""
+    """A note in the words of the rule's row or of one of its cases: they name `about`, {current} and {proposed}."""
     row = RULES[rule]
     texts = row.cases[case] if case else {}
     about |= {"current": current, "proposed": proposed}

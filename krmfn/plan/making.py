@@ -11,7 +11,6 @@ from krmfn.checks.server.stage import Judge, gather_facts, leave_out
 from krmfn.config import Settings
 from krmfn.krm.item import Item, Items, list_holding
 from krmfn.krm.results import ResourceRef
-from krmfn.model.findings import Member
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import POD_GROUP_BY, TOOL_GROUPS, is_local
 from krmfn.model.values import Identity, Names, Value, as_mapping, dig, identify
@@ -24,6 +23,7 @@ from krmfn.releases.spelling import SCHEDULING_KINDS
 from krmfn.server import Mode, Verdict, answer
 from krmfn.survey.census import Census, take_census
 from krmfn.survey.counting import count_members
+from krmfn.survey.members import Member
 
 
 def make_plan(

@@ -238,8 +238,7 @@ def find_writer(value: Row, release: Release) -> Release | None:
 
 
 def list_steps(old: Release, new: Release) -> list[Release]:
-    """The releases through which a cluster goes from `old` to `new`, which is the last: a control plane is upgraded one
-    minor release at a time."""
+    """The releases from `old` to `new`, which is the last: a control plane is upgraded one minor release at a time."""
     releases = all_releases()
     return releases[releases.index(old) + 1 : releases.index(new) + 1]
 

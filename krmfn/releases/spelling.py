@@ -96,8 +96,7 @@ def _rename(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def as_written(value: Any, path: tuple[str | int, ...], release: Release) -> tuple[str | int, ...]:
-    """A path of names of 1.37 in the words of an object of scheduling.k8s.io; in those of `release` where the object
-    does not have the field."""
+    """A path of names of 1.37 in the words of an object of scheduling.k8s.io, or of `release` for missing fields."""
     made: list[str | int] = []
     for part in path:
         if isinstance(part, str):
@@ -145,8 +144,7 @@ def _longest(properties: Row, field: str) -> int:
 
 
 def list_mutable(release: Release) -> frozenset[str]:
-    """The fields without fields of their own, at any depth of a group's spec, that can change wherever they stand; none
-    before there are PodGroups."""
+    """The fields without fields of their own that can change anywhere in a group's spec; none without PodGroups."""
     free: set[str] = set()
     fixed: set[str] = set()
     for kind in release.kinds if release.has("pod-groups") else ():

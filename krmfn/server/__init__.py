@@ -7,7 +7,7 @@ the modules here know keywords:
 
 | module | holds |
 |---|---|
-| `door`, `requests`, `apply`, `threeway` | the order of a request, what a patch leads to |
+| `door`, `requests`, `apply`, `merging`, `threeway` | the order of a request, what a patch leads to |
 | `decode` | JSON to the object in memory, or the texts of HTTP 400 |
 | `schema` | schema files compiled: fields with their rules; a kind as a release serves it |
 | `strategy`, `admission` | defaults, dropped fields, system fields; the plugins that answer 403 |

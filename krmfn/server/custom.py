@@ -171,7 +171,8 @@ def judge(
 
 def _merge(structure: Structure, value: Value, old: Value, update: Mode) -> tuple[Value, tuple[Cause, ...]]:
     """What a change leads to, or the manifest itself with what does not fit the definition."""
-    from krmfn.server.apply import BadPatch, merge
+    from krmfn.server.apply import merge
+    from krmfn.server.merging import BadPatch
 
     try:
         return merge(structure, value, old, update), ()

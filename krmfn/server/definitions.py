@@ -232,8 +232,7 @@ def check_list_keys(kind: None, schema: Schema, at: Path) -> Causes:
 
 
 def _list_nested(schema: Schema, at: Path) -> Iterator[tuple[Schema, Path, bool]]:
-    """The schemas under anyOf, allOf, oneOf and not; and whether the types in them say that a value is an integer or a
-    text, which they may."""
+    """The schemas under anyOf, allOf, oneOf and not; and whether they may have types: those of an int-or-string."""
     for name in ("anyOf", "allOf", "oneOf"):
         several = schema.get(name, ())
         for index, inner in enumerate(several):

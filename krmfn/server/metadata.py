@@ -38,8 +38,7 @@ _MANAGED = ("metadata", "managedFields")
 
 
 def check_new_metadata(of: Type, meta: Value, check: Form = check_long_name, kind: Kind | None = None) -> Causes:
-    """What a create refuses. Name and namespace have been filled in before. `check`: what names are. Without a `kind`
-    it is a custom resource."""
+    """What a create refuses, once name and namespace are filled in. `check`: what names are. No `kind`: custom."""
     yield from _check_names(meta, check, kind)
     yield from _check_common(of, meta)
     if kind:

@@ -36,7 +36,7 @@ def find_shape(api_version: str, kind: str, release: str) -> Type | None:
 
 def apply_over(root: Type, stored: Any, value: Any) -> Any:
     """What a server-side apply makes of an object of a kind without rules. All that is stored may belong to others."""
-    from krmfn.server.apply import BadPatch, merge_applied
+    from krmfn.server.merging import BadPatch, merge_applied
 
     try:
         return merge_applied(root, stored, {}, value)

@@ -46,8 +46,7 @@ class Unserved(NamedTuple):
 def find_shipped(
     group: str, kind: str, api_version: str, installed: Mapping[str, tuple[int, int]]
 ) -> Shipped | Unserved | None:
-    """The definitions of a kind, by those of the newest version up to the one that is installed; None where there are
-    none."""
+    """The definitions of a kind in the newest version up to the installed one; None where there are none."""
     unserved = None
     for project, row in read_projects().get(group, ()):
         table = schemastore.load(f"crds/{project}.json")

@@ -1,7 +1,7 @@
-"""Deployment, StatefulSet and LeaderWorkerSet: what their rollouts do to a gang, and when workers start.
+"""Deployment, StatefulSet and LeaderWorkerSet: the kinds whose start and rollouts no row of a kind can describe.
 
-All groups of a LeaderWorkerSet share the templates, so that a gang per group needs the link bridge when there are
-several. Source: `apps/v1` of Kubernetes 1.35 to 1.37, KEP-6276, KEP-6277; kubernetes-sigs/lws
+All groups of a LeaderWorkerSet share the templates, so a gang for each of several needs the link bridge.
+Source: `apps/v1` of Kubernetes 1.35 to 1.37, KEP-6276, KEP-6277; kubernetes-sigs/lws
 `api/leaderworkerset/v1/leaderworkerset_types.go`, KEP-666.
 """
 
@@ -11,23 +11,34 @@ from krmfn.krm.paths import Path
 from krmfn.model.exclusive import LEADER_WORKER_SET
 from krmfn.model.podnumber import add_labels
 from krmfn.model.rollouts import ROLLOUTS
-from krmfn.model.tree import Composite, Group, Leaf, PodTemplate, leaves
+from krmfn.model.tree import Composite, Group, Leaf, leaves
 from krmfn.sources.interpreter import read_roles
 from krmfn.sources.manifest import Manifest
 
 _STRATEGY: Path = ("spec", "strategy", "type")
 _POLICY: Path = ("spec", "podManagementPolicy")
+_SPEC: Path = ("spec", "leaderWorkerTemplate")
+_LEADER: Path = (*_SPEC, "leaderTemplate")
+_WORKER: Path = (*_SPEC, "workerTemplate")
+_REPLICAS: Path = ("spec", "replicas")
+_SIZE: Path = (*_SPEC, "size")
+_STARTUP: Path = ("spec", "startupPolicy")
+_EXCLUSIVE: Path = ("metadata", "annotations", LEADER_WORKER_SET)
+#: A label of leaders (since v0.3.0, by the webhook) and of workers (by the controller).
+_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
+#: A label, 0 on the leader.
+_NUMBER = "leaderworkerset.sigs.k8s.io/worker-index"
 
 
 def read_deployment(manifest: Manifest) -> Group | None:
-    """The tree of a Deployment. Old and new pods of a rollout share the gang, which a note says."""
+    """The tree of a Deployment. A note says that old and new pods of a rollout share the gang."""
     leaf = read_roles(manifest)
     if not isinstance(leaf, Leaf) or manifest.counting:
         return leaf
     strategy = manifest.text(_STRATEGY, "RollingUpdate")
     if manifest.options.naming == "Stable":
         manifest.tell("rollout-shares-gang", _STRATEGY, "terminating" if strategy == "Recreate" else "rolling")
-    note_steps(manifest, leaf.min_count, _STRATEGY, "Set strategy.type: Recreate, or maxSurge: 100%.")
+    _note_steps(manifest, leaf.min_count, _STRATEGY, "Set strategy.type: Recreate, or maxSurge: 100%.")
     return leaf
 
 
@@ -40,11 +51,11 @@ def read_statefulset(manifest: Manifest) -> Group | None:
     if ordered and manifest.decline("ordered-start-deadlock", _POLICY, "pods", proposed="Parallel", pods=leaf.pods):
         return None
     hint = "Set updateStrategy.type: OnDelete and delete all pods after a change, or naming: Stable."
-    note_steps(manifest, leaf.min_count, ("spec", "updateStrategy"), hint)
+    _note_steps(manifest, leaf.min_count, ("spec", "updateStrategy"), hint)
     return leaf._replace(number="") if manifest.count(("spec", "ordinals", "start"), 0) else leaf
 
 
-def note_steps(manifest: Manifest, needed: int | None, path: Path, hint: str) -> None:
+def _note_steps(manifest: Manifest, needed: int | None, path: Path, hint: str) -> None:
     """Say where a rolling update creates fewer pods at once than the group of their revision waits for."""
     if manifest.counting or manifest.options.naming != "Revisioned":
         return
@@ -53,21 +64,11 @@ def note_steps(manifest: Manifest, needed: int | None, path: Path, hint: str) ->
         manifest.tell("revision-in-steps", path, needed=needed, at_once=at_once, hint=hint)
 
 
-_SPEC: Path = ("spec", "leaderWorkerTemplate")
-_LEADER: Path = (*_SPEC, "leaderTemplate")
-_WORKER: Path = (*_SPEC, "workerTemplate")
-_REPLICAS: Path = ("spec", "replicas")
-_SIZE: Path = (*_SPEC, "size")
-_STARTUP: Path = ("spec", "startupPolicy")
-_EXCLUSIVE: Path = ("metadata", "annotations", LEADER_WORKER_SET)
-#: On leaders since v0.3.0 by the webhook, on workers by the controller.
-_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
-#: The leader is number 0.
-_NUMBER = "leaderworkerset.sigs.k8s.io/worker-index"
-
-
 def read_leaderworkerset(manifest: Manifest) -> Group | None:
-    """The tree of a LeaderWorkerSet: one gang over all of its groups, unasked only when there is a single group."""
+    """The tree of a LeaderWorkerSet: one gang over all of its groups, or with the granularity Replica that of one.
+
+    A gang over several groups is made on request only.
+    """
     replicas, size = manifest.count(_REPLICAS, 1, least=0), manifest.count(_SIZE, 1, least=1)
     if manifest.refused or not manifest.fits(replicas * size, _REPLICAS):
         return None
@@ -75,29 +76,28 @@ def read_leaderworkerset(manifest: Manifest) -> Group | None:
         manifest.note("group-without-pods", _REPLICAS, "replicas is 0: no pods, so no group")
         return None
     options = manifest.options
-    apart = (options.granularity == "Replica" or bool(options.slices)) and not manifest.counting
-    if replicas > 1 and not apart:
-        if manifest.options.requested:
+    is_per_group = (options.granularity == "Replica" or bool(options.slices)) and not manifest.counting
+    if replicas > 1 and not is_per_group:
+        if options.requested:
             manifest.tell("rollout-shares-gang", _REPLICAS, "replicas", replicas=replicas)
         elif manifest.decline("gang-on-request", _REPLICAS, "replicas", replicas=replicas):
             return None
-    late = not manifest.counting and (_starts_ready(manifest) or manifest.get(_EXCLUSIVE) is not None)
-    group = _read_late_leader(manifest, replicas, size) if late else _read(manifest, replicas, size)
+    starts_late = not manifest.counting and (_starts_ready(manifest) or manifest.get(_EXCLUSIVE) is not None)
+    group = _read_workers(manifest, replicas, size) if starts_late else _read_all(manifest, replicas, size)
     if group is None:
         return None
-    if not apart:
-        pods = sum(leaf.min_count or 0 for leaf in leaves(group))
-        hint = "Set maxUnavailable: 100%, granularity: Replica, or naming: Stable."
-        note_steps(manifest, pods, ("spec", "rolloutStrategy"), hint)
-        return group
-    every = leaves(group)  # leader and workers of one replica start together
-    least = sum(leaf.min_count or 0 for leaf in every)
-    templates = tuple(each for leaf in every for each in leaf.templates)
-    return every[0]._replace(name=group.name, templates=templates, min_count=least)
+    parts = leaves(group)
+    min_count = sum(leaf.min_count or 0 for leaf in parts)
+    if is_per_group:  # its leader and workers are one group of pods
+        templates = tuple(template for leaf in parts for template in leaf.templates)
+        return parts[0]._replace(name=group.name, templates=templates, min_count=min_count)
+    hint = "Set maxUnavailable: 100%, granularity: Replica, or naming: Stable."
+    _note_steps(manifest, min_count, ("spec", "rolloutStrategy"), hint)
+    return group
 
 
-def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
-    """Leader and workers together. Without a template of its own the leader is made from the workers'."""
+def _read_all(manifest: Manifest, replicas: int, size: int) -> Group | None:
+    """Leaders and workers. A leader without a template of its own is made from that of the workers."""
     if manifest.get(_LEADER) is None:
         template = manifest.template(_WORKER, replicas * size, _REPLICAS)
         if template is None:
@@ -108,12 +108,12 @@ def _read(manifest: Manifest, replicas: int, size: int) -> Group | None:
     workers = _read_leaf(manifest, "workers", _WORKER, replicas * (size - 1), size) if size > 1 else None
     if leader is None or (workers is None and size > 1):
         return None
-    found = (leader, workers) if workers else (leader,)
-    return Composite("leaderworkerset", found, len(found))
+    groups = (leader, workers) if workers else (leader,)
+    return Composite("leaderworkerset", groups, len(groups))
 
 
-def _read_late_leader(manifest: Manifest, replicas: int, size: int) -> Group | None:
-    """Workers that are made when the leader is ready, or has a node: a gang of them alone."""
+def _read_workers(manifest: Manifest, replicas: int, size: int) -> Group | None:
+    """The workers alone, because they are made only when the leader is ready or has a node."""
     path, state = (_STARTUP, "ready") if _starts_ready(manifest) else (_EXCLUSIVE, "on a node (exclusive placement)")
     if size == 1:
         manifest.note("group-without-pods", _SIZE, "size is 1: the leader has no workers, so no gang is needed")
@@ -127,8 +127,8 @@ def _read_late_leader(manifest: Manifest, replicas: int, size: int) -> Group | N
 
 
 def _read_leaf(manifest: Manifest, name: str, path: Path, pods: int, size: int = 0) -> Leaf | None:
-    """A leaf of a template. Its pods have numbers with those of the other template, among `size` pods of a group."""
-    template: PodTemplate | None = manifest.template(path, pods, _REPLICAS)
+    """The leaf of a template. With a `size` its pods are numbered together with those of the other template."""
+    template = manifest.template(path, pods, _REPLICAS)
     if template is None:
         return None
     replicas = manifest.count(_REPLICAS, 1)

@@ -107,8 +107,7 @@ class Manifest:
         self.notes.append(told)
 
     def tell(self, rule: str, path: Path, case: str = "", proposed: Any = ABSENT, **about: Any) -> None:
-        """Leave a note in the words of the rule's row, or of one of its cases, which name the {kind} and what it is
-        about."""
+        """Leave a note in the words of the rule's row or of one of its cases, which name the {kind} and `about`."""
         told = tell(rule, path, case, ABSENT, proposed, kind=self.ref.kind, **about)
         self.note(rule, path, told.message, told.hint, proposed)
 
@@ -134,8 +133,7 @@ class Manifest:
         return value
 
     def count(self, path: Path, default: int, least: int | None = None) -> int:
-        """The int32 at `path`. Absent and null are `default`, as after the API server's defaulting. A note says so
-        where it is below `least`."""
+        """The int32 at `path`; absent and null are `default`, as for the server. Noted where it is below `least`."""
         value = self._read_count(path, default)
         if least is not None and value < least:
             self.note("count-negative", path, f"{path[-1]} is {value}", f"Use {least} or more.")

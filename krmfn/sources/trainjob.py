@@ -145,8 +145,7 @@ def _size(pod: Value, resources: Value) -> Value:
 
 
 def _move(manifest: Manifest, runtime: Manifest, jobset: Manifest, group: Group) -> Group | None:
-    """The tree with its pod templates where a patch of ours has them. From now on the manifest is read as if the patch
-    held the whole templates."""
+    """The tree with its pod templates in a patch of ours; from now on the manifest is read as if it held them whole."""
     entry = _find_entry(manifest, _PATCHES, "manager", PATCHER)
     moved = []
     try:

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.krm.item import Item, Items, list_holding
-from krmfn.model.findings import Member
 from krmfn.model.marks import POD_GROUP, POD_GROUP_BY, PREVIOUS_NAMES, list_previous_names
 from krmfn.model.podnumber import divide, read_slice
 from krmfn.model.schedulers import DEFAULT_SCHEDULER, Scheduler
@@ -21,7 +20,7 @@ from krmfn.releases.spelling import GROUP_LINKS, LINK_FIELDS, SCHEDULING_KINDS
 from krmfn.survey.facts import Facts, read_facts
 from krmfn.survey.groups import Group, Workload, read_entries, read_group, read_workload
 from krmfn.survey.lookup import list_owned
-from krmfn.survey.members import from_item
+from krmfn.survey.members import Member, from_item
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,10 +206,17 @@ class Census(NamedTuple):
             parent = composite.parent
         return above, ""
 
+    def ancestors(self, group: Group) -> list[Group]:
+        """The composites above `group`, nearest first."""
+        return self.chain(group)[0]
+
+    def lineage(self, group: Group) -> list[Group]:
+        """`group` and the composites above it, nearest first."""
+        return [group, *self.ancestors(group)]
+
     def root(self, group: Group) -> Group:
         """The topmost group that `chain` reaches from `group`."""
-        above, _ = self.chain(group)
-        return above[-1] if above else group
+        return self.lineage(group)[-1]
 
     def templates_of(self, item: Item) -> Sequence[Template]:
         """The pod templates of one object, in order."""
@@ -233,7 +239,7 @@ def _index_fields(census: Census) -> dict[str, list[int]]:
     index = defaultdict(list)
     for number, gang in enumerate(census.gangs):
         group = gang.group
-        groups = (group, *census.chain(group)[0])
+        groups = census.lineage(group)
         specs = [*(each.spec for each in groups), *(each.spec for each in gang.templates)]
         for field in set[str]().union(*specs):
             index[field].append(number)

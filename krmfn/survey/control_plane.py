@@ -52,12 +52,12 @@ def read_programs(pods: Iterable[Value]) -> Iterator[Program]:
         if not is_program(pod):
             continue
         labels = (dig(pod, "metadata", "labels", "component"), dig(pod, "metadata", "labels", "k8s-app"))
-        for box in as_list(pod, "spec", "containers"):
-            component = next((name for name in _COMPONENTS if name in (*labels, dig(box, "name"))), "")
-            words = " ".join(str(word) for field in ("command", "args") for word in as_list(box, field))
+        for container in as_list(pod, "spec", "containers"):
+            component = next((name for name in _COMPONENTS if name in (*labels, dig(container, "name"))), "")
+            words = _join_command(container)
             if component and words:  # facts that were shrunk have no commands
                 given = _read_flags(words)
-                known = _find_gates(as_text(box, "image"))
+                known = _find_gates(as_text(container, "image"))
                 stages = {
                     row.name: given.get(_STAGES.get(row.stage, ""), row.default)
                     for row in known
@@ -72,16 +72,15 @@ def read_programs(pods: Iterable[Value]) -> Iterator[Program]:
 def read_node_groups(pods: Iterable[Value]) -> Iterator[Fields]:
     """The groups that the flags of a Cluster Autoscaler name, as the facts spell pools."""
     for pod in pods:
-        for box in as_list(pod, "spec", "containers"):
-            words = " ".join(str(word) for field in ("command", "args") for word in as_list(box, field))
-            if "cluster-autoscaler" in words or "cluster-autoscaler" in as_text(box, "image"):
+        for container in as_list(pod, "spec", "containers"):
+            words = _join_command(container)
+            if "cluster-autoscaler" in words or "cluster-autoscaler" in as_text(container, "image"):
                 for least, most, name in _GROUPS.findall(words):
                     yield {"name": name, "min": int(least), "max": int(most)}
 
 
 def merge_gates(programs: Iterable[Program], given: Value) -> dict[str, Fields]:
-    """The gates by component; what is `given` goes before what pods show. A gate of which the pods of a component show
-    different things stays open."""
+    """The gates by component, `given` ones first. Where the pods of a component differ, a gate stays open."""
     found: dict[str, Fields] = {}
     contradicted = set()
     for program in programs:
@@ -94,6 +93,10 @@ def merge_gates(programs: Iterable[Program], given: Value) -> dict[str, Fields]:
     for component, said in given.items():
         found[component] = {**found.get(component, {}), **as_mapping(said)}
     return found
+
+
+def _join_command(container: object) -> str:
+    return " ".join(str(word) for field in ("command", "args") for word in as_list(container, field))
 
 
 def _read_flags(words: str) -> dict[str, bool]:
@@ -163,8 +166,7 @@ def keep_configuration(config_map: Value) -> dict[str, str]:
 
 
 def list_hosts(workload: Value) -> Iterator[str]:
-    """The values of the last level of the topology that the pods of a Workload are assigned to: nodes, if it is their
-    names."""
+    """The values of the last topology level to which pods of a Workload are assigned: nodes, if it is their names."""
     for assigned in as_list(workload, "status", "admission", "podSetAssignments"):
         for domain in as_list(assigned, "topologyAssignment", "domains"):  # kueue.x-k8s.io/v1beta1
             yield from map(as_text, as_list(domain, "values")[-1:])
@@ -176,8 +178,7 @@ def list_hosts(workload: Value) -> Iterator[str]:
 
 
 def find_time(workloads: Iterable[Value]) -> str:
-    """When the newest thing happened that Workloads tell; empty without any. What they have to do within a time is not
-    late when a dump is older."""
+    """The newest time in Workloads, "" without any: the deadlines of an old dump are not overdue."""
     said = [(dig(each, "metadata", "creationTimestamp"), dig(each, "status", "conditions")) for each in workloads]
     changed = (dig(row, "lastTransitionTime") for _, rows in said for row in as_list(rows))
     return max(map(as_text, (*(created for created, _ in said), *changed)), default="")

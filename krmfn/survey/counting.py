@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from krmfn.config import Settings
 from krmfn.krm.item import Item, Items
-from krmfn.model.findings import Finding, Member, Note
+from krmfn.model.findings import Finding, Note
 from krmfn.model.rules import RULES
 from krmfn.sources import count_pods
 from krmfn.survey.census import Census, take_census
 from krmfn.survey.gangs import list_present
 from krmfn.survey.lookup import make_lookup
-from krmfn.survey.members import from_tree
+from krmfn.survey.members import Member, from_tree
 
 
 def count_members(some: Iterable[Item], items: Items, settings: Settings) -> tuple[list[Member], list[Finding]]:

@@ -43,8 +43,7 @@ class Asked(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What the items ask for. `undecided` are those that a selector leaves out: another configuration may make gangs of
-    them."""
+    """What the items ask for. `undecided` ones are left out by a selector: another configuration may select them."""
 
     asked: tuple[Asked, ...]
     findings: tuple[Finding, ...]

@@ -7,10 +7,9 @@ what `from_item` reads by the row of a kind is for the others, and for a link in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from krmfn.krm.item import Item
-from krmfn.model.findings import Member
 from krmfn.model.kinds import TemplatePath, find_kind, place, split_path
 from krmfn.model.marks import POD_GROUP
 from krmfn.model.podnumber import count_numbered
@@ -20,6 +19,29 @@ from krmfn.releases.spelling import LINK_FIELDS
 
 #: What stands in every object with a linked pod template.
 _WORDS = tuple(word.encode() for word in (*sorted(LINK_FIELDS), POD_GROUP))
+
+
+class Member(NamedTuple):
+    """A pod template of an item, and how many `pods` of it exist at once (None: the manifest does not say).
+
+    `path` leads to the PodTemplateSpec (empty for a Pod, which is its own), `count_path` to the field that sets `pods`.
+    What the pods link to is read from the item, not from here.
+    The pods are `replicas` equal sets (0: not known), which the label `by` tells apart. `number` is the sum of labels
+    that gives a pod its number among all `numbered` pods (model.podnumber).
+    `value` is the manifest in which `path` leads to the template: the item's, with what it takes from other objects.
+    With `apart` the path leads to an entry with the annotations of the pods, and `apart` to fields of their spec.
+    """
+
+    item: Item
+    path: Path
+    pods: int | None
+    count_path: Path
+    replicas: int = 0
+    by: str = ""
+    number: str = ""
+    numbered: int = 0
+    value: Value | None = None
+    apart: Path = ()
 
 
 def from_tree(item: Item, value: Value, group: Group) -> tuple[Member, ...]:

@@ -26,8 +26,7 @@ __all__ = ["Emission", "Link", "emit"]
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
-    """The objects and links of the groups of `gang` that have pods, from the module of the scheduler of `settings`:
-    most runs need one of them."""
+    """The objects and links of the groups of `gang` that have pods, by the module of the scheduler of `settings`."""
     root = prune(gang.root)
     if root is None:
         return Emission((), (), ())

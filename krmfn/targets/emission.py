@@ -62,8 +62,7 @@ def describe(api_version: str, kind: str, name: str, gang: Gang, spec: Fields, r
 
 
 def _find_phase(gang: Gang, offset: int) -> dict[str, str]:
-    """When Argo CD and Helm create the object: in the phase of the owners, before their pods. Owners of different
-    phases are told by the checks."""
+    """When Argo CD and Helm create the object: in the owners' phase, before their pods. Checks tell if they differ."""
     annotations = [as_mapping(value, "metadata", "annotations") for value in gang.values] or [{}]
     written = [{key: text for key in PHASES if isinstance(text := each.get(key), str)} for each in annotations]
     phase = {SYNC_WAVE: str(min(0, *(parse_int(each.get(SYNC_WAVE)) or 0 for each in written)) + offset)}

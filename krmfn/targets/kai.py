@@ -18,7 +18,7 @@ from krmfn.model.tree import Composite, Gang
 from krmfn.model.values import Fields
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_whole, walk
-from krmfn.targets.others import find_first, finish, least
+from krmfn.targets.podgroups import emit_pod_group, find_first, find_min_member
 
 #: The queue in which KAI's grouper puts what names none.
 _DEFAULT_QUEUE = "default-queue"
@@ -39,15 +39,14 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     pool = find_first(gang, "labels", NODE_POOL)
     labels = {NODE_POOL: pool} if pool else {}
     beside = ["*" if root.children else "", "true"]
-    return finish(gang, settings, spec, more, (root,), notes, lost, beside, labels)
+    return emit_pod_group(gang, settings, spec, more, (root,), notes, lost, beside, labels)
 
 
 def _describe_minimum(node: PlacedGroup, counts: bool) -> dict[str, int]:
-    """Of sub-groups where there are some, if KAI `counts` them, else of pods. Where none waits for another, the first
-    one is enough."""
+    """The minimum of sub-groups where there are some and KAI `counts` them, else that of pods."""
     if isinstance(node.group, Composite):
         return {"minSubGroup": node.group.min_group_count or 1} if counts else {}
-    return {"minMember": least(node)}
+    return {"minMember": find_min_member(node)}
 
 
 def _describe_sub_groups(parent: PlacedGroup, topology: str, counts: bool, below: str = "") -> Iterator[Fields]:

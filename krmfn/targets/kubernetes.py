@@ -36,8 +36,7 @@ _PARENT = "parentCompositePodGroupName"
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
-    """The objects of `gang`. Quorums outside of their bounds, pods that do not agree, and a pinned version of the API
-    that lacks a field are errors."""
+    """The objects of `gang`. Wrong quorums, pods that do not agree and a version without a field are errors."""
     release = settings.release
     try:
         layouts, notes = _lay_out(gang, gang.name, release)

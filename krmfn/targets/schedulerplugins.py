@@ -13,7 +13,7 @@ from krmfn.model.rules import tell
 from krmfn.model.tree import Composite, Gang, Group, Leaf
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import lay_out_flat
-from krmfn.targets.others import describe_least, finish
+from krmfn.targets.podgroups import describe_minimum, emit_pod_group
 
 
 def emit(gang: Gang, settings: Settings) -> Emission:
@@ -25,7 +25,7 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     merged = isinstance(root, Composite) and not _is_whole(root)  # those that start may be of one group alone
     notes = [tell("groups-merged", ())] if merged else []
     lost = (root.topology_key, *(node.group.topology_key for node in nodes))
-    return finish(gang, settings, describe_least(gang, nodes), {}, nodes, notes, lost)
+    return emit_pod_group(gang, settings, describe_minimum(gang, nodes), {}, nodes, notes, lost)
 
 
 def _is_whole(group: Group) -> bool:

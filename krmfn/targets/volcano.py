@@ -13,7 +13,7 @@ from krmfn.model.tree import Composite, Gang
 from krmfn.model.values import Fields
 from krmfn.targets.emission import Emission
 from krmfn.targets.layout import PlacedGroup, lay_out_flat
-from krmfn.targets.others import describe_least, find_first, finish, least
+from krmfn.targets.podgroups import describe_minimum, emit_pod_group, find_first, find_min_member
 
 _MODE = "volcano.sh/network-topology-mode"
 _TIER = "volcano.sh/network-topology-highest-tier-allowed"
@@ -27,7 +27,8 @@ def emit(gang: Gang, settings: Settings) -> Emission:
     if several:
         more["subGroupPolicy"] = [_describe_sub_group(node) for node in nodes]
     lost = (key for key in (root.topology_key, *(node.group.topology_key for node in nodes)) if "/" in key)
-    return finish(gang, settings, describe_least(gang, nodes), more, nodes, (), lost, ["*"] if several else [])
+    minimum, beside = describe_minimum(gang, nodes), ["*"] if several else []
+    return emit_pod_group(gang, settings, minimum, more, nodes, (), lost, beside)
 
 
 def _describe_sub_group(node: PlacedGroup) -> Fields:
@@ -35,7 +36,7 @@ def _describe_sub_group(node: PlacedGroup) -> Fields:
     a key of which pods of a sub-group have the same value, Volcano puts no pod into it."""
     sub_group: Fields = {"name": node.template}
     sub_group["labelSelector"] = {"matchLabels": {POD_GROUP_LABEL: node.template}}
-    sub_group |= {"matchLabelKeys": [POD_GROUP_LABEL], "subGroupSize": least(node), "minSubGroups": 1}
+    sub_group |= {"matchLabelKeys": [POD_GROUP_LABEL], "subGroupSize": find_min_member(node), "minSubGroups": 1}
     return sub_group | _describe_topology(node.group.topology_key)
 
 

@@ -111,8 +111,7 @@ class LiveObjects(NamedTuple):
 
 
 def read_live(files: Iterable[ManifestFile], cut: Cut, skip: Skip | None) -> LiveObjects:
-    """The objects of those files that are lists in JSON, without what `skip` passes over. Of nodes is there what `cut`
-    leaves."""
+    """The objects of those files that are lists in JSON, without those to `skip`; of nodes what `cut` leaves."""
     live = LiveObjects([], [], [])
     for file in files:
         value = read_json(file.data, lambda each: cut(each) if _is_node(each) else each, skip)

@@ -1,8 +1,5 @@
-"""The disk: the one module that opens files of the user.
-
-Reading never leaves the boundary through a link and never waits for a pipe or a device. Writing replaces files whole:
-whoever looks, at any moment, sees the old text or the new one.
-"""
+"""The files of the user, as they are on the disk. Reading never leaves the boundary through a link, and never waits
+for a pipe or a device."""
 
 from __future__ import annotations
 
@@ -22,8 +19,8 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a folder",
 }
-#: Of so many folders, all that are above a path are looked at again.
-_MANY = 100
+#: A path with more folders is resolved as a whole, not folder by folder: Python's stack is finite.
+_MOST_FOLDERS = 100
 #: What shells make of `<(command)`, and the names of this process's own streams.
 _STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
@@ -70,13 +67,13 @@ class Disk(Tree):
         self._forget()
 
     def _forget(self) -> None:
-        #: Paths that were met, without links; what is there, and in it: a file is looked for thirty times in a run.
+        # A run looks for a file thirty times: where paths lead without links, what is there, and the bytes of files.
         self._met: dict[str, str] = {}
         self._find_kind = cache(witness.find_kind)
         self._data: dict[str, bytes] = {}
 
     def look_again(self) -> Disk:
-        """The same tree for who looks at the disk himself, whatever was met before."""
+        """The same tree without what it remembers of the disk."""
         other = copy(self)
         other._forget()
         return other
@@ -97,9 +94,12 @@ class Disk(Tree):
         """The path without links."""
         if path not in self._met:
             folder, name = os.path.split(path)
-            is_short = name not in ("", os.curdir, os.pardir) and path.count(os.sep) < _MANY
-            real = os.path.join(self._follow(folder), name) if is_short else ""
-            self._met[path] = real if real and not stat.S_ISLNK(self._find_kind(real)) else witness.realpath(path)
+            real = ""
+            if name not in ("", os.curdir, os.pardir) and path.count(os.sep) < _MOST_FOLDERS:
+                real = os.path.join(self._follow(folder), name)
+            if not real or stat.S_ISLNK(self._find_kind(real)):
+                real = witness.realpath(path)
+            self._met[path] = real
         return self._met[path]
 
     def kind(self, path: str) -> str:

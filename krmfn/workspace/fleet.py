@@ -45,8 +45,7 @@ class FleetMember(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """What came of a repository: its report as JSON (empty: none), the exit status, why it failed, and how long it
-    took."""
+    """What came of a repository: its report as JSON (empty: none), exit status, why it failed, and how long it took."""
 
     report: bytes
     status: int
@@ -111,8 +110,7 @@ class Logbook:
                 os.remove(os.path.join(folder, _REPORTS, name))
 
     def find(self, repository: FleetMember) -> Visit | None:
-        """What came of a repository in the part of this run that was ended; None where it was not reached, or failed
-        without a report."""
+        """What came of a repository before this run was ended; None where it was not reached or gave no report."""
         known = self._done.get(repository.file)
         report = self.read(os.path.join(_REPORTS, repository.file)) if known else None
         return known._replace(report=report) if known and report else None

@@ -68,8 +68,7 @@ class _Intent(NamedTuple):
 
 
 class Gathering:
-    """The worlds below a folder of a tree. Of the worlds of other shards, those that decide nothing here have no
-    objects. `ranks` counts all."""
+    """The worlds below a folder of a tree. Of other shards what decides nothing here is empty; `ranks` has all."""
 
     def __init__(self, tree: Tree, path: str, rendering: Rendering) -> None:
         """Finds them all."""

@@ -181,8 +181,7 @@ class Revision(Tree):
         return "" if place == "." else place
 
     def _follow(self, place: str) -> tuple[str, _Listed]:
-        """The place without links, and what is there. Raises LeftOut where one leaves the repository, FileNotFoundError
-        at a dead end."""
+        """The place without links, and what is there. Raises LeftOut outside the repository, else FileNotFoundError."""
         for _ in range(_MOST_LINKS):
             if len(place) > MOST_CHARACTERS:
                 raise FileNotFoundError(place)
@@ -244,8 +243,7 @@ class Revision(Tree):
 
 
 def name_tree(text: str) -> str:
-    """The name of the tree of a revision, "" where there is none. `text` is the repository, and in the next line the
-    revision."""
+    """The name of the tree of a revision, "" without one. `text`: the repository, and in the next line the revision."""
     repository, _, revision = text.partition("\n")
     try:
         return _ask_tree(repository, revision)

@@ -59,8 +59,7 @@ _Known: TypeAlias = dict[Identity, Item]
 def leave_out_fragments(
     files: Files, folders: Collection[str], tree: Tree | None
 ) -> tuple[list[LoadedFile], list[Result]]:
-    """The files of a tree that are manifests, and what to say of the others. `folders` are those with a
-    kustomization."""
+    """The files of a tree that are manifests, and what to say of the others. `folders` have a kustomization."""
     kept, told = [], []
     configs = {
         path for folder in {posixpath.dirname(each.path) for each in files} for path in _list_configs(tree, folder)

@@ -157,8 +157,7 @@ def find_used(tree: Tree, folder: str) -> Overlay | None:
 
 
 def _read_fields(item: Item) -> Fields:
-    """The fields of a kustomization by the names of the table. Raises NotRendered where kustomize would read it
-    differently, or not at all."""
+    """The fields of a kustomization by the names of the table. Raises NotRendered where kustomize reads otherwise."""
     found: Fields = {}
     for field, value in item.value.items():
         name = schemastore.load(_TABLE)["fields"].get(str(field).casefold())

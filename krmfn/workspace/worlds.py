@@ -65,8 +65,7 @@ class Worlds(NamedTuple):
         return self._replace(worlds=worlds)
 
     def name(self, world: World) -> str:
-        """What a person calls a world: its name, or the file or folder that it was read from. Empty for the only one
-        that has no name."""
+        """What a person calls a world: its name, or where it was read from. Empty for the only one that has no name."""
         if world.name or sum(not each.name for each in self.worlds) == 1:
             return world.name
         first = world.files[0].path

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from krmfn.capacity.admission import counts, find_refusal
+from krmfn.capacity.admission import find_refusal
 from krmfn.capacity.pods import read_kinds
+from krmfn.capacity.quotas import counts
 from krmfn.config import read_settings
 from krmfn.krm import Item
 from krmfn.survey.counting import count_all

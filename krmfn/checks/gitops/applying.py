@@ -113,7 +113,7 @@ def _pairs(census: Census) -> Iterator[tuple[Item, Item]]:
     if not any(map(census.has_text, (SYNC_WAVE, HOOK, _HELM))):
         return
     for gang in census.gangs:
-        for group in (gang.group, *census.chain(gang.group)[0]):
+        for group in census.lineage(gang.group):
             for owner in gang.owners:
                 yield group.item, owner
         needed = {

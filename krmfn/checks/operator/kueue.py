@@ -145,8 +145,7 @@ def find_kueue_namespace_not_selected(census: Census) -> Matches:
 
 @rule("kueue-reference-missing")
 def find_kueue_reference_missing(census: Census) -> Matches:
-    """Flavors, checks and topologies, without which a ClusterQueue is not active, and priority classes. An error if the
-    facts list the kind."""
+    """What a ClusterQueue needs to be active, and priority classes. An error if the facts list the kind."""
     for item, name, queue in _list_waiting(census):
         for owner, kind, wanted in _list_references(item, f"the ClusterQueue {name}", queue, census):
             known, complete = census.facts.by_name(_KUEUE, kind), census.facts.lists_all(kind)
@@ -202,8 +201,7 @@ _NO_DOMAIN = "no domain of "
 
 
 class _PodSet(NamedTuple):
-    """A template whose pods have to be admitted; `pods` is their number (None: unknown), `requests` are those of
-    one."""
+    """A template whose pods have to be admitted: how many `pods` (None: unknown), and the `requests` of one."""
 
     template: Template
     pods: int | None

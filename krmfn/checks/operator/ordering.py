@@ -72,10 +72,10 @@ def _has_first(gang: LinkedGang, template: Template, census: Census) -> bool:
     """Whether the first pods of the jobs wait for a template's pods: in the same gang, or in a tree that needs all."""
     if count_first(template):
         return True
-    above = [id(group.item) for group in census.chain(gang.group)[0] if group.policy == "gang"]
+    above = [id(group.item) for group in census.ancestors(gang.group) if group.policy == "gang"]
     for other in census.gangs:
         if any(each.item is template.item and count_first(each) for each in other.templates):
-            shared = [group for group in census.chain(other.group)[0] if id(group.item) in above]
+            shared = [group for group in census.ancestors(other.group) if id(group.item) in above]
             if other is gang or (shared and set(above[: above.index(id(shared[0].item)) + 1]) <= list_whole(census)):
                 return True
     return False

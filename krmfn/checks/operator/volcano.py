@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from krmfn.capacity.admission import counts, list_usage
 from krmfn.capacity.pods import count_requests, list_needs, read_kinds, sum_least
+from krmfn.capacity.quotas import counts, list_usage
 from krmfn.checks.rule import Matches, rule, suggest, tell
 from krmfn.krm.item import Item, Items
 from krmfn.krm.paths import Path

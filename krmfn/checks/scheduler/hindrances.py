@@ -47,7 +47,7 @@ def _find_suspended(census: Census) -> Matches:
         root = census.root(gang.group)
         waiting = list(running[id(root.item)].values())
         there = sum(template.pods or 0 for template in gang.templates if not is_suspended(template.item))
-        above = {id(group.item) for group in census.chain(gang.group)[0]}
+        above = {id(group.item) for group in census.ancestors(gang.group)}
         if not waiting or gang.pods is None or there >= gang.quorum or not above <= list_whole(census):
             continue  # else the tree can start without the gang
         for item in gang.owners:

@@ -83,7 +83,7 @@ def find_rollout_shares_group(census: Census, settings: Settings) -> Matches:
     for (group, kind), (path, apart, default) in _SUCCESSIONS.items():
         for gang, owner in census.gangs_of(group, kind):
             value = dig(owner.value, *path)
-            chain = (gang.group, *census.chain(gang.group)[0])
+            chain = census.lineage(gang.group)
             if value in apart or is_selected(owner, settings) or all(each.policy != "gang" for each in chain):
                 continue
             yield tell(owner, path, value or default, case=kind, gang=gang)
@@ -157,7 +157,7 @@ def _compare(template: Template, old: Item, before: Census, gang: LinkedGang, ce
     was = next((each for each in before.templates_of(old) if _name_places(old, each.path) == key), None)
     if was is None or 0 in (was.pods, template.pods) or template.link is None or template.link.by:
         return None
-    needed = None if census.chain(gang.group)[0] else gang.quorum or 1
+    needed = None if census.ancestors(gang.group) else gang.quorum or 1
     group = was.link.group if was.link else ""
     return _judge(census, old, Move(template.item, template.link.path, group, gang.group.name, needed, None))
 
@@ -207,8 +207,7 @@ def find_replaced_pod_starves(census: Census, settings: Settings) -> Matches:
 
 @rule("rollout-starves")
 def find_rollout_starves(census: Census, settings: Settings) -> Matches:
-    """Objects that replace their pods in steps which are smaller than the quorum of the new group, and replicas that
-    an update adds for a while."""
+    """Pods that are replaced in steps smaller than the quorum of the new group, and replicas that an update adds."""
     yield from _tell(census, settings, "rollout-starves")
     yield from _find_surges(census)
 

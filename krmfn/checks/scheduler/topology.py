@@ -95,7 +95,7 @@ def find_selectors_apart(census: Census) -> Matches:
 def find_child_key(census: Census) -> Matches:
     groups = [gang.group for gang in _gangs(census)] + list(census.composites.values())
     for group in {id(entry.item): entry for entry in groups if entry.topology_key}.values():
-        for parent in census.chain(group)[0]:
+        for parent in census.ancestors(group):
             if parent.topology_key and _is_same_or_coarser(group.topology_key, parent.topology_key):
                 same = group.topology_key == parent.topology_key
                 kind = "already the key of" if same else "coarser than the key of"
@@ -158,7 +158,7 @@ def _selects_itself(term: Term, kind: PodKind, facts: Facts) -> bool:
 
 def _list_keys(census: Census, gang: LinkedGang) -> Names:
     """The topology keys that hold for the gang: its own, and those above."""
-    groups = (gang.group, *census.chain(gang.group)[0])
+    groups = census.lineage(gang.group)
     return tuple(dict.fromkeys(group.topology_key for group in groups if group.topology_key))
 
 

@@ -173,7 +173,7 @@ def find_tree_workloads_differ(census: Census) -> Matches:
 @rule("disruption-mode-overruled")
 def find_disruption_mode_overruled(census: Census) -> Matches:
     for group in (each for each in list_groups(census) if each.disruption_mode == "Single"):
-        bosses = [entry for entry in census.chain(group)[0] if entry.disruption_mode == "All"]
+        bosses = [entry for entry in census.ancestors(group) if entry.disruption_mode == "All"]
         if bosses:
             yield tell(group, ("disruptionMode",), boss=bosses[0])
 
@@ -212,8 +212,7 @@ def _are_replicas(item: Item, roots: Sequence[Group], settings: Settings) -> boo
 
 
 def _is_staged(item: Item) -> bool:
-    """Whether the object's pods come in steps, so that several gangs are meant. A JobSet may start in steps, and has to
-    say so."""
+    """Whether the object's pods come in steps, so that several gangs are meant; a JobSet has to say so."""
     kind = find_kind(item.ref)
     if item.kind == "JobSet":
         jobs = as_list(item.value, "spec", "replicatedJobs")

@@ -79,8 +79,7 @@ class Meaning:
         return note._replace(mend=mend.steps)
 
     def advance(self) -> bool:
-        """Take over what the notes since the last time mend, and leave out what they do not; False where there is
-        nothing more to find out."""
+        """Take over what the notes since the last time mend, and leave out the rest; False where nothing is left."""
         before, self._rounds = self.value, self._rounds + 1
         for steps in self._steps:
             try:

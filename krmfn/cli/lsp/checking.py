@@ -49,8 +49,7 @@ class Checker:
     """Checks the working directory. `unsaved` are the texts of the editor, by the real paths of their files."""
 
     def __init__(self, options: Options, folders: Sequence[str] = (".",)) -> None:
-        """`options` are those of the command line, such as `kubernetes`; `folders` are seen from the working
-        directory."""
+        """`options` are those of the command line, such as `kubernetes`; `folders` are seen from where it started."""
         self._folders = folders
         self.unsaved: dict[str, bytes] = {}
         self.checked: list[Checked] = []

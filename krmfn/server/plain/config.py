@@ -1,8 +1,9 @@
-"""Kinds of which little is no row: ConfigMap, Secret, Namespace, Node, PodDisruptionBudget, PriorityClass,
-RuntimeClass, APIService, FlowSchema, roles and their bindings.
+"""What rows of tables cannot say about ConfigMap, Secret, Namespace, Node, PodDisruptionBudget, PriorityClass,
+APIService, ClusterRole, FlowSchema and PriorityLevelConfiguration. The tables, `plain.json` and `fields.json` in
+`schemas/kubernetes`, name the functions: `check_` yields causes, `fill_` sets defaults, `prepare_` is the strategy.
 
 FlowSchemas and PriorityLevelConfigurations that a server makes by itself (`exempt`, `catch-all`) have fixed contents,
-which are not compared. Source: k8s.io/kubernetes/pkg/apis/{core,rbac,policy,scheduling,node,flowcontrol}/validation,
+which are not compared. Source: k8s.io/kubernetes/pkg/apis/{core,rbac,policy,scheduling,flowcontrol}/validation,
 the strategies in pkg/registry/core, and k8s.io/kube-aggregator/pkg/apis/apiregistration/validation.
 """
 
@@ -32,7 +33,11 @@ from krmfn.server.verdict import (
     too_long,
 )
 
-_MOST = 1024 * 1024
+#: Of a ConfigMap or a Secret.
+_MAX_BYTES = 1024 * 1024
+_MAX_USER_PRIORITY = 1_000_000_000
+_MAX_ENTROPY_BITS = 60
+#: The key that holds the configuration of docker, by the type of the Secret.
 _DOCKER = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 
 
@@ -41,8 +46,8 @@ def check_config_map(kind: Kind, new: Value, old: Stored) -> Causes:
     for key in texts:
         if key in binary:
             yield invalid(("data", Key(key)), key, "duplicate of key present in binaryData")
-    if sum(map(count_bytes, texts.values())) + sum(len(read_bytes(value)) for value in binary.values()) > _MOST:
-        yield too_long(("",), _MOST)
+    if sum(map(count_bytes, texts.values())) + sum(len(read_bytes(value)) for value in binary.values()) > _MAX_BYTES:
+        yield too_long(("",), _MAX_BYTES)
 
 
 def check_keys(kind: Kind, values: Value, path: Path) -> Causes:
@@ -51,11 +56,12 @@ def check_keys(kind: Kind, values: Value, path: Path) -> Causes:
 
 
 def read_bytes(value: str | list[int]) -> bytes:
-    """What a field of bytes holds; it has been read before."""
+    """What a field of bytes holds, which has been decoded without an error: base64, or a list of numbers."""
     return bytes(number or 0 for number in value) if isinstance(value, list) else base64.b64decode(value)
 
 
 def fill_secret(kind: Kind, new: Fields) -> None:
+    """Move `stringData` into `data`."""
     texts = new.pop("stringData", {})
     if texts:
         data = new.setdefault("data", {})
@@ -65,8 +71,8 @@ def fill_secret(kind: Kind, new: Fields) -> None:
 
 def check_secret(kind: Kind, new: Value, old: Stored) -> Causes:
     data, name = new.get("data", {}), new.get("type", "")
-    if sum(len(read_bytes(value)) for value in data.values()) > _MOST:
-        yield too_long(("data",), _MOST)
+    if sum(len(read_bytes(value)) for value in data.values()) > _MAX_BYTES:
+        yield too_long(("data",), _MAX_BYTES)
     if name == "kubernetes.io/ssh-auth" and not read_bytes(data.get("ssh-privatekey", "")):
         yield required(("data", Key("ssh-privatekey")))
     if name in _DOCKER:
@@ -93,13 +99,14 @@ def _check_docker(data: Value, key: str) -> Causes:
 
 
 def fill_namespace(kind: Kind, new: Fields) -> None:
+    """Set the label with the name."""
     meta = new.get("metadata", {})
     if meta.get("name"):
         meta["labels"] = {**meta.get("labels", {}), "kubernetes.io/metadata.name": meta["name"]}
 
 
 def prepare_namespace(kind: Kind, new: Fields) -> None:
-    """The server adds its own finalizer, and a name that it made to the labels."""
+    """Set the finalizer, and the label again: a generated name was not known before."""
     spec = new.setdefault("spec", {})
     if "kubernetes" not in spec.get("finalizers", ()):
         spec["finalizers"] = [*spec.get("finalizers", ()), "kubernetes"]
@@ -130,7 +137,7 @@ def check_api_service(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def fill_node(kind: Kind, new: Fields) -> None:
-    """The older field of one network decides."""
+    """Let podCIDR and podCIDRs agree; the former, which is older, decides."""
     spec = new.setdefault("spec", {})
     alone, several = spec.get("podCIDR"), spec.get("podCIDRs", [])
     if alone and several[:1] != [alone]:
@@ -146,9 +153,6 @@ def check_node(kind: Kind, new: Value, old: Stored) -> Causes:
         yield invalid_text(("spec", "podCIDRs"), "{…}", "may specify no more than one CIDR for each IP family")
 
 
-_HIGHEST = 1_000_000_000
-
-
 def check_budget(kind: Kind, new: Value, old: Stored) -> Causes:
     spec = new.get("spec", {})
     any_value = old is not None and is_wrong_selector(old.get("spec", {}).get("selector"))
@@ -156,9 +160,9 @@ def check_budget(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def check_priority_class(kind: Kind, new: Value, old: Stored) -> Causes:
-    value, name = new.get("value", 0), new["metadata"].get("name", "")
     if old:
         return
+    value, name = new.get("value", 0), new["metadata"].get("name", "")
     if name.startswith("system-"):
         why = ""
         if name not in SYSTEM_CLASSES:
@@ -170,15 +174,13 @@ def check_priority_class(kind: Kind, new: Value, old: Stored) -> Causes:
         if why:
             detail = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
             yield forbidden(("metadata", "name"), detail)
-    elif value > _HIGHEST:
-        yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_HIGHEST}", "maximum")
-
-
-_MOST_BITS = 60
+    elif value > _MAX_USER_PRIORITY:
+        detail = f"maximum allowed value of a user defined priority is {_MAX_USER_PRIORITY}"
+        yield forbidden(("value",), detail, "maximum")
 
 
 def list_namespace_faults(name: str) -> Faults:
-    """What is wrong with a namespace that a FlowSchema names beside others."""
+    """What is wrong with one of the namespaces that a FlowSchema names."""
     return tuple(f"each member of this list must be '*' or a DNS-1123 label; {each}" for each in check_short_name(name))
 
 
@@ -186,8 +188,6 @@ def check_queues(kind: Kind, queuing: Value, at: Path) -> Causes:
     queues, hand = queuing["queues"], queuing["handSize"]
     if hand > queues:
         yield invalid((*at, "handSize"), hand, f"should not be greater than queues ({queues})")
-    elif hand > 0 and math.ceil(math.log2(queues) * hand) > _MOST_BITS:
-        detail = (
-            f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_MOST_BITS}"
-        )
-        yield invalid((*at, "handSize"), hand, detail)
+    elif hand > 0 and math.ceil(math.log2(queues) * hand) > _MAX_ENTROPY_BITS:
+        detail = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than "
+        yield invalid((*at, "handSize"), hand, f"{detail}{_MAX_ENTROPY_BITS}")

@@ -25,7 +25,7 @@ from krmfn.server.plain.values import (
     read_network,
     spell_empty,
 )
-from krmfn.server.pods.spec import Setting, check_label_selector, is_wrong_selector
+from krmfn.server.pods.spec import PodContext, check_label_selector, is_wrong_selector
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, write_json
 from krmfn.server.verdict import Causes, Out, duplicate, forbidden, invalid, invalid_text, refuse_text, required
@@ -41,11 +41,11 @@ def check_ingress(kind: Kind, new: Value, old: Stored) -> Causes:
         detail = "either `defaultBackend` or `rules` must be specified"
         yield invalid_text(_SPEC, spell_empty(new, "rules"), detail)
     relaxed = frozenset(("RelaxedServiceNameValidation",) if _has_relaxed_name(before) else ())
-    setting = Setting({}, kind.gates, allowed=relaxed)
+    setting = PodContext({}, kind.gates, allowed=relaxed)
     if "defaultBackend" in spec:
         yield from check_part(setting, "backend", spec["defaultBackend"], (*_SPEC, "defaultBackend"))
     wild = [rule for rule in before.get("rules", ()) if "*" in rule.get("host", "")]
-    strict = Setting({}, {**kind.gates, "RelaxedServiceNameValidation": False})
+    strict = PodContext({}, {**kind.gates, "RelaxedServiceNameValidation": False})
     any_rule = any(check_each(strict, "ingressPath", rule.get("http", {}).get("paths", ()), ()) for rule in wild)
     for index, rule in enumerate(spec.get("rules", ())):
         yield from _check_rule(setting, rule, (*_SPEC, "rules", index), any_rule)
@@ -61,7 +61,7 @@ def check_ingress(kind: Kind, new: Value, old: Stored) -> Causes:
             yield invalid(("annotations", _CLASS), noted, detail)
 
 
-def _check_rule(setting: Setting, rule: Value, path: Path, any_rule: bool) -> Causes:
+def _check_rule(setting: PodContext, rule: Value, path: Path, any_rule: bool) -> Causes:
     host = rule.get("host", "")
     if host:
         if read_address(host) is not None:

@@ -121,7 +121,7 @@ def check_quota(kind: Kind, new: Value, old: Stored) -> Causes:
     for scope in scopes:
         if scope not in _SCOPES:
             yield invalid_text(path, "{…}", "unsupported scope")
-        if any(_is_counted(name) and name not in _SCOPES.get(scope, hard) for name in hard):
+        if _is_misapplied(scope, hard):
             yield invalid_text(path, "{…}", "unsupported scope applied to resource")
     if _conflict(scopes):
         yield invalid_text(path, "{…}", "conflicting scopes")
@@ -135,6 +135,10 @@ def _is_counted(name: str) -> bool:
     return name in _NAMES["resourcesOfQuotas"] or name.startswith(("hugepages-", "requests.hugepages-"))
 
 
+def _is_misapplied(scope: str, hard: Value) -> bool:
+    return any(_is_counted(name) and name not in _SCOPES.get(scope, hard) for name in hard)
+
+
 def _conflict(scopes: list[str]) -> bool:
     return {"BestEffort", "NotBestEffort"} <= set(scopes) or {"Terminating", "NotTerminating"} <= set(scopes)
 
@@ -144,7 +148,7 @@ def _check_scope_selector(spec: Value, hard: Value) -> Causes:
     needs = spec["scopeSelector"].get("matchExpressions", [])
     yield from check_each(None, "scopeNeed", needs, path)
     for scope in (need.get("scopeName", "") for need in needs):
-        if any(_is_counted(name) and name not in _SCOPES.get(scope, hard) for name in hard):
+        if _is_misapplied(scope, hard):
             yield invalid_text(path, "{…}", "unsupported scope applied to resource")
     if _conflict([need.get("scopeName", "") for need in needs]):
         yield invalid_text(path, "{…}" if spec.get("scopes") else "null", "conflicting scopes")

@@ -25,7 +25,7 @@ from krmfn.server.formats import (
     count_bytes,
 )
 from krmfn.server.plain.values import spell_empty
-from krmfn.server.pods.spec import Setting
+from krmfn.server.pods.spec import PodContext
 from krmfn.server.pods.volumes import SECOND, check_kind, check_metadata_of_claims
 from krmfn.server.schema import Kind, Stored
 from krmfn.server.spell import Key, read_written, write_json
@@ -109,7 +109,7 @@ def check_changed_claim(kind: Kind, new: Value, old: Stored) -> Causes:
 
 
 def check_volume(kind: Kind, new: Value, old: Stored) -> Causes:
-    spec, pod = new["spec"], Setting({}, kind.gates)
+    spec, pod = new["spec"], PodContext({}, kind.gates)
     yield from _check_capacity(new, spec.get("capacity", {}))
     name, host = "persistentVolumeReclaimPolicy", spec.get("hostPath", {}).get("path", "")
     if spec[name] == "Recycle" and normpath(host) in ("/", "//"):
@@ -175,7 +175,7 @@ def check_parameters(kind: Kind, parameters: Value, path: Path) -> Causes:
         yield too_long(path, 256 * 1024)
 
 
-def _check_sources(spec: Value, name: str, path: Path, pod: Setting) -> Causes:
+def _check_sources(spec: Value, name: str, path: Path, pod: PodContext) -> Causes:
     found = [source for source in _NAMES["sourcesOfVolumes"] if source in spec]
     if not found:
         yield required(path, "must specify a volume type")

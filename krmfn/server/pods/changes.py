@@ -13,7 +13,7 @@ from krmfn.krm.paths import Path, dig
 from krmfn.model.values import Fields, Value
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_each, check_part
-from krmfn.server.pods.spec import ARMOR, MIRROR, Setting, check_pod, check_template, is_cost, visit_containers
+from krmfn.server.pods.spec import APP_ARMOR, MIRROR, PodContext, check_pod, check_template, is_int32, visit_containers
 from krmfn.server.schema import Gates, Kind, Stored
 from krmfn.server.spell import Key, spell_path, write_json
 from krmfn.server.strategy import with_fields
@@ -46,7 +46,7 @@ def list_allowed(meta: Value, spec: Value, gates: Gates) -> frozenset[str]:
     if spec.get("hostUsers") is False and spec.get("hostNetwork"):
         found.add("UserNamespacesHostNetworkSupport")
     cost = meta.get("annotations", {}).get("controller.kubernetes.io/pod-deletion-cost", "0")
-    if not is_cost(cost):
+    if not is_int32(cost):
         found.add("deletion-cost")
     return frozenset(found)
 
@@ -56,7 +56,7 @@ def check_pod_change(kind: Kind, new: Value, old: Stored) -> Causes:
     assert old is not None
     spec, before = new["spec"], old["spec"]
     allowed = list_allowed(old["metadata"], before, kind.gates)
-    pod = Setting(spec, kind.gates, new["metadata"], allowed)
+    pod = PodContext(spec, kind.gates, new["metadata"], allowed)
     yield from check_pod(pod, spec)
     yield from _check_annotations(pod.annotations, old["metadata"].get("annotations", {}))
     yield from of_rule("pod-immutable", _check_spec_change(pod, spec, before))
@@ -65,14 +65,14 @@ def check_pod_change(kind: Kind, new: Value, old: Stored) -> Causes:
 def _check_annotations(new: Value, old: Value) -> Causes:
     path = ("metadata", "annotations")
     for key in old.keys() | new.keys():
-        if new.get(key) == old.get(key) or not (key == MIRROR or key.startswith(ARMOR)):
+        if new.get(key) == old.get(key) or not (key == MIRROR or key.startswith(APP_ARMOR)):
             continue
         what = "mirror pod annotation" if key == MIRROR else "AppArmor annotations"
         verb = "remove or update" if key in old else "add"
         yield forbidden((*path, Key(key)), f"may not {verb} {what}", "pod-annotations")
 
 
-def _check_spec_change(pod: Setting, spec: Value, before: Value) -> Causes:
+def _check_spec_change(pod: PodContext, spec: Value, before: Value) -> Causes:
     for name in ("containers", "initContainers"):
         mine, theirs = spec.get(name, ()), before.get(name, ())
         if len(mine) != len(theirs):
@@ -130,7 +130,7 @@ def _check_deadline(deadline: int | None, was: int | None) -> Causes:
         yield invalid(path, deadline, "must be less than or equal to previous value")
 
 
-def _check_added_tolerations(pod: Setting, new: Any, old: Any) -> Causes:
+def _check_added_tolerations(pod: PodContext, new: Any, old: Any) -> Causes:
     kept = [with_fields(one, {}, "tolerationSeconds") for one in new]
     path = ("spec", "tolerations")
     for one in old:
@@ -176,8 +176,7 @@ def _only_adds(new: Value, old: Value) -> bool:
 
 
 def check_kept_template(kind: Kind, holder: Value, old: Stored, path: Path = ()) -> Causes:
-    """What is wrong in the template of a PodTemplate, or of the spec at a path that makes pods. `old` is the stored one
-    in an update."""
+    """What is wrong in the template of a PodTemplate, or of the spec at a path. `old` is the stored one in updates."""
     allowed: frozenset[str] = frozenset()
     if old is not None:
         template = old.get("template", {})

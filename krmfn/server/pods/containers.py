@@ -20,7 +20,7 @@ from krmfn.model.values import Value
 from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Faults, check_label_key, check_short_name
-from krmfn.server.pods.spec import Setting, visit_containers
+from krmfn.server.pods.spec import PodContext, visit_containers
 from krmfn.server.spell import BILLION, Amount, Key, add, is_integer, write_json
 from krmfn.server.verdict import (
     Causes,
@@ -36,7 +36,7 @@ from krmfn.server.verdict import (
 )
 
 
-def check_other_names(pod: Setting, spec: Value, path: Path) -> Causes:
+def check_other_names(pod: PodContext, spec: Value, path: Path) -> Causes:
     """What init containers and ephemeral ones share with the containers of a spec: their names, and ports of the
     host; and the containers that ephemeral ones are for."""
     taken = {container.get("name", "") for container in spec.get("containers", ())}
@@ -57,7 +57,7 @@ def check_other_names(pod: Setting, spec: Value, path: Path) -> Causes:
             yield not_found((*where, index, "targetContainerName"), quote(target))
 
 
-def check_host_ports(pod: Setting, containers: Iterable[Value], where: Path) -> Causes:
+def check_host_ports(pod: PodContext, containers: Iterable[Value], where: Path) -> Causes:
     taken = set()
     for index, container in enumerate(containers):
         for place, port in enumerate(container.get("ports", ())):
@@ -68,7 +68,7 @@ def check_host_ports(pod: Setting, containers: Iterable[Value], where: Path) -> 
                 taken.add(key)
 
 
-def check_uses(pod: Setting, container: Value, at: Path) -> Causes:
+def check_uses(pod: PodContext, container: Value, at: Path) -> Causes:
     """A volume is mounted or a device, and so is what stands at a path."""
     mounts, devices = ("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")
     for (field, point), (other, place) in ((mounts, devices), (devices, mounts)):
@@ -81,13 +81,13 @@ def check_uses(pod: Setting, container: Value, at: Path) -> Causes:
                 yield invalid((*where, point), path, f"must not already exist as a path in {other}")
 
 
-def check_volume(pod: Setting, name: str, path: Path) -> Causes:
+def check_volume(pod: PodContext, name: str, path: Path) -> Causes:
     """There is a volume of the name."""
     if name not in pod.volumes:
         yield not_found(path, quote(name))
 
 
-def check_block_volume(pod: Setting, name: str, path: Path) -> Causes:
+def check_block_volume(pod: PodContext, name: str, path: Path) -> Causes:
     yield from check_volume(pod, name, path)
     source = pod.volumes.get(name, ("ephemeral",))
     if "persistentVolumeClaim" not in source and "ephemeral" not in source:
@@ -95,13 +95,13 @@ def check_block_volume(pod: Setting, name: str, path: Path) -> Causes:
         yield invalid(path, name, detail)
 
 
-def check_bind_options(pod: Setting, mount: Value, at: Path) -> Causes:
+def check_bind_options(pod: PodContext, mount: Value, at: Path) -> Causes:
     if "image" in pod.volumes.get(mount.get("name", ""), {}):
         detail = "bindMountOptions may not be used with image volumes"
         yield invalid_text((*at, "bindMountOptions"), write_json(mount["bindMountOptions"]), detail)
 
 
-def check_sleep(pod: Setting, action: Value, at: Path) -> Causes:
+def check_sleep(pod: PodContext, action: Value, at: Path) -> Causes:
     seconds = action.get("seconds", 0)
     if pod.grace is not None and not 0 <= seconds <= pod.grace:
         detail = f"must be non-negative and less than terminationGracePeriodSeconds ({pod.grace})"
@@ -112,7 +112,7 @@ _NAMES = schemastore.load("kubernetes/named.json")
 _HUGE_FIELDS = ("limits.hugepages-", "requests.hugepages-")
 
 
-def check_field(pod: Setting, selector: Value, path: Path) -> Causes:
+def check_field(pod: PodContext, selector: Value, path: Path) -> Causes:
     """A reference to a field of the pod, as the server reads it."""
     version, text, at = selector.get("apiVersion", ""), selector.get("fieldPath", ""), (*path, "fieldPath")
     if not text:
@@ -134,7 +134,7 @@ def check_field(pod: Setting, selector: Value, path: Path) -> Causes:
         yield invalid(at, text, f"error converting fieldPath: {wrong}")
 
 
-def check_file_keys(pod: Setting, spec: Value, path: Path) -> Causes:
+def check_file_keys(pod: PodContext, spec: Value, path: Path) -> Causes:
     """Variables from files: the volume is an empty directory of this pod."""
     volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
     for container, at in visit_containers(spec, path):
@@ -150,7 +150,7 @@ def check_file_keys(pod: Setting, spec: Value, path: Path) -> Causes:
                 yield invalid(where, name, "referenced volume must be of type emptyDir")
 
 
-def check_divisor(pod: Setting, selector: Value, path: Path) -> Causes:
+def check_divisor(pod: PodContext, selector: Value, path: Path) -> Causes:
     name, divisor = selector.get("resource", ""), selector.get("divisor")
     word = "hugepages" if name.startswith(_HUGE_FIELDS) else _NAMES["dividedResources"].get(name)
     sizes = ("1m", "1") if word == "cpu" else _NAMES["divisors"]
@@ -163,7 +163,7 @@ def check_divisor(pod: Setting, selector: Value, path: Path) -> Causes:
 _HUGE = "hugepages-"
 
 
-def check_resources(pod: Setting, resources: Value, path: Path, of_pod: bool = False) -> Causes:
+def check_resources(pod: PodContext, resources: Value, path: Path, of_pod: bool = False) -> Causes:
     """Requests and limits. `of_pod`: those of a whole pod, which can name fewer resources."""
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     named = limits.keys() | requests.keys()
@@ -187,7 +187,7 @@ def check_resources(pod: Setting, resources: Value, path: Path, of_pod: bool = F
         yield from check_part(pod, "claimsOfContainer", resources["claims"], (*path, "claims"), "pod-claims")
 
 
-def _check_amount(pod: Setting, name: str, amount: Amount, path: Path, of_pod: bool) -> Causes:
+def _check_amount(pod: PodContext, name: str, amount: Amount, path: Path, of_pod: bool) -> Causes:
     wrong = list_misnomers(name) if of_pod else list_container_misnomers(name)
     for message in wrong:
         yield invalid_text(path, write_json(name), message)
@@ -242,11 +242,11 @@ def may_overcommit(name: str) -> bool:
     return _is_native(name) and not name.startswith(_HUGE)
 
 
-def check_overhead(pod: Setting, amounts: Value, path: Path) -> Causes:
+def check_overhead(pod: PodContext, amounts: Value, path: Path) -> Causes:
     yield from check_resources(pod, {"limits": amounts}, path)
 
 
-def check_claims(pod: Setting, claims: list[Any], path: Path) -> Causes:
+def check_claims(pod: PodContext, claims: list[Any], path: Path) -> Causes:
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         name, request = claim.get("name", ""), claim.get("request", "")
@@ -271,7 +271,7 @@ def check_claims(pod: Setting, claims: list[Any], path: Path) -> Causes:
             yield not_found(at, quote(name), "must be one of the names in pod.spec.resourceClaims" + known)
 
 
-def check_pod_resources(pod: Setting, spec: Value, path: Path) -> Causes:
+def check_pod_resources(pod: PodContext, spec: Value, path: Path) -> Causes:
     """Requests and limits of the whole pod, which its containers share."""
     resources = spec["resources"]
     where: Path = (*path, "resources")
@@ -292,8 +292,7 @@ def check_pod_resources(pod: Setting, spec: Value, path: Path) -> Causes:
 
 
 def add_up(spec: Value, kind: str) -> dict[str, Amount]:
-    """What all containers need at once: those that run side by side together, or the greediest init container with the
-    sidecars before it."""
+    """What all containers need at once: those that run together, or an init container with the sidecars before it."""
     running: dict[str, Amount] = {}
     for container in spec.get("containers", ()):
         _add(running, container.get("resources", {}).get(kind, {}))

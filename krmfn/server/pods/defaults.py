@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from krmfn.krm.paths import dig
 from krmfn.model.values import Fields
 from krmfn.server.pods.containers import add_up
-from krmfn.server.pods.spec import ARMOR, LISTS
+from krmfn.server.pods.spec import APP_ARMOR, LISTS
 from krmfn.server.schema import Gates, Kind
 from krmfn.server.spell import Amount, round_up
 
@@ -71,7 +71,7 @@ def _take_over_profiles(spec: Fields, annotations: Mapping[str, str]) -> None:
     of_pod = spec.get("securityContext", {}).get("appArmorProfile")
     for name in LISTS:
         for container in spec.get(name, ()):
-            text = annotations.get(ARMOR + container.get("name", ""), "")
+            text = annotations.get(APP_ARMOR + container.get("name", ""), "")
             profile = _read_profile(text)
             if profile and profile != of_pod and "appArmorProfile" not in container.get("securityContext", {}):
                 container.setdefault("securityContext", {})["appArmorProfile"] = profile

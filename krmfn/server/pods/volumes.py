@@ -21,7 +21,7 @@ from krmfn.releases import schemastore
 from krmfn.server.cases import check_part
 from krmfn.server.formats import Form, check_label_key, check_long_name, check_short_name, count_bytes
 from krmfn.server.metadata import check_template_metadata
-from krmfn.server.pods.spec import Setting
+from krmfn.server.pods.spec import PodContext
 from krmfn.server.spell import Key
 from krmfn.server.verdict import Causes, duplicate, forbidden, invalid, invalid_text, refuse_text, required, too_long
 
@@ -32,7 +32,7 @@ SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _INSIDE = {"gcePersistentDisk": "persistentDisk"}
 
 
-def check_volumes(pod: Setting, spec: Value, path: Path) -> Causes:
+def check_volumes(pod: PodContext, spec: Value, path: Path) -> Causes:
     """`volumes` of a spec. Those that are right are what mounts can name afterwards."""
     volumes = spec.get("volumes", ())
     made = {f"{pod.name}-{volume.get('name', '')}" for volume in volumes if "ephemeral" in volume} if pod.name else ()
@@ -51,7 +51,7 @@ def check_volumes(pod: Setting, spec: Value, path: Path) -> Causes:
             yield invalid((*at, "persistentVolumeClaim", "claimName"), claim, detail)
 
 
-def _check_source(pod: Setting, volume: Value, name: str, at: Path) -> Causes:
+def _check_source(pod: PodContext, volume: Value, name: str, at: Path) -> Causes:
     first = ""
     if "emptyDir" in volume:
         first = "emptyDir"
@@ -71,7 +71,7 @@ def _check_source(pod: Setting, volume: Value, name: str, at: Path) -> Causes:
         yield required(at, "must specify a volume type")
 
 
-def check_kind(pod: Setting, kind: str, source: Value, name: str, at: Path) -> Causes:
+def check_kind(pod: PodContext, kind: str, source: Value, name: str, at: Path) -> Causes:
     """One source of a volume."""
     yield from check_part(pod, kind, source, (*at, _INSIDE.get(kind, kind)), "pod-volumes")
     if kind == "ephemeral" and pod.name and name:
@@ -90,7 +90,7 @@ def _check_initiator_length(source: Value, name: str, at: Path) -> Causes:
         yield invalid((*at, "name"), name, detail)
 
 
-def check_quobyte(pod: Setting, source: Value, at: Path) -> Causes:
+def check_quobyte(pod: PodContext, source: Value, at: Path) -> Causes:
     registry = source.get("registry", "")
     detail = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
@@ -104,19 +104,19 @@ def check_quobyte(pod: Setting, source: Value, at: Path) -> Causes:
                 yield invalid((*at, "registry"), registry, detail)
 
 
-def check_flex(pod: Setting, source: Value, at: Path) -> Causes:
+def check_flex(pod: PodContext, source: Value, at: Path) -> Causes:
     for key in source.get("options", {}):
         if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
             yield invalid((*at, "options", Key(key)), key, "kubernetes.io and k8s.io namespaces are reserved")
 
 
-def check_image(pod: Setting, source: Value, at: Path) -> Causes:
+def check_image(pod: PodContext, source: Value, at: Path) -> Causes:
     kept = "empty-image-reference"
     if not source.get("reference") and kept not in pod.allowed and (pod.is_pod or not pod.gates.get(kept)):
         yield required((*at, "reference"))
 
 
-def check_projections(pod: Setting, sources: Iterable[Value], at: Path) -> Causes:
+def check_projections(pod: PodContext, sources: Iterable[Value], at: Path) -> Causes:
     """The sources of a volume, whose files differ; the server names the volume where two meet."""
     paths: set[str] = set()
     for index, part in enumerate(sources):
@@ -144,7 +144,7 @@ def _list_files(part: Value) -> Iterator[tuple[str, str]]:
 _NO_DOMAIN = 'must be a domain-prefixed key (such as "acme.io/foo")'
 
 
-def check_bundle_name(pod: Setting, name: str, path: Path) -> Causes:
+def check_bundle_name(pod: PodContext, name: str, path: Path) -> Causes:
     """A bundle of a signer is named after it: its name with colons, a colon, a DNS name."""
     signer, found, rest = name.rpartition(":")
     wrong = check_long_name(rest)
@@ -153,7 +153,7 @@ def check_bundle_name(pod: Setting, name: str, path: Path) -> Causes:
     yield from refuse_text(path, name, [f"not a valid clustertrustbundlename: {message}" for message in wrong])
 
 
-def check_signer(pod: Setting, name: str, path: Path) -> Causes:
+def check_signer(pod: PodContext, name: str, path: Path) -> Causes:
     """`domain/path`, both of DNS names."""
     if not name:
         yield required(path)
@@ -183,7 +183,7 @@ def _check_labels(text: str, check: Form, path: Path) -> Causes:
             return
 
 
-def check_user_annotations(pod: Setting, annotations: Value, path: Path) -> Causes:
+def check_user_annotations(pod: PodContext, annotations: Value, path: Path) -> Causes:
     for key in map(str.lower, annotations):
         wrong = check_label_key(key) if "/" in key or check_label_key(key) else (_NO_DOMAIN,)
         yield from refuse_text(path, key, wrong)
