@@ -45,7 +45,11 @@ def read_both(data: bytes) -> tuple[ResourceList | None, ResourceList | Unreadab
         full = ResourceList(Source(data), read_resource_list(Source(data)))
     except Unreadable as error:
         full = error
-    fast = read_fast(Source(data))
+    try:
+        fast = read_fast(Source(data))
+    except Unreadable:
+        assert isinstance(full, Unreadable), data
+        return None, full
     if fast is None:
         return None, full
     return ResourceList(Source(data), fast), full
