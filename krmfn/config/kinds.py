@@ -227,7 +227,7 @@ def use_objects(items: Iterable[Item]) -> None:
         for mistake in (*_find_twice(item), *find_mistakes(item.value, definitions), *_find_others(item, found))
     ]
     if mistakes:
-        raise ConfigError(mistakes)
+        raise ConfigError(dict.fromkeys(mistakes))  # a file may be in several worlds
     kartas = [translate(item.value) for item in list_holding(items, KIND_WORDS[1]) if is_karta(item)]
     new = [spec for spec in kartas if spec and (spec["group"], spec["kind"]) not in KINDS.shipped]
     KINDS.add_own(KindRow(spec) for spec in (*new, *(item.value["spec"] for item in found)))

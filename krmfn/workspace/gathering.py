@@ -9,7 +9,8 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -51,8 +52,8 @@ from krmfn.workspace.sharding import decides, defines
 from krmfn.workspace.trees import CHARTS, SUFFIXES, ManifestFile, NotRendered, Tree, find_around, join_path
 from krmfn.workspace.world import Rendering, Sources, World, find_sources, read_origins, read_rendered
 
-#: What a file of a deployer, or of a kind, holds somewhere.
-_DEPLOYERS = (b"argoproj.io/", b".toolkit.fluxcd.io/", KIND_KIND.encode())
+#: What a file of a deployer holds somewhere.
+_DEPLOYERS = (b"argoproj.io/", b".toolkit.fluxcd.io/")
 
 #: That are made by deployers and kustomizations, as copies of what the files hold.
 _MOST_OBJECTS = 200_000
@@ -200,7 +201,7 @@ class Gathering:
             yield each.folder if folders[each.folder] == 1 else f"{each.folder} ({words})", each
 
     def _read_deployers(self, files: Iterable[ManifestFile]) -> list[Item]:
-        """The objects of files that can say what is deployed, or with which values, or what a kind is."""
+        """The objects of files that can say what is deployed, or with which values."""
         items = []
         marks = [*_DEPLOYERS]
         if any(b"substituteFrom" in data or b"valuesFrom" in data for _, data in self.files):
@@ -353,14 +354,9 @@ class Gathering:
                 "--load-restrictor LoadRestrictionsNone"
             )
             self.problems.append(tell("not-rendered", message, FileRef(world.overlay), "info"))
-        # kustomize gives kinds to our function, and prints none. What one world has, all know.
-        new = sorted({*rendered.copied} - self._searched)
-        self._searched.update(new)
-        files = [ManifestFile(os.path.relpath(path, self._tree.here), self._tree.find(path) or b"") for path in new]
-        kinds = [item for item in self._read_deployers(files) if item.kind == KIND_KIND and is_local(item)]
         self.worlds.append(
             world._replace(
-                items=[*items, *kinds],
+                items=[*items, *self._find_kinds(rendered.copied)],
                 sources=sources,
                 configurations=rendered.configurations,
                 ran_in=rendered.ran_in,
@@ -368,6 +364,22 @@ class Gathering:
                 left_out=tuple(each.part for each in rendered.left_out),
             )
         )
+
+    def _find_kinds(self, copied: Collection[str]) -> Iterator[Item]:
+        """The kinds in files that were rendered which kustomize gives to our function, and prints nowhere. What one
+        world has, all know."""
+        tree, new = self._tree, {*copied} - self._searched
+        self._searched |= new
+        wanted = sorted(path for path in new if KIND_KIND.encode() in (tree.find(path) or b""))
+        # A file is read once, by the path that others know it by.
+        named = (*self.sources.loaded, *(path for path, _ in self.files)) if wanted else ()
+        known = {tree.resolve(path): path for path in named}
+        for path in wanted:
+            whole = os.path.join(tree.here, path)
+            spelled = whole if os.path.isabs(self._path) else os.path.relpath(whole, tree.here)
+            with suppress(NotRendered):
+                items = self.sources.read(known.get(path, spelled)).stream.items
+                yield from (item for item in items if item.kind == KIND_KIND and is_local(item))
 
     def _tell_parts(self, path: str, parts: Iterable[NotRendered]) -> None:
         """What a kustomization is checked without. It is told of the one with the entry, however many build on that."""

@@ -77,10 +77,14 @@ def test_generate_and_the_function_make_its_gang(folder: Path) -> None:
     assert run(folder, data=list_items(KIND, MANIFEST))[1].count("podGroupName: swarm-bees") == 2
 
 
+@pytest.mark.parametrize("start", ["", "{folder}/"])
 @pytest.mark.parametrize("place", [".", "prod"])
-def test_a_kind_for_kustomize_alone_is_known(place: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """kustomize gives it to our function, and prints it nowhere."""
+def test_a_kind_for_kustomize_alone_is_known(
+    place: str, start: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kustomize gives it to our function, and prints it nowhere. Its file is one, by whichever path others know it."""
     require_kustomize(monkeypatch)
+    start = start.format(folder=folder)
     local = ', annotations: {config.kubernetes.io/local-config: "true"}}'
     kind = KIND.replace("example.com}", f"example.com{local}")
     gangs = "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata:\n  name: a\n  annotations:\n"
@@ -95,13 +99,14 @@ def test_a_kind_for_kustomize_alone_is_known(place: str, folder: Path, monkeypat
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    code, out, err = run(folder, "tree", place)
+    code, out, err = run(folder, "tree", start + place)
     assert (code, out.count("4 pods, by spec.parts[1].replicas")) == (0, 2 if place == "." else 1), err
-    code, out, _ = run(folder, "validate", place)
-    assert (code, "kind-not-supported" in out) == (0, False), out
+    code, out, err = run(folder, "validate", start + place)
+    assert (code, "kind-not-supported" in out, "krmfn: 2 files, " in err) == (0, False, True), out + err
     (folder / "base/swarm.yaml").write_text(kind.replace("link:", "lnik:"))
-    code, _, err = run(folder, "validate", place)
-    assert (code, err.count("base/swarm.yaml:10:9: spec.lnik: unknown key")) == (2, 1), err
+    code, _, err = run(folder, "validate", start + place, f"{start}base/swarm.yaml")
+    assert (code, err.count(f"krmfn: {start}base/swarm.yaml:10:9: spec.lnik: unknown key")) == (2, 1), err
+    assert err.count("lnik: unknown key") == 1
 
 
 def test_a_configuration_names_its_files_or_has_them_inline(folder: Path) -> None:
