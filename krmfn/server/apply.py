@@ -23,7 +23,7 @@ from krmfn.server.requests import Address, address_of_change, is_live, update
 from krmfn.server.schema import Field, Kind, Type
 from krmfn.server.spell import to_api
 from krmfn.server.structure import Structure
-from krmfn.server.threeway import keep_filled, read_applied
+from krmfn.server.threeway import keep_filled, list_managers, read_applied
 from krmfn.server.verdict import Mode, Verdict, refuse_whole
 
 _SCALARS = {"string": "string", "boolean": "bool", "integer": "float64", "number": "float64"}
@@ -115,7 +115,7 @@ def merge(structure: Structure, value: Value, old: Value, update: Mode) -> Value
     if update == "apply":
         kept: Fields = keep_filled(root, new, _leave_head(find_applied(old)), stored)
         return head | kept
-    managed = is_live(old) and any("fieldsV1" in entry for entry in old["metadata"].get("managedFields", ()))
+    managed = is_live(old) and list_managers(old)
     before, others = read_applied(root, old, value) if managed else (stored, [])
     merged = merge_applied(root, stored, _leave_head(before), new, list(map(_leave_head, others)))
     return head | (merged or {})

@@ -15,7 +15,7 @@ from typing import Any
 
 from krmfn.krm.json_reading import load_json
 from krmfn.krm.paths import walk_values
-from krmfn.model.values import Fields, Value, group_by
+from krmfn.model.values import Fields, Value, as_list, as_mapping, group_by
 from krmfn.server.schema import Field, Type, field_of
 
 
@@ -146,13 +146,19 @@ def is_atomic(of: Type, field: Field | None) -> bool:
     return (field is not None and field.map_type == "atomic") or of.keywords.get("x-kubernetes-map-type") == "atomic"
 
 
+def list_managers(live: Value) -> list[Value]:
+    """The entries of managedFields that say what their manager owns. What no server writes there counts for nothing."""
+    entries = map(as_mapping, as_list(live, "metadata", "managedFields"))
+    return [entry for entry in entries if isinstance(entry.get("fieldsV1"), dict)]
+
+
 def read_applied(root: Type, live: Value, manifest: Any) -> tuple[Any, list[Any]]:
     """The part of a live object that the applier of a manifest owns, as if it was the manifest that it had applied
     before, and the parts that others own. {} where nobody has applied the object.
 
     Nobody knows who will apply the manifest: of several appliers that one is taken who owns most of what it says.
     """
-    entries = [entry for entry in live["metadata"].get("managedFields", ()) if isinstance(entry.get("fieldsV1"), dict)]
+    entries = list_managers(live)
     appliers = [entry for entry in entries if entry.get("operation") == "Apply" and not entry.get("subresource")]
     if not appliers:
         return {}, []
@@ -161,10 +167,10 @@ def read_applied(root: Type, live: Value, manifest: Any) -> tuple[Any, list[Any]
     return _take(root, None, live, mine["fieldsV1"]) or {}, [part for part in parts if part]
 
 
-def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> Any:
+def _take(of: Type | None, field: Field | None, value: Any, fields: object) -> Any:
     """The part of a value that the fields name; None where nothing of it is there. A place whose parts are not told
     apart is taken whole; one that is merged by its parts, of which none is named, was applied empty."""
-    parts = {key: below for key, below in fields.items() if key != "."}
+    parts = {key: below for key, below in as_mapping(fields).items() if key != "."}
     if not parts or not isinstance(value, dict | list):
         merged = isinstance(value, dict) and of and of.kind in ("struct", "map") and not is_atomic(of, field)
         return {} if merged else value
@@ -173,7 +179,7 @@ def _take(of: Type | None, field: Field | None, value: Any, fields: Fields) -> A
         item = _find(value, key)
         inner, inner_field = field_of(of, key[2:])
         part = None if item is None else _take(inner, inner_field, item, below)
-        if isinstance(part, dict) and key[:2] == "k:":
+        if isinstance(value, list) and isinstance(part, dict) and key[:2] == "k:":
             part = {**load_json(key[2:]), **part}
         if part is not None:
             found[key[2:]] = part

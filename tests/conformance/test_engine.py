@@ -228,6 +228,29 @@ def test_the_keys_of_items_that_a_definition_does_not_describe_end_no_apply() ->
     assert told(answer(foo, "1.37", {}, foo, "server-side-apply", definitions=[definition])).accepted
 
 
+@pytest.mark.parametrize(
+    "managed",
+    [
+        None,
+        [None],
+        [{"operation": "Apply", "fieldsV1": {"f:data": True, "f:spec": None}}],
+        [{"operation": "Apply", "fieldsV1": {"f:data": {"k:a": {}}, "f:spec": {"k:headGroupSpec": {}}}}],
+    ],
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}},
+        {"apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {"headGroupSpec": {"template": {"spec": {}}}}},
+    ],
+    ids=lambda body: body["kind"],
+)
+def test_managers_that_no_server_writes_end_no_apply(body: Any, managed: Any) -> None:
+    server = {"uid": "1", "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    old = {**body, "metadata": {"name": "a", **server, "managedFields": managed}}
+    assert answer({**body, "metadata": {"name": "a"}}, "1.37", {}, old, "server-side-apply") is not None
+
+
 def test_a_null_is_an_empty_value_of_a_secret() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"a": None}}
     assert told(answer(secret, "1.37", {})).accepted
