@@ -3,6 +3,7 @@
 import ast
 import functools
 import graphlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -274,10 +275,26 @@ def test_dev_new_finds_the_places_where_it_writes() -> None:
     assert not gone, "./dev new writes behind these texts: lay the file out so, or mend release/new.py"
 
 
+def test_a_recipe_names_functions_that_are_there() -> None:
+    """The recipe of a room is in its docstring: `layout.lay_out_whole` in krmfn/targets is a function of that file."""
+    named = [
+        (path.parent / f"{file}.py", name)
+        for path in PACKAGE.glob("*/__init__.py")
+        if "To add a " in (told := ast.get_docstring(parse(path)) or "")
+        for file, name in re.findall(r"`([a-z_]+)\.([a-z_]+)`", told)
+    ]
+    assert len(named) > 3
+    assert not [f"{path.name}: {name}" for path, name in named if not path.exists() or name not in list_functions(path)]
+
+
 def test_groups_alone_load_nothing_of_pods() -> None:
     loaded = list_loaded(["validate", "-"], ONE["PodGroup"])
     of_pods = ("krmfn.capacity.pods", "krmfn.checks.operator", "krmfn.server.pods", *OF_PODS)
     assert not [name for name in loaded if name.startswith(of_pods)]
+
+
+def list_functions(path: Path) -> set[str]:
+    return {node.name for node in parse(path).body if isinstance(node, ast.FunctionDef)}
 
 
 def list_loaded(words: list[str], text: str) -> list[str]:

@@ -50,7 +50,7 @@ class Configurations:
 
         They are those of --config; else of the function that the world was rendered with; else of the krmfn.yaml in its
         folder or above, in the same state; else of the one configuration among its objects. With `as_cluster`, gates
-        are read as kube-apiserver reads its flag (releases.gates.complete).
+        are read as kube-apiserver reads its flag (releases.release.complete).
 
         Raises UsageError for a file that cannot be read and ConfigError for one that says something wrong.
         """

@@ -3,9 +3,10 @@
 One file per scheduler; releases of Kubernetes are data (`schemas/kubernetes`). To add a scheduler:
 
 1. Write `krmfn/targets/<name>.py` with `emit(gang, settings) -> Emission`. All groups of the gang have pods.
-   `layout.lay_out_whole` gives the tree with all names, and `others.finish` does what all other schedulers have in
-   common: `emission.agree` says what the pods share, `emission.describe` makes an object with our marks. Say what gets
-   lost in a note; refuse with a note of severity error that says the way out (`emission.blame` drops the objects).
+   `layout.lay_out_whole` gives the tree with all names, and `podgroups.emit_pod_group` does what all other schedulers
+   have in common: `emission.agree` says what the pods share, `emission.describe` makes an object with our marks. Say
+   what gets lost in a note; refuse with a note of severity error that says the way out (`emission.blame` drops the
+   objects).
 2. Add its row to `krmfn/model/schedulers.py` (its PodGroup, what is written into it, and the link to it) and to
    `schemas/names.json` (the link, for kustomize), its name (the module's, in any case of letters) to the schema of the
    configuration and to `Scheduler` in `krmfn/config/settings.py`.
