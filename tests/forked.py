@@ -22,10 +22,14 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload([each.name for each in pkgutil.walk_packages(krmfn.__path__, "krmfn.")])
 #: How each of stdin, stdout and stderr is opened.
 _MODES = (os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT)
+#: How variables begin that an interpreter reads when it starts: this one has started.
+_READ_BEFORE = ("PYTHON", "LC_", "LANG")
 
 
 def start(words: Sequence[str], data: bytes, folder: Path, environment: Mapping[str, str]) -> Done:
     """Runs the console script with `words` in `folder`, with `data` on stdin, and waits for its end."""
+    late = [name for name, value in environment.items() if name.startswith(_READ_BEFORE) and os.getenv(name) != value]
+    assert not late, f"{late} would do nothing: start an interpreter"
     with TemporaryDirectory() as streams:
         paths = [Path(streams, name) for name in ("in", "out", "err")]
         paths[0].write_bytes(data)

@@ -83,7 +83,7 @@ def _read_leaf(manifest: Manifest, group: WorkerGroup, autoscaling: bool) -> Lea
     if group.pods == 0:
         counted = "maxReplicas" if group.replicas > 0 else "replicas"  # the smaller one
         where = "suspend" if group.suspended else "numOfHosts" if group.hosts == 0 else counted
-        manifest.tell("group-without-pods", (*group.path, where), where, name=group.name)
+        manifest.tell("group-without-pods", (*group.path, where), where, name=group.name, replicas=group.replicas)
         return None
     if autoscaling:
         return Leaf(group.name, (template,), group.min_pods)

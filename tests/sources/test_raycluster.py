@@ -50,16 +50,17 @@ def test_what_pods_have_to_agree_on_comes_from_the_templates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "path"),
+    ("group", "path", "why"),
     [
-        (workers("a", "0"), "replicas"),
-        (workers("a", "3", suspend=True), "suspend"),
-        (workers("a", "3", numOfHosts=0), "numOfHosts"),
-        (workers("a", "3", maxReplicas=0), "maxReplicas"),
-        (workers("a"), "replicas"),
+        (workers("a", "0"), "replicas", "replicas is 0"),
+        (workers("a", "-2"), "replicas", "replicas is -2"),
+        (workers("a", "3", suspend=True), "suspend", "is suspended"),
+        (workers("a", "3", numOfHosts=0), "numOfHosts", "has numOfHosts 0"),
+        (workers("a", "3", maxReplicas=0), "maxReplicas", "maxReplicas is 0"),
+        (workers("a"), "replicas", "replicas is 0"),
     ],
 )
-def test_groups_without_pods_are_left_out(group: dict[str, Any], path: str) -> None:
+def test_groups_without_pods_are_left_out(group: dict[str, Any], path: str, why: str) -> None:
     reading = read(raycluster(group, workers("b", "1")))
     assert pods_of(reading.group) == {"head": 1, "b": 1}
     assert isinstance(reading.group, Composite)
@@ -67,7 +68,7 @@ def test_groups_without_pods_are_left_out(group: dict[str, Any], path: str) -> N
     assert [(note.rule, format_path(note.path)) for note in reading.notes] == [
         ("group-without-pods", f"spec.workerGroupSpecs[0].{path}")
     ]
-    assert path in reading.notes[0].message
+    assert f"({why})" in reading.notes[0].message
 
 
 @pytest.mark.parametrize("value", [None, "absent"])
