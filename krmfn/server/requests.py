@@ -122,10 +122,11 @@ def _validate(kind: Kind, new: Fields, stored: Stored, facts: AdmissionFacts, ge
 
 
 def is_live(value: Any) -> bool:
-    """Whether a manifest was read from a server: it has the metadata that only servers write."""
+    """Whether a manifest was read from a server: it has a name, and the metadata that only servers write."""
     meta = value.get("metadata") if isinstance(value, dict) else None
     return isinstance(meta, dict) and all(
-        isinstance(meta.get(name), str) and meta[name] for name in ("uid", "resourceVersion", "creationTimestamp")
+        isinstance(meta.get(field), str) and meta[field]
+        for field in ("name", "uid", "resourceVersion", "creationTimestamp")
     )
 
 

@@ -18,7 +18,7 @@ from krmfn.krm.item import Item
 from krmfn.model.gotext import BadTime, quote, read_time
 from krmfn.model.rules import PARTS
 from krmfn.releases.release import find_release
-from krmfn.server import Verdict, answer, hold, kind_of
+from krmfn.server import Mode, Verdict, answer, hold, kind_of
 from krmfn.server.formats import FORMATS
 from krmfn.server.requests import Address, read_body
 from krmfn.server.schema import find_kind
@@ -249,6 +249,13 @@ def test_managers_that_no_server_writes_end_no_apply(body: Any, managed: Any) ->
     server = {"uid": "1", "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
     old = {**body, "metadata": {"name": "a", **server, "managedFields": managed}}
     assert answer({**body, "metadata": {"name": "a"}}, "1.37", {}, old, "server-side-apply") is not None
+
+
+@pytest.mark.parametrize("way", ["apply", "server-side-apply", "replace"])
+def test_an_object_without_a_name_is_in_no_server(way: Mode) -> None:
+    server = {"uid": "1", "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    body = {"apiVersion": "v1", "kind": "ConfigMap"}
+    assert told(answer({**body, "metadata": {"name": "a"}}, "1.37", {}, {**body, "metadata": server}, way)).code == 201
 
 
 def test_a_null_is_an_empty_value_of_a_secret() -> None:
