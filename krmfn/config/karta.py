@@ -36,11 +36,17 @@ def translate(karta: Value) -> Fields:
         members = _list_members(karta, components)
         roles = [role for each in components if (role := _read_component(each, members))]
     except _Unsaid as unsaid:
-        return {**made, "gang": "Never", "reason": f"its Karta says more than krmfn can: {unsaid}", "hint": _HINT}
+        return leave_out(made, f"says more than krmfn can: {unsaid}")
     if not members:
         return {**made, "gang": "Never", "reason": "its Karta describes no gang"}
     apart = any("podSpec" in role for role in roles)
     return {**made, "roles": roles, **({"link": {"kept": "Never"}} if apart else {})}
+
+
+def leave_out(spec: Value, reason: str) -> Fields:
+    """The `spec` of the same kind, without gangs because of what its Karta does."""
+    made = {key: spec[key] for key in ("group", "kind", "versions")}
+    return {**made, "gang": "Never", "reason": f"its Karta {reason}", "hint": _HINT}
 
 
 def _list_members(karta: Value, components: list[Value]) -> set[str]:
@@ -135,7 +141,7 @@ def _read_number(text: str) -> list[Any]:
 def _read_factors(text: str, above: str, product: str) -> Iterator[Any]:
     for term in product.split("*"):
         bare = "".join(term.split()).strip("()")
-        if bare.isdigit():
+        if re.fullmatch(r"\d{1,9}", bare):
             yield int(bare)
             continue
         found = _TERM.fullmatch(bare)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from krmfn.config.karta import translate
+from krmfn.config.karta import leave_out, translate
 from krmfn.config.problems import ConfigError, Mistake, Mistakes, suggest
 from krmfn.config.schema import find_problems
 from krmfn.krm.item import Item, list_holding
@@ -34,6 +34,12 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Mistakes:
     if found:
         return
     spec = complete_roles(without_nulls(value["spec"]))
+    yield from _find_contradictions(spec)
+    yield from _find_absent(spec, definitions)
+
+
+def _find_contradictions(spec: Value) -> Mistakes:
+    """What is wrong with the `spec` of a WorkloadKind, whose values have the types of the schema."""
     group, name = spec["group"], spec["kind"]
     if _makes_gangs((group, name)):
         yield Mistake(("spec", "kind"), f"krmfn knows {name} of {group or 'v1'} itself", "Remove this WorkloadKind.")
@@ -54,7 +60,6 @@ def find_mistakes(value: Any, definitions: Iterable[Item] = ()) -> Mistakes:
     for number, role in enumerate(spec.get("roles", ())):
         for mistake in _find_in_role(role, spec):
             yield mistake._replace(path=("spec", "roles", number, *mistake.path))
-    yield from _find_absent(spec, definitions)
 
 
 def _makes_gangs(key: Key) -> bool:
@@ -229,8 +234,17 @@ def use_objects(items: Iterable[Item]) -> None:
     if mistakes:
         raise ConfigError(dict.fromkeys(mistakes))  # a file may be in several worlds
     kartas = [translate(item.value) for item in list_holding(items, KIND_WORDS[1]) if is_karta(item)]
-    new = [spec for spec in kartas if spec and (spec["group"], spec["kind"]) not in KINDS.shipped]
+    new = [_refuse_wrong(spec) for spec in kartas if spec and (spec["group"], spec["kind"]) not in KINDS.shipped]
     KINDS.add_own(KindRow(spec) for spec in (*new, *(item.value["spec"] for item in found)))
+
+
+def _refuse_wrong(spec: Value) -> Value:
+    """The `spec` for a Karta. It makes no gangs where a file of a user with it would be refused."""
+    problems = find_problems(
+        {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "spec": spec}, schemastore.load(SCHEMA_PATH)
+    )
+    mistake = next(iter(problems), None) or next(_find_contradictions(complete_roles(spec)), None)
+    return leave_out(spec, f"is no WorkloadKind: {mistake._replace(hint='')}") if mistake else spec
 
 
 def _find_twice(item: Item) -> Mistakes:

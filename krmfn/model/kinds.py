@@ -351,7 +351,11 @@ def split_path(path: str) -> Names:
 def place(field: str, stars: Path) -> Path:
     """The path of a field of a role, in the entry that `stars` lead to; a number in it is that of an entry."""
     left = iter(stars)
-    return tuple(next(left) if step == "*" else int(step) if step.isdecimal() else step for step in split_path(field))
+    return tuple(next(left, step) if step == "*" else _read_step(step) for step in split_path(field))
+
+
+def _read_step(step: str) -> str | int:
+    return int(step) if step.isdecimal() and len(step) < 10 else step
 
 
 def find_kind(ref: ResourceRef) -> KindRow | None:

@@ -122,12 +122,13 @@ def _holds(manifest: Manifest, condition: Condition, path: Path) -> bool:
 
 def _expand(manifest: Manifest, field: Path) -> list[Path]:
     """The paths that a field stands for, with every entry of the lists on its way."""
-    if "*" not in field:
-        return [field]
-    star = field.index("*")
-    return [
-        path for each in _list_below(manifest, field[:star]) for path in _expand(manifest, (*each, *field[star + 1 :]))
-    ]
+    paths: list[Path] = [()]
+    for step in field:
+        if step == "*":
+            paths = [each for path in paths for each in _list_below(manifest, path)]
+        else:
+            paths = [(*path, step) for path in paths]
+    return paths
 
 
 def _list_below(manifest: Manifest, path: Path) -> list[Path]:
@@ -159,8 +160,9 @@ def _read_leaf(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate) -> 
         return None
     if pods == 0:
         path, message = count_path, f"{role.noun} {entry.key} has no pods: it is left out of the gang"
-        if len(manifest.kind.templates) == 1 and not entry.stars:
-            path = _find_zero(manifest, factors)
+        zero = _find_zero(manifest, factors) if len(manifest.kind.templates) == 1 and not entry.stars else ()
+        if zero:
+            path = zero
             message = f"{path[-1]} is {manifest.get(path) or 0}: no pods, so no group"
         manifest.note("group-without-pods", path, message)
         return None
@@ -209,10 +211,10 @@ def _choose(manifest: Manifest, factors: tuple[Factor, ...], entry: _RoleTemplat
 
 
 def _find_zero(manifest: Manifest, factors: tuple[Factor, ...]) -> Path:
-    """The field because of which the only role of a kind has no pods."""
+    """The field because of which the only role of a kind has no pods; () where its file says so."""
     fields = [field for factor in factors for field in (factor.field, factor.at_most)]
     paths = [place(field, ()) for field in fields if field and isinstance(field, str)]
-    return next((path for path in paths if manifest.get(path) == 0), paths[0])
+    return next((path for path in paths if manifest.get(path) == 0), paths[0] if paths else ())
 
 
 def _find_minimum(manifest: Manifest, role: TemplatePath, entry: _RoleTemplate, template: PodTemplate) -> Leaf:

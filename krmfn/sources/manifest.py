@@ -145,7 +145,7 @@ class Manifest:
             return default
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # 4.0 in YAML is 4 in the JSON that the API server reads
-        if isinstance(value, str) and value.isdecimal() and not self.kind.shipped:
+        if isinstance(value, str) and value.isdecimal() and len(value) < 100 and not self.kind.shipped:
             value = int(value)  # its CRD says whether it has to be a string
         if isinstance(value, bool) or not isinstance(value, int):
             self.note("count-type", path, "should be a whole number", "Write a whole number.")

@@ -120,6 +120,8 @@ class Revision(Tree):
         return self._read_object(path, found.name)
 
     def _find_tree(self, revision: str) -> str:
+        if revision.startswith("^"):  # git takes it for all commits but these
+            raise RevisionMissing(f"{self.argument}: no such revision", revision)
         try:
             return _ask_tree(self.boundary, revision)
         except Failed as failure:

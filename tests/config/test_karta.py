@@ -228,6 +228,32 @@ def test_a_karta_beside_the_manifests_makes_gangs(tmp_path: Path) -> None:
     assert (code, yaml.safe_load(out)["spec"]["gang"]) == (0, "Never")
 
 
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        (
+            component("a", templates(".spec.template"), ".spec.parts[].replicas"),
+            "is no WorkloadKind: spec.roles[0].count: spec.parts.*.replicas has",
+        ),
+        (component("a", templates(".[]"), "1"), 'is no WorkloadKind: spec.roles[0].template: "*" has the wrong format'),
+        (component("a", templates(".spec.template"), "²"), "says more than krmfn can: the expression ²"),
+        (component("a", templates(".spec.template"), "9" * 5000), "says more than krmfn can: the expression 9"),
+        (component("a", templates(".spec.template"), "0"), "has no pods: it is left out"),
+        ({"name": "a"}, "says more than krmfn can: a has no separate pods"),
+        (5, "is no WorkloadKind: spec.roles: is missing"),
+    ],
+)
+def test_a_karta_that_would_be_refused_as_a_kind_makes_no_gangs(part: Any, told: str, tmp_path: Path) -> None:
+    described = karta("Swarm.example.com", PLAIN)
+    described["spec"]["structureDefinition"]["childComponents"] = [part]
+    head = {"metadata": {"name": "bees", "annotations": {"krmfn.dev/gang": "true"}}}
+    spec = {"replicas": 3, "template": TEMPLATE, "parts": [{"replicas": 2}]}
+    swarm = {"apiVersion": "example.com/v1", "kind": "Swarm", **head, "spec": spec}
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all([described, swarm]))
+    code, out, err = run(tmp_path, "generate", ".")
+    assert (code, "PodGroup" in out, told in err) == (0, False, True), err
+
+
 def test_a_karta_of_nothing_is_told(tmp_path: Path) -> None:
     (tmp_path / "karta.yaml").write_text(
         "apiVersion: run.ai/v1alpha1\nkind: Karta\nmetadata: {name: k}\nspec: {structureDefinition: 7}\n"

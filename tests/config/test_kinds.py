@@ -461,3 +461,34 @@ def test_pods_that_are_subtracted_are_none(tmp_path: Path) -> None:
     text = SWARM[: SWARM.index("  parts:")] + "  size: 2\n  template: {spec: {containers: [{name: a, image: b}]}}\n"
     (tmp_path / "swarm.yaml").write_text(text)
     assert "size is 2: no pods, so no group" in run(tmp_path, "generate", ".")[2]
+
+
+@pytest.mark.parametrize(
+    ("count", "replicas", "told"),
+    [
+        ("0", "1", "role swarm has no pods: it is left out of the gang"),
+        ("spec.size", f'"{"9" * 5000}"', "size: should be a whole number"),
+    ],
+)
+def test_a_number_that_is_always_zero_and_one_of_many_digits(
+    count: str, replicas: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "kinds.yaml").write_text(
+        KIND.replace("parts.*.template", "template").replace("spec.parts.*.replicas", count)
+    )
+    text = (
+        SWARM[: SWARM.index("  parts:")]
+        + f"  size: {replicas}\n  template: {{spec: {{containers: [{{name: a, image: b}}]}}}}\n"
+    )
+    (tmp_path / "swarm.yaml").write_text(text)
+    code, _, err = run(tmp_path, "generate", ".")
+    assert (code in (0, 1), told in err) == (True, True), err
+
+
+@pytest.mark.parametrize("key", ["'*'", f"'{'9' * 5000}'"])
+def test_the_entry_that_names_a_role_may_have_any_key(key: str, tmp_path: Path) -> None:
+    naming = "{field: spec.sets.*.replicas, naming: spec.sets.*.roles}"
+    (tmp_path / "kinds.yaml").write_text(KIND.replace("spec.parts.*.replicas", f"[spec.parts.*.replicas, {naming}]"))
+    (tmp_path / "swarm.yaml").write_text(f"{SWARM}  sets: {{? {key} : {{replicas: 3, roles: [worker]}}}}\n")
+    code, out, err = run(tmp_path, "generate", ".")
+    assert (code, "PodGroup" in out) == (0, True), err

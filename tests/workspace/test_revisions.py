@@ -190,6 +190,8 @@ def test_names_that_are_not_text(repository: Path) -> None:
 def test_a_revision_that_is_not_there(repository: Path) -> None:
     with pytest.raises(InputMissing, match=r"git:nothing:apps: no such revision in this clone\. CI jobs often"):
         read_paths(["git:nothing:apps"])
+    with pytest.raises(InputMissing, match=r"git:\^main: no such revision$"):
+        read_paths(["git:^main"])
     with pytest.raises(InputMissing, match="not in a git repository"):
         read_paths(["git:main:/usr"])
     git(repository, "tag", "file", "main:apps/job.yaml")
