@@ -125,5 +125,5 @@ def _read_last(data: bytes | None) -> dict[str, Mapping[str, int]]:
     try:
         found = json.loads(data or b"{}").get("repositories", [])
         return {str(each["name"]): {key: int(number) for key, number in each["summary"].items()} for each in found}
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return {}

@@ -68,7 +68,7 @@ def list_described(word: str, release: str, gates: Gates, api_version: str, give
 def _rank(name: tuple[str, str]) -> tuple[bool, bool, list[int]]:
     """Kinds of scheduling.k8s.io before others, and stable versions before those that may change."""
     group, _, version = name[0].rpartition("/")
-    numbers = [int(each) for each in re.findall("[0-9]+", version)]
+    numbers = [int(each) for each in re.findall("[0-9]{1,9}", version)]
     stage = 2 if "alpha" in version else 1 if "beta" in version else 0
     return group != GROUP, "." in group and not group.endswith(".k8s.io"), [stage, *(-each for each in numbers)]
 

@@ -25,7 +25,7 @@ _FLAG = re.compile(r"--feature-gates[= ]\s*[\"']?([\w=,]+)")
 _PLUGINS = re.compile(r"--enable-admission-plugins[= ]\s*[\"']?([\w,]+)")
 _TAG = re.compile(r":v?(1\.\d+)\.")
 #: Groups of a Cluster Autoscaler: --nodes=<min>:<max>:<name>.
-_GROUPS = re.compile(r"--nodes[= ](\d+):(\d+):(\S+)")
+_GROUPS = re.compile(r"--nodes[= ](\d{1,9}):(\d{1,9}):(\S+)")
 #: Names that stand for all gates of a stage.
 _STAGES = {"alpha": "AllAlpha", "beta": "AllBeta"}
 

@@ -141,6 +141,6 @@ class Logbook:
         for line in (self.read(_JOURNAL) or b"").splitlines():
             try:
                 done = json.loads(line)
-                yield done["file"], Visit(b"", int(done["status"]), str(done["failure"]), float(done["seconds"]))
-            except (ValueError, TypeError, KeyError):  # the line that was written when the run was ended
+                yield str(done["file"]), Visit(b"", int(done["status"]), str(done["failure"]), float(done["seconds"]))
+            except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # the last line of a killed run
                 continue

@@ -151,6 +151,21 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, krmfn: Call) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", ["1e999", "[" * 100_000, "{}"])
+def test_what_an_earlier_run_left_is_believed_only_where_it_can_be_read(
+    number: str, tmp_path: Path, krmfn: Call
+) -> None:
+    (tmp_path / "empty").mkdir()
+    file = write_fleet(tmp_path, {"name": "empty", "folder": "empty"})
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/fleet.json").write_text(f'{{"repositories": [{{"name": "empty", "summary": {{"a": {number}}}}}]}}')
+    line = f'"status": {number}, "failure": "", "seconds": 1}}\n'
+    (tmp_path / "out/unfinished.jsonl").write_text(
+        f'{{"file": "a", {line}{{"file": [], {line}{{"file": [], "status": 0, "failure": "", "seconds": 1}}\n'
+    )
+    assert krmfn("fleet", str(file), "--into", str(tmp_path / "out")).code == 0
+
+
 def test_the_page_runs_no_script_but_its_own(fleet: Path, krmfn: Call) -> None:
     krmfn("fleet", "fleet.yml", "--into", "out", folder=fleet)
     page = (fleet / "out/index.html").read_text()

@@ -16,6 +16,7 @@ import pytest
 from krmfn.cli import COMMANDS
 from krmfn.cli.entry import main
 from krmfn.cli.options import read_command
+from tests.front_door import call
 
 ROOT = Path(__file__).parents[2]
 SCHEMA: dict[str, Any] = json.loads((ROOT / "schemas/krmfn/v1alpha1/gangscheduling.json").read_text())
@@ -192,3 +193,16 @@ def test_in_an_option(command: str, option: str, folder: Path, capsys: pytest.Ca
     for value in (MANY, f"1.{MANY}", f"v{MANY}.1.1", f"a={MANY}"):
         code, said = run(capsys, command, f"{option}={value}", "job.yaml")
         assert code in (0, 1, 2), said[-500:]
+
+
+def test_the_version_of_a_definition_and_the_flag_of_an_autoscaler(tmp_path: Path) -> None:
+    version = {"name": f"v{MANY}", "schema": {"openAPIV3Schema": {"type": "object", "properties": {"a": {}}}}}
+    spec = {"group": "example.com", "names": {"kind": "Swarm"}, "versions": [version]}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a"}}
+    (tmp_path / "definition.json").write_text(json.dumps({**head, "spec": spec}))
+    done = call(b"", ("explain", "--crds", "definition.json", "swarm"), tmp_path)
+    assert (done.code, b"Swarm" in done.out) == (0, True), done.err
+    box = {"name": "a", "image": "cluster-autoscaler", "command": [f"--nodes=1:{MANY}:a", "--nodes=1:2:b"]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [box]}}
+    done = call(json.dumps(pod).encode(), ("facts", "-"), tmp_path)
+    assert (done.code, done.out.count(b"max: ")) == (0, 1), done.out + done.err
