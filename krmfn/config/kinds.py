@@ -244,7 +244,7 @@ def _refuse_wrong(spec: Value) -> Value:
         {"apiVersion": f"{PREFIX}v1alpha1", "kind": KIND_KIND, "spec": spec}, schemastore.load(SCHEMA_PATH)
     )
     mistake = next(iter(problems), None) or next(_find_contradictions(complete_roles(spec)), None)
-    return leave_out(spec, f"is no WorkloadKind: {mistake._replace(hint='')}") if mistake else spec
+    return leave_out(spec, f"is not a WorkloadKind: {mistake._replace(hint='')}") if mistake else spec
 
 
 def _find_twice(item: Item) -> Mistakes:

@@ -233,14 +233,17 @@ def test_a_karta_beside_the_manifests_makes_gangs(tmp_path: Path) -> None:
     [
         (
             component("a", templates(".spec.template"), ".spec.parts[].replicas"),
-            "is no WorkloadKind: spec.roles[0].count: spec.parts.*.replicas has",
+            "is not a WorkloadKind: spec.roles[0].count: spec.parts.*.replicas has",
         ),
-        (component("a", templates(".[]"), "1"), 'is no WorkloadKind: spec.roles[0].template: "*" has the wrong format'),
+        (
+            component("a", templates(".[]"), "1"),
+            'is not a WorkloadKind: spec.roles[0].template: "*" has the wrong format',
+        ),
         (component("a", templates(".spec.template"), "²"), "says more than krmfn can: the expression ²"),
         (component("a", templates(".spec.template"), "9" * 5000), "says more than krmfn can: the expression 9"),
         (component("a", templates(".spec.template"), "0"), "has no pods: it is left out"),
         ({"name": "a"}, "says more than krmfn can: a has no separate pods"),
-        (5, "is no WorkloadKind: spec.roles: is missing"),
+        (5, "is not a WorkloadKind: spec.roles: is missing"),
     ],
 )
 def test_a_karta_that_would_be_refused_as_a_kind_makes_no_gangs(part: Any, told: str, tmp_path: Path) -> None:
