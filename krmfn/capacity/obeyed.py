@@ -13,4 +13,4 @@ class Obeyed(NamedTuple):
     trees: bool
     keys: bool
     remembers: bool
-    claims: bool = True
+    claims: bool

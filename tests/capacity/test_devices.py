@@ -47,7 +47,7 @@ def prove_of(owner: dict[str, Any], *facts: dict[str, Any], listed: bool = True,
     spec = {"kubernetes": {"version": "1.37"}, "cluster": condense(cluster) if shrink else cluster}
     settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
     census = count_all([Item.new(value) for value in (group, owner)], settings)
-    return [f"{found.cause} {found.said}".strip() for found in prove(census, Obeyed(True, True, True))]
+    return [f"{found.cause} {found.said}".strip() for found in prove(census, Obeyed(True, True, True, True))]
 
 
 def job(spec: dict[str, Any], **resources: Any) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def test_what_is_called_impossible_is_and_for_few_pods_everything_impossible_is_
     chosen = read_settings(configuration)
     items = [Item.new(value) for value in objects]
     census = count_all(items, chosen)
-    obstacles = list(prove(census, Obeyed(trees=True, keys=True, remembers=True)))
+    obstacles = list(prove(census, Obeyed(trees=True, keys=True, remembers=True, claims=True)))
     assert bool(obstacles) != fits(nodes, templates, least, key), obstacles
 
 
@@ -110,7 +110,7 @@ def prove_impossible(nodes: list[Value], objects: list[Value]) -> bool:
     )
     items = [Item.new(value) for value in objects]
     census = count_all(items, chosen)
-    return bool(list(prove(census, Obeyed(trees=True, keys=True, remembers=True))))
+    return bool(list(prove(census, Obeyed(trees=True, keys=True, remembers=True, claims=True))))
 
 
 @pytest.mark.parametrize(("pods", "impossible"), [(110, False), (111, True)])

@@ -61,7 +61,7 @@ def is_impossible(*items: dict[str, Any], listed: bool = True) -> str:
         "GangScheduling", "g", "krmfn.dev/v1alpha1", spec={"cluster": {"items": [*items], "listed": kinds}}
     )
     census = count_all([Item.new(group), Item.new(job)], read_settings(configuration))
-    found = list(prove(census, Obeyed(trees=True, keys=True, remembers=True)))
+    found = list(prove(census, Obeyed(trees=True, keys=True, remembers=True, claims=True)))
     return found[0].said if found else ""
 
 

@@ -48,6 +48,20 @@ def test_a_quorum_of_zero_is_none_that_objects_could_share() -> None:
     assert refused.message == "Required value"
 
 
+def test_a_claim_is_told_by_its_name_or_by_its_number() -> None:
+    claim = "resourceClaims: [{name: gpus, resourceClaimName: shared}]"
+    for edits, told in (((), "gpus"), (((claim, claim.replace("name: gpus, ", "")),), "number 0")):
+        (found,) = find("claim-not-in-pods", *edits)
+        assert found.message.startswith(f'the claim "{told}" of the group')
+
+
+def test_workers_without_a_least_number_may_be_none() -> None:
+    """The operator's definition fills in 0."""
+    edit = ("minReplicas: 1\n    maxReplicas: 8", "maxReplicas: 1")
+    (found,) = find("ray-autoscaler-beyond-gang", edit)
+    assert found.message.startswith("workers between minReplicas 0 and maxReplicas 1 ")
+
+
 def test_a_template_whose_name_is_a_number_has_it_as_a_text() -> None:
     edits = ("podGroupTemplateName: worker", "podGroupTemplateName: '5'"), ("name: workers", "name: 5")
     assert find("workload-exists", edits[0])

@@ -151,6 +151,10 @@ def test_version_names_the_releases(krmfn: Call) -> None:
         (["diff", "-", "-"], "Stdin can be read only once, but - is given twice."),
         (["validate", "-", "-"], "Stdin can be read only once"),
         (["validate", "--cluster", "-", "-"], "Stdin can be read only once"),
+        (
+            ["diff", "-", "job.yaml", "--shard", "1/2"],
+            "--shard reads two states twice, and stdin can be read only once",
+        ),
         (["apply"], "The commands are generate, validate, "),
         (["--", "-x"], "No such option '-x'."),
         (["validate", "--against", "nowhere", "."], "no such file or folder, and the working directory is not in a"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.checks.definitions import define
 from tests.cli.conftest import Call
 
@@ -43,6 +45,15 @@ def test_what_was_judged_is_said(folder: Path, krmfn: Call) -> None:
     assert said not in krmfn("validate", "-q", "foo.yaml").err
     assert "unknown kinds" not in krmfn("validate", "foo.yaml", "--stage", "gitops").err
     assert "unknown kinds" not in krmfn("validate", "base").err
+
+
+@pytest.mark.parametrize("number", [4, 5])
+def test_four_kinds_that_were_not_judged_are_named(number: int, folder: Path, krmfn: Call) -> None:
+    (folder / "foo.yaml").write_text(
+        "---\n".join(FOO.replace("kind: Foo", f"kind: Foo{each}") for each in range(number))
+    )
+    named = ", ".join(f"example.com/v1 Foo{each}" for each in range(4)) + ", …" * (number > 4)
+    assert f"{number} not: unknown kinds ({named}; " in krmfn("validate", "foo.yaml").err
 
 
 def test_expressions_that_are_not_compiled_are_named(folder: Path, krmfn: Call) -> None:

@@ -37,6 +37,12 @@ def test_a_count_is_updated_in_place(repository: Path, krmfn: Call) -> None:
     assert done.out.splitlines()[-1].startswith("0 refused, 0 to be replaced, 0 removed, 0 new, ")
 
 
+def test_a_change_is_in_one_of_the_parts(repository: Path, krmfn: Call) -> None:
+    parts = [krmfn("diff", "--no-render", "git:HEAD", "base", "--shard", f"{number}/2") for number in (1, 2)]
+    assert [part.code for part in parts] == [0, 0]
+    assert sum("minCount: 8 -> 6" in part.out for part in parts) == 1
+
+
 def test_an_object_that_no_server_has_stored_is_refused_where_it_changes(repository: Path, krmfn: Call) -> None:
     """Validate reports it; a pull request that does not touch it passes."""
     old = repository / "old.yaml"

@@ -187,6 +187,16 @@ def test_the_picture_says_what_it_shows(cluster: Path, krmfn: Call) -> None:
     assert len(letters) == 5 + 2 + 3 + 2 + 2 + 2
 
 
+def test_words_stand_beside_what_they_explain(cluster: Path, krmfn: Call) -> None:
+    with (cluster / "cluster.yaml").open("a") as file:
+        file.write(f"---\n{yaml.safe_dump(make_pod('a', 'gpu-1', {'kind': 'Job'}))}")
+    root = ElementTree.fromstring(krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--prove", "-o", "svg").out)
+    drawn = [each for each in root if each.get("x")]
+    at = next(number for number, each in enumerate(drawn) if each.text == "another pod")
+    box, words, bar = (float(each.get("x") or 0) for each in drawn[at - 1 : at + 2])
+    assert box + float(drawn[at - 1].get("width") or 0) < words < bar - 5 * len("another pod")
+
+
 def test_the_page_is_one_file_without_scripts(cluster: Path, krmfn: Call) -> None:
     page = krmfn("fit", "jobs.yaml", "--cluster", "cluster.yaml", "--prove", "-o", "html").out
     assert "default-src 'none'" in page

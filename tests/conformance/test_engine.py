@@ -468,3 +468,24 @@ def test_a_pod_without_an_account_has_the_one_of_its_namespace() -> None:
     assert told(answer(changed(pod, "metadata.labels", {"a": "b"}), "1.37", {}, pod, "apply")).accepted
     mirror = changed(changed(pod, "spec.nodeName", "n"), "metadata.annotations", {"kubernetes.io/config.mirror": "a"})
     assert [cause.rule for cause in told(answer(mirror, "1.37", {})).causes] == ["pod-volumes"]
+
+
+@pytest.mark.parametrize("length", [571, 572])
+def test_the_longest_name_of_a_signer(length: int) -> None:
+    """A domain of 253 bytes, a slash, a name of 253, a dot, and a namespace of 63, says ValidateSignerName."""
+    domain = ".".join(["a" * 63, "a" * 63, "a" * 63, "a" * 61])
+    signer = f"{domain}/{'a' * 253}.{'a' * 64}"[:length]
+    source = {"podCertificate": {"signerName": signer, "keyType": "ED25519", "credentialBundlePath": "k"}}
+    spec = {"containers": [{"name": "a", "image": "a"}], "volumes": [{"name": "v", "projected": {"sources": [source]}}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "ml"}, "spec": spec}
+    said = [cause.message for cause in told(answer(pod, "1.37", {"PodCertificateRequest": True})).causes]
+    assert said == ["Too long: may not be more than 571 bytes"] * (length > 571)
+
+
+@pytest.mark.parametrize("length", [63, 64])
+def test_the_longest_domain_of_an_attribute_is_that_of_a_driver(length: int) -> None:
+    spec: dict[str, Any] = {"requests": [{"name": "a", "exactly": {"deviceClassName": "c"}}]}
+    spec["constraints"] = [{"requests": ["a"], "matchAttribute": f"{'a' * length}/b"}]
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "a", "namespace": "ml"}}
+    said = [cause.message for cause in told(answer({**claim, "spec": {"devices": spec}}, "1.37", {})).causes]
+    assert said == ["Too long: may not be more than 63 bytes"] * (length > 63)

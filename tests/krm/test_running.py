@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import subprocess
 import sys
@@ -29,6 +30,17 @@ def edit(resources: ResourceList) -> None:
 
 def test_edits_are_written() -> None:
     assert call(edit) == (0, TEXT + "  a: 1\n- kind: B\n", "")
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_collected_afterwards_as_before(collecting: bool) -> None:
+    before = gc.isenabled()
+    try:
+        (gc.enable if collecting else gc.disable)()
+        call(edit)
+        assert gc.isenabled() == collecting
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_results_are_written_and_told() -> None:

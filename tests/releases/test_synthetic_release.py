@@ -314,6 +314,8 @@ def test_limits_of_length(fuller: Run) -> None:
     assert "spec.priorityClass: Too long: may not be more than 9 bytes [max-items]" in told
     assert "templateName: Too long: may not be more than 20 characters [max-items]" in told
     assert "Too long" not in fuller("validate", "-", data=asked.replace("0123456789", '"high"').replace("tt", "")).out
+    wide = fuller("validate", "-", data=asked.replace("0123456789", "ü" * 5).replace("t" * 21, "ü" * 20)).out
+    assert ("more than 9 bytes" in wide, "more than 20 characters" in wide) == (True, False), wide
     assert (
         "more than 9 bytes"
         in fuller("generate", "-", data=JOB.replace("restart", "priorityClassName: quite-high, restart", 1)).err

@@ -98,6 +98,20 @@ def test_a_place_that_cannot_be_edited_is_left() -> None:
     assert find_edit(finding) is None
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "shown"),
+    [
+        (("metadata", "labels"), {"a": "b"}, True),
+        (("metadata", "labels"), {"a": "hushed"}, False),
+        (("stringData",), {}, False),
+    ],
+    ids=["elsewhere", "its text elsewhere", "its place"],
+)
+def test_no_edit_shows_what_a_secret_holds(path: tuple[str | int, ...], value: Any, shown: bool) -> None:
+    item = read("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData:\n  key: hushed\n")
+    assert (find_edit(propose(item, path, value)) is not None) == shown
+
+
 def test_sarif_carries_the_fix() -> None:
     file = FileRef("a b.yaml", 0, 4, 20)
     result = Result("m", path="p", file=file, tags={"rule": "r", "hint": "Write 4."}, edit=Edit(4, 20, 4, 22, "4"))

@@ -13,6 +13,8 @@ import pytest
 from conformance.kueue.byhand import HAND_WORLDS
 from conformance.kueue.fitted import read_answers, spell, split
 from conformance.kueue.record import read_all
+from krmfn.forecast.admitting import Admission
+from krmfn.krm.item import Item
 from krmfn.workspace.simulator import find_simulator
 from tests.front_door import Done, call
 
@@ -154,6 +156,15 @@ def test_a_world_written_by_hand(name: str, real: bool, tmp_path: Path, monkeypa
     placed = "runs" if real and verdict == "open" and done["simulator"] else verdict  # where the scheduler is, too
     assert (gang["verdict"], len(done.get("preempted", ()))) == (placed, gone)
     assert said in " ".join(call(b"", words, tmp_path).out.decode().split())
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_three_domains_are_named(number: int) -> None:
+    domains = [{"labels": {"rack": f"n{each}"}, "pods": 1} for each in range(number)]
+    told = {"podSets": [{"flavors": ["default"], "domains": domains}], "preempts": []}
+    said = Admission(Item.parse(b"{kind: Job, metadata: {name: work}}"), told).spell()
+    named = "n0 (1 pod), n1 (1 pod), n2 (1 pod) and others" if number > 3 else "n0 (1 pod), n1 (1 pod) and n2 (1 pod)"
+    assert said == f"Kueue admits Job work: flavor default, in {named}"
 
 
 def test_every_world_by_hand_has_its_answer() -> None:

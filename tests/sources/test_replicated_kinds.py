@@ -332,6 +332,10 @@ def revisioned(kind: str, **spec: Any) -> dict[str, Any]:
         (leaderworkerset(2, 4), "gang of 8 pods, but a rolling update creates 4 of them"),
         (leaderworkerset(1, 4), ""),
         (
+            leaderworkerset(4, 2, rolloutStrategy={"rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 2}}),
+            "gang of 8 pods, but a rolling update creates 6 of them",
+        ),
+        (
             leaderworkerset(2, 4, rolloutStrategy={"rollingUpdateConfiguration": {"maxUnavailable": "100%"}}),
             "",
         ),

@@ -118,7 +118,7 @@ def test_kustomize_may_not_take_all_memory(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("krmfn.workspace.rendering._MOST_MEMORY", 3 * 2**29)
     write(folder, {"kustomization.yaml": "resources: [c.yaml]\n" + DOUBLED})
     write(folder, {"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: abcdefghij}\n"})
-    with pytest.raises(NotRendered, match="needs more than 1 GiB of memory"):
+    with pytest.raises(NotRendered, match="needs more than 1 GiB of memory, or writes more than 256 MiB"):
         build()
 
 
