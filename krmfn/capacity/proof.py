@@ -256,7 +256,7 @@ def _only_on(quota: GroupDemand, nodes: frozenset[object]) -> GroupDemand:
 
 
 def _try_together(branch: GroupNeed, children: Iterable[GroupNeed], world: ClusterModel, room: Room) -> Obstacle | None:
-    """Whether the cheapest children that make the quorum fit side by side: of those that cannot be left out."""
+    """Why the children do not fit side by side; None where they may, or where some of them can be left out."""
     children = list(children)
     if not world.known or branch.need < len(children):
         return None

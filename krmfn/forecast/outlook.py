@@ -413,7 +413,7 @@ class _Trials:
 
 
 def _may_differ(tree: _RootedTree, names: Sequence[str]) -> bool:
-    """Whether the order of its pods may decide about a tree that is alone: they differ, or are bound to others."""
+    """Whether the order of its pods may decide about a tree alone: they differ, or keep near others or away."""
     templates = tree.templates
     return len(templates) > 1 or len(names) < sum(each.pods or 0 for each in templates) or has_wishes(templates[0])
 
