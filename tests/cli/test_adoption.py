@@ -51,6 +51,7 @@ def test_a_kustomization_that_lists_krmfn_is_checked_with_what_krmfn_makes(folde
     assert krmfn("validate", "base").out == plain.out
 
 
+@pytest.mark.slow
 def test_overlays_that_differ_in_the_namespace_share_a_finding(folder: Path, krmfn: Call) -> None:
     require_kustomize()
     for name in ("dev", "prod"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 
 from tests.cli.conftest import Call
 
 
+@pytest.mark.slow
 def test_prints_both_policies_with_their_bindings(krmfn: Call) -> None:
     done = krmfn("bridge")
     printed = list(yaml.safe_load_all(done.out))

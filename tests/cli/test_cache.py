@@ -240,6 +240,7 @@ def test_entries_that_are_damaged_foreign_or_elsewhere_are_as_if_they_were_not_t
         assert run(repository, "validate", cache=cache) == plain
 
 
+@pytest.mark.slow
 def test_small_entries_are_found_behind_one_that_was_cut(tmp_path: Path) -> None:
     """A process that was killed, or a full disk, leaves a part of an entry."""
     names = list(map(str, range(2000)))

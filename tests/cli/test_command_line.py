@@ -274,6 +274,7 @@ def test_no_color(krmfn: Call) -> None:
     assert "\x1b[" not in krmfn("generate", "-", stdin=bad).err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["", "outside"], ids=["inside", "outside"])
 @pytest.mark.parametrize("where", [".", "sub/deep"], ids=["top", "below"])
 @pytest.mark.parametrize("git", [True, False], ids=["git", "folder"])

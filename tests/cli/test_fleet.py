@@ -166,6 +166,7 @@ def test_what_an_earlier_run_left_is_believed_only_where_it_can_be_read(
     assert krmfn("fleet", str(file), "--into", str(tmp_path / "out")).code == 0
 
 
+@pytest.mark.slow
 def test_the_page_runs_no_script_but_its_own(fleet: Path, krmfn: Call) -> None:
     krmfn("fleet", "fleet.yml", "--into", "out", folder=fleet)
     page = (fleet / "out/index.html").read_text()

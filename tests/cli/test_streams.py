@@ -57,6 +57,7 @@ def test_a_reader_that_has_had_enough_changes_nothing(name: str, tmp_path: Path)
     assert "Exception ignored" not in (tmp_path / "errors").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_answer_that_cannot_be_written_is_an_error(name: str, tmp_path: Path) -> None:
     command, _ = COMMANDS[name]
