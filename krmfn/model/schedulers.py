@@ -67,6 +67,14 @@ SCHEDULERS: Mapping[str, Scheduler] = {
     ),
 }
 
+#: Where pods name a group of another scheduler: field of their metadata, key, and the scheduler.
+RIVALS = (
+    *((*row.link, choice) for choice, row in SCHEDULERS.items()),
+    ("labels", "pod-group.scheduling.sigs.k8s.io", "SchedulerPlugins"),
+    ("labels", "pod-group-name", "KAI"),
+    ("annotations", "yunikorn.apache.org/task-group-name", "YuniKorn"),
+)
+
 
 def counts_sub_groups(operators: Versions) -> bool:
     """Whether a group of KAI has a minimum of sub-groups (since 0.15); before, it waits for all of them."""

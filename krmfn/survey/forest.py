@@ -6,18 +6,19 @@ Reads what is written in the objects (after generating, if that was asked for). 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from krmfn.config import Settings
-from krmfn.krm.item import Items
+from krmfn.krm.item import Item, Items
 from krmfn.krm.paths import format_path
 from krmfn.model import wording
-from krmfn.model.values import Fields, Key, as_mapping, group_by
+from krmfn.model.schedulers import RIVALS, SCHEDULERS
+from krmfn.model.values import Fields, Key, as_int, as_list, as_mapping, as_text, group_by
 from krmfn.releases.release import GROUP
-from krmfn.survey.census import Census, Template
+from krmfn.survey.census import Census, Template, count_pods, list_linked
 from krmfn.survey.counting import count_all
-from krmfn.survey.groups import Group
+from krmfn.survey.groups import Group, Policy
 from krmfn.survey.lookup import find_controller
 from krmfn.survey.members import from_item
 
@@ -28,7 +29,7 @@ class Branch(NamedTuple):
     """A node: what it is, which object (`Kind namespace/name`), what it means in words, and what is below it.
 
     `facts` are the same in data: pods, minCount, minGroupCount, topologyKey, disruptionMode, priorityClassName, path,
-    and neverStarts where that is certain.
+    scheduler where it has groups of its own, and neverStarts where that is certain.
     """
 
     shape: Shape
@@ -41,7 +42,7 @@ class Branch(NamedTuple):
 def grow(items: Items, settings: Settings) -> list[Branch]:
     """The trees of all groups among `items`: one for every Workload, and one for every root group without.
 
-    A pod template whose group is not among `items` is a tree of its own.
+    A pod template whose group is not among `items` is a tree of its own. Other schedulers' PodGroups come last.
     """
     census = count_all(items, settings)
     by_parent, roots = _sort(census)
@@ -72,8 +73,42 @@ def grow(items: Items, settings: Settings) -> list[Branch]:
             children = tuple(map(branch, by_workload.pop(key, ())))
             trees.append(Branch("workload", str(workload.item.ref), words, {}, children))
     trees += [branch(root) for root in roots if (root.namespace, root.workload) in by_workload]
+    trees += _list_others(census)
     apart = [each for each in census.dangling if not each.spec.get("nodeName")]  # a pod that is bound does not wait
     return trees + [_stand_apart(template, census) for template in apart]
+
+
+def _list_others(census: Census) -> Iterator[Branch]:
+    """The PodGroups of other schedulers with their pods, and the pods that name one that is elsewhere."""
+    drawn: set[int] = set()
+    for choice, row in SCHEDULERS.items():
+        for item, templates in list_linked(census, row):
+            if templates:
+                yield _draw_other(choice, item, templates)
+                drawn.update(map(id, templates))
+    for part, key, choice in RIVALS:
+        for template in census.marked(part, key):
+            if id(template) not in drawn and not template.link:
+                drawn.add(id(template))
+                leaf = _leaf(template)
+                name = as_text(template.metadata, part, key)
+                yield leaf._replace(words=f"in group {name} of {choice} ({leaf.words})")
+
+
+def _draw_other(choice: str, item: Item, templates: Sequence[Template]) -> Branch:
+    """A PodGroup of another scheduler, which counts its pods; or its sub-groups, as those of KAI may do."""
+    spec, pods = as_mapping(item.value, "spec"), count_pods(templates)
+    parts = [each for each in as_list(spec, "subGroups") if not as_text(each, "parent")]
+    by_parts = parts and not spec.get("minMember")
+    what, field, counted = ("sub-group", "minSubGroup", len(parts)) if by_parts else ("pod", "minMember", pods)
+    quorum = as_int(spec, field) or (len(parts) if by_parts else None)
+    policy: Policy = "gang" if by_parts or spec.get(field) else "basic"
+    group = Group(item, item.space, item.name, ("spec",), policy, quorum, ("spec", field), "", "", "", spec)
+    facts: Fields = {"scheduler": choice, "pods": pods}
+    facts |= {"priorityClassName": group.priority_class} if group.priority_class else {}
+    facts |= {"minGroupCount" if by_parts else "minCount": quorum} if quorum else {}
+    words = f"{_say(group, counted, what, facts, '')}, scheduled by {choice}"
+    return Branch("group", str(item.ref), words, facts, tuple(map(_leaf, templates)))
 
 
 def list_loose(items: Items, trees: Iterable[Branch]) -> list[str]:

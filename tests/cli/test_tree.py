@@ -62,6 +62,66 @@ def test_a_quorum_that_cannot_be_met(folder: Path, krmfn: Call) -> None:
     assert "never starts: waits for 9 pods, and there are 8" in krmfn("tree", "--as-is", "base").out
 
 
+@pytest.mark.parametrize("scheduler", ["SchedulerPlugins", "Volcano", "KAI"])
+@pytest.mark.parametrize("granularity", ["Cluster", "Group"])
+def test_groups_of_other_schedulers(scheduler: str, granularity: str, folder: Path, krmfn: Call) -> None:
+    spec = f"{{scheduler: {scheduler}, gang: {{granularity: {granularity}}}}}"
+    config = f"apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {{name: x}}\nspec: {spec}\n"
+    (folder / "krmfn.yaml").write_text(config)
+    parts = "both sub-groups" if (scheduler, granularity) == ("KAI", "Group") else "all 5 pods"
+    ray = (
+        f"PodGroup raycluster-llama: {parts} start together, or none, scheduled by {scheduler}\n"
+        "├─ RayCluster llama spec.headGroupSpec.template: 1 pod, by spec.headGroupSpec\n"
+        "└─ RayCluster llama spec.workerGroupSpecs[0].template: 4 pods, by spec.workerGroupSpecs[0].replicas\n"
+    )
+    job = (
+        f"PodGroup job-train: all 8 pods start together, or none, scheduled by {scheduler}\n"
+        "└─ Job train spec.template: 8 pods, by spec.parallelism\n"
+    )
+    assert krmfn("tree", "-q", "base").out == job + ray
+    document = json.loads(krmfn("tree", "-q", "-o", "json", "base").out)
+    assert document["withoutGroup"] == []
+    assert [tree["scheduler"] for tree in document["trees"]] == [scheduler] * 2
+    assert "scheduled pod by pod" not in krmfn("tree", "-q", "-o", "svg", "base").out
+    assert krmfn("generate", "--write", "base").code == 0
+    assert krmfn("tree", "-q", "--as-is", "base").out == job + ray
+
+
+@pytest.mark.parametrize(
+    ("field", "key", "scheduler"),
+    [
+        ("labels", "scheduling.x-k8s.io/pod-group", "SchedulerPlugins"),
+        ("annotations", "scheduling.k8s.io/group-name", "Volcano"),
+        ("annotations", "pod-group-name", "KAI"),
+        ("annotations", "yunikorn.apache.org/task-group-name", "YuniKorn"),
+    ],
+)
+def test_a_group_of_another_scheduler_that_is_elsewhere(
+    field: str, key: str, scheduler: str, folder: Path, krmfn: Call
+) -> None:
+    marked = JOB.replace("    spec:\n", f"    metadata: {{{field}: {{{key}: there}}}}\n    spec:\n")
+    assert marked != JOB
+    (folder / "job.yaml").write_text(marked)
+    line = f"Job train spec.template: in group there of {scheduler} (8 pods, by spec.parallelism)\n"
+    assert krmfn("tree", "--as-is", "job.yaml").out == line
+
+
+def test_quorums_of_other_schedulers(folder: Path, krmfn: Call) -> None:
+    """One that cannot be met, and one that is not there."""
+    (folder / "krmfn.yaml").write_text(
+        "apiVersion: krmfn.dev/v1alpha1\nkind: GangScheduling\nmetadata: {name: x}\nspec: {scheduler: Volcano}\n"
+    )
+    krmfn("generate", "--write", "base")
+    path = folder / "base/job-gang.yaml"
+    written = path.read_text()
+    path.write_text(written.replace("minMember: 8", "minMember: 9"))
+    told = "PodGroup job-train: never starts: waits for 9 pods, and there are 8, scheduled by Volcano\n"
+    assert told in krmfn("tree", "--as-is", "base").out
+    path.write_text(written.replace("minMember: 8", "queue: a"))
+    told = "PodGroup job-train: no quorum: each starts on its own, scheduled by Volcano\n"
+    assert told in krmfn("tree", "--as-is", "base").out
+
+
 LINKED = JOB.replace("      restartPolicy", "      schedulingGroup: {podGroupName: %s}\n      restartPolicy")
 PARENTED = """\
 apiVersion: scheduling.k8s.io/v1alpha3

@@ -11,7 +11,7 @@ from krmfn.config import Settings
 from krmfn.krm.item import Item
 from krmfn.model.kinds import find_kind
 from krmfn.model.marks import KUEUE_QUEUE
-from krmfn.model.schedulers import SCHEDULERS
+from krmfn.model.schedulers import RIVALS
 from krmfn.model.tree import Path
 from krmfn.model.values import Value, as_int, as_list, as_mapping, as_text, dig
 from krmfn.model.wording import join
@@ -66,7 +66,7 @@ def find_node_name(census: Census) -> Matches:
 
 @rule("second-gang-system")
 def find_second_gang_system(census: Census) -> Matches:
-    rivals = [each for each in _RIVALS if census.marked(*each[:2])]
+    rivals = [each for each in RIVALS if census.marked(*each[:2])]
     for gang in census.gangs:
         for template in gang.templates if rivals else ():
             for field, key, system in rivals:
@@ -137,14 +137,6 @@ def find_volume_shared(census: Census, settings: Settings) -> Matches:
 SHORT_DEADLINE = 600
 _AMOUNTS = frozenset({"cpu", "memory"})
 _DEADLINES = ("activeDeadlineSeconds", "preRunningDeadlineSeconds")
-
-#: Where pods name a group of another scheduler: field of their metadata, key, and the scheduler.
-_RIVALS = (
-    *((*row.link, choice) for choice, row in SCHEDULERS.items()),
-    ("labels", "pod-group.scheduling.sigs.k8s.io", "SchedulerPlugins"),
-    ("labels", "pod-group-name", "KAI"),
-    ("annotations", "yunikorn.apache.org/task-group-name", "YuniKorn"),
-)
 
 
 def _claim(entry: object) -> list[str]:
