@@ -18,6 +18,7 @@ from krmfn.krm.paths import Path
 from krmfn.krm.results import ABSENT, FileRef, Result, Severity
 from krmfn.krm.sharing import share
 from krmfn.model.findings import STAGES, Finding, Findings, Rule, to_result
+from krmfn.model.kinds import KINDS
 from krmfn.model.marks import GENERATED_FROM, leave_out_local
 from krmfn.model.placeholders import is_placeholder
 from krmfn.model.schedulers import SCHEDULERS
@@ -101,10 +102,21 @@ def run_functions(items: Items, configurations: Iterable[Value], file: FileRef) 
 
     Raises ConfigError.
     """
-    for settings in map(read_settings, configurations):
+    for settings in read_functions(items, configurations):
         if settings.mode != "Validate":
             items = complete(items, settings, file)[0]
+    KINDS.put_aside()
     return items
+
+
+def read_functions(items: Items, configurations: Iterable[Value]) -> list[Settings]:
+    """The settings of our functions in a build. Of the kinds of the user those alone are known from now on that the
+    functions know: those among their items, and in their configurations. Raises ConfigError."""
+    if KINDS.own:
+        from krmfn.config.kinds import use_only  # few have any
+
+        use_only(items)
+    return [*map(read_settings, configurations)]
 
 
 def complete(items: Items, settings: Settings, file: FileRef | None = None) -> tuple[list[Item], tuple[Result, ...]]:

@@ -14,8 +14,10 @@ from krmfn.config.schema import descend, find_problems, load_schema
 from krmfn.config.settings import RULED
 from krmfn.krm import Item, Stream, Unreadable
 from krmfn.krm.results import SEVERITIES
+from krmfn.model.kinds import KINDS
 from krmfn.model.marks import FACTS_KIND, KIND_KIND, KIND_WORDS, PREFIX
 from krmfn.model.values import Value
+from krmfn.pipeline import read_functions
 from krmfn.releases.release import Release, complete, find_release, list_releases
 from krmfn.workspace.disk import Disk, read_stream
 from krmfn.workspace.manifests import read_tree
@@ -50,11 +52,15 @@ class Configurations:
 
         They are those of --config; else of the function that the world was rendered with; else of the krmfn.yaml in its
         folder or above, in the same state; else of the one configuration among its objects. With `as_cluster`, gates
-        are read as kube-apiserver reads its flag (releases.release.complete).
+        are read as kube-apiserver reads its flag (releases.release.complete). Until the next call, the kinds of the
+        user are known that the functions of the world know; with --config, or without functions, all.
 
         Raises UsageError for a file that cannot be read and ConfigError for one that says something wrong.
         """
+        KINDS.put_aside()
         settings = self._named or self._find(world)
+        if KINDS.own and world.configurations and not self._named:
+            read_functions(world.items, world.configurations)
         version = kubernetes or self._options.get("kubernetes")
         if version:
             settings = settings._replace(release=find_release(version), assumed=False)
@@ -150,7 +156,7 @@ class Configurations:
             select, ignore, severity = (_place(getattr(rules, key), item, key) for key in RULED)
             rules = Rulings(select, ignore, severity, rules.folder)
         settings = settings._replace(rules=rules)
-        for name in settings.kind_files:
+        for name in settings.kind_files if item else ():  # our function opens none
             path = join_path(folder, name)
             if not use_kinds_in(read_tree(tree, path).files):
                 raise UsageError(f"{path}: contains no object of kind WorkloadKind, but spec.kinds names it")

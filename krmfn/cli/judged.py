@@ -83,7 +83,7 @@ def tell_world(
     traced = [places.get(item) for item in world.sources], sorted(world.templates.items())
     texts = [list(map(_spell_text, each)) for each in (items, old or (), settings.rivals)]
     plain = settings._replace(rules=Rulings(), rivals=())  # what counts is judged later, by its rules
-    rest = old is None, texts, plain, [*map(vars, KINDS.own)], tuple(stages), update, edits
+    rest = old is None, texts, plain, [*map(vars, KINDS.own)], [*KINDS.aside], tuple(stages), update, edits
     named = repr((world.overlay, world.folder, world.ran_in, traced, *rest)).encode("utf-8", "surrogatepass")
     known = find("told", named)
     if known is not None:

@@ -233,9 +233,20 @@ def use_objects(items: Iterable[Item]) -> None:
     ]
     if mistakes:
         raise ConfigError(dict.fromkeys(mistakes))  # a file may be in several worlds
-    kartas = [translate(item.value) for item in list_holding(items, KIND_WORDS[1]) if is_karta(item)]
+    KINDS.add_own(map(KindRow, _list_specs(items)))
+
+
+def use_only(items: Iterable[Item]) -> None:
+    """Know of the kinds of the user those alone that are among objects, and those that are used later."""
+    KINDS.put_aside({(as_text(spec, "group"), as_text(spec, "kind")) for spec in _list_specs(items)})
+
+
+def _list_specs(items: Iterable[Item]) -> list[Value]:
+    """The `spec` of each kind that is among objects."""
+    found = list_holding(items, *KIND_WORDS)
+    kartas = [translate(item.value) for item in found if is_karta(item)]
     new = [_refuse_wrong(spec) for spec in kartas if spec and (spec["group"], spec["kind"]) not in KINDS.shipped]
-    KINDS.add_own(KindRow(spec) for spec in (*new, *(item.value["spec"] for item in found)))
+    return [*new, *(as_mapping(item.value, "spec") for item in found if is_workload_kind(item))]
 
 
 def _refuse_wrong(spec: Value) -> Value:

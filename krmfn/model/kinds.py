@@ -174,10 +174,17 @@ class _Kinds(Mapping[Key, KindRow]):
         self._rows: dict[Key, KindRow | None] = {}
         self._files: dict[Key, str] = {}
         self._own: dict[Key, KindRow] = {}
+        self.aside: dict[Key, KindRow] = {}
 
     def forget_own(self) -> None:
         """Know the kinds that are shipped, and no others."""
-        self._own = {}
+        self._own, self.aside = {}, {}
+
+    def put_aside(self, kept: Collection[Key] | None = None) -> None:
+        """Know of the kinds that are not shipped those in `kept` alone, until the next call; without it all."""
+        every = self.aside | self._own
+        self._own = {key: row for key, row in every.items() if kept is None or key in kept}
+        self.aside = {key: row for key, row in every.items() if key not in self._own}
 
     def add_own(self, rows: Iterable[KindRow]) -> None:
         """Know these kinds besides those that are shipped, or in their place."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from krmfn.config import GangOptions, Settings, options_for
 from krmfn.config.selection import OPT_IN, Selection
 from krmfn.krm.item import Item, Items, list_holding, list_identified
-from krmfn.krm.results import Severity
+from krmfn.krm.results import ABSENT, Severity
 from krmfn.model.findings import Finding, Findings, Note
 from krmfn.model.kinds import KINDS
 from krmfn.model.marks import PREFIX, leave_out_local
@@ -65,7 +65,7 @@ def survey(items: Items, settings: Settings) -> Survey:
     """
     find = make_lookup(items, settings)
     asking = list_holding(items, *_SIGNS)
-    findings: list[Finding] = list(find_strangers(asking))
+    findings: list[Finding] = list(find_strangers(items if KINDS.aside else asking))
     undecided = []
     gangs: dict[object, list[_Wish]] = {}
     for item in _leave_out_made(asking if settings.select.mode == "OptIn" else items, items):
@@ -188,16 +188,22 @@ def find_obstacle(group: Group, settings: Settings) -> Note | None:
 
 def find_strangers(items: Iterable[Item]) -> Findings:
     """A finding for every item that carries krmfn.dev/gang: "true" and is of no kind that is read: silence would look
-    like success. Looks at the bytes before anything is read, since most items ask for nothing."""
-    for item in list_holding(items, OPT_IN.encode()):
-        if not is_read(item.ref) and item.annotations.get(OPT_IN) == "true":
+    like success. Looks at the bytes before anything is read, since most items ask for nothing. Of a kind that somebody
+    has described elsewhere, those that say nothing get one, too."""
+    for item in items if KINDS.aside else list_holding(items, OPT_IN.encode()):
+        said = item.annotations.get(OPT_IN, "true" if item.group_kind in KINDS.aside else "")
+        if said == "true" and not is_read(item.ref):
             message = f"{item.api_version} {item.kind} cannot become a gang: krmfn does not support this kind"
             path = ("metadata", "annotations", OPT_IN)
-            yield Finding(item, path, message, "true", hint=_suggest(item), rule="kind-not-supported")
+            severity: Severity | None = None if OPT_IN in item.annotations else "info"
+            found = Finding(item, path, message, item.get(path, ABSENT), hint=_suggest(item), severity=severity)
+            yield found._replace(rule="kind-not-supported")
 
 
 def _suggest(item: Item) -> str:
     """The kind that was probably meant: the same word in another group, or a similar one."""
+    if item.group_kind in KINDS.aside:
+        return "The build does not know its WorkloadKind: list that file under resources: of the kustomization."
     read = [key for key, row in KINDS.items() if row.is_read]
     nearest = find_nearest(item.kind, sorted({kind for _, kind in read}), 0.8)
     groups = sorted(group for group, kind in read if kind == nearest)

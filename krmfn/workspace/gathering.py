@@ -84,7 +84,7 @@ class Gathering:
         self._deployed = 0  # objects, those that are deployed to several places each time
         self._rendered: dict[str, Rendered | NotRendered] = {}  # by folder; what is deployed to many places once
         self._covered: set[str] = set()  # files that are in a world, without links
-        self._searched: set[str] = set()  # those in which kinds were looked for
+        self._kinds: dict[str, list[Item]] = {}  # of each file of a kustomization that was looked into
         self.files = read_tree(tree, path).files
         self.folders = set(list_folders(self.files))  # those with a kustomization
         overlays = self._find_overlays()
@@ -366,10 +366,9 @@ class Gathering:
         )
 
     def _find_kinds(self, copied: Collection[str]) -> Iterator[Item]:
-        """The kinds in files that were rendered which kustomize gives to our function, and prints nowhere. What one
-        world has, all know."""
-        tree, new = self._tree, {*copied} - self._searched
-        self._searched |= new
+        """The kinds in files that were rendered which kustomize gives to our function, and prints nowhere."""
+        tree, new = self._tree, {*copied} - self._kinds.keys()
+        self._kinds |= {path: [] for path in new}
         wanted = sorted(path for path in new if KIND_KIND.encode() in (tree.find(path) or b""))
         # A file is read once, by the path that others know it by.
         named = (*self.sources.loaded, *(path for path, _ in self.files)) if wanted else ()
@@ -379,7 +378,8 @@ class Gathering:
             spelled = whole if os.path.isabs(self._path) else os.path.relpath(whole, tree.here)
             with suppress(NotRendered):
                 items = self.sources.read(known.get(path, spelled)).stream.items
-                yield from (item for item in items if item.kind == KIND_KIND and is_local(item))
+                self._kinds[path] = [item for item in items if item.kind == KIND_KIND and is_local(item)]
+        return (kind for path in sorted(copied) for kind in self._kinds[path])
 
     def _tell_parts(self, path: str, parts: Iterable[NotRendered]) -> None:
         """What a kustomization is checked without. It is told of the one with the entry, however many build on that."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.e2e.tools import require_kustomize
+from tests.e2e.tools import build, require_kustomize
 from tests.front_door import call
 
 KIND = """\
@@ -77,6 +78,15 @@ def test_generate_and_the_function_make_its_gang(folder: Path) -> None:
     assert run(folder, data=list_items(KIND, MANIFEST))[1].count("podGroupName: swarm-bees") == 2
 
 
+def lay_out(folder: Path, files: Mapping[str, str]) -> None:
+    """These files, and no others."""
+    for path in [*folder.iterdir()]:
+        path.unlink()
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+
+
 @pytest.mark.parametrize("start", ["", "{folder}/"])
 @pytest.mark.parametrize("place", [".", "prod"])
 def test_a_kind_for_kustomize_alone_is_known(
@@ -94,11 +104,7 @@ def test_a_kind_for_kustomize_alone_is_known(
         files[f"{name}/gangs.yaml"] = f"{gangs}    config.kubernetes.io/function: 'exec: {{path: krmfn}}'\n"
         listed = f"resources: [../base]\nnamePrefix: {name}-\ntransformers: [gangs.yaml]\n"
         files[f"{name}/kustomization.yaml"] = listed
-    for path in [*folder.iterdir()]:
-        path.unlink()
-    for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    lay_out(folder, files)
     code, out, err = run(folder, "tree", start + place)
     assert (code, out.count("4 pods, by spec.parts[1].replicas")) == (0, 2 if place == "." else 1), err
     code, out, err = run(folder, "validate", start + place)
@@ -107,6 +113,75 @@ def test_a_kind_for_kustomize_alone_is_known(
     code, _, err = run(folder, "validate", start + place, f"{start}base/swarm.yaml")
     assert (code, err.count(f"krmfn: {start}base/swarm.yaml:10:9: spec.lnik: unknown key")) == (2, 1), err
     assert err.count("lnik: unknown key") == 1
+
+
+UNLISTED = (
+    "Swarm cannot become a gang: krmfn does not support this kind [kind-not-supported]\n    The build does not know"
+)
+FUNCTION = """\
+apiVersion: krmfn.dev/v1alpha1
+kind: GangScheduling
+metadata:
+  name: a
+  annotations: {config.kubernetes.io/function: "exec: {path: krmfn}"}
+"""
+
+
+@pytest.mark.parametrize(("name", "spec"), [("krmfn.yaml", ""), ("gangs.yaml", "spec: {kinds: [swarm.yaml]}\n")])
+def test_a_kind_beside_a_kustomization_is_not_in_its_build(
+    name: str, spec: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """kustomize gives it to no function, and our function opens no file that its configuration names."""
+    require_kustomize(monkeypatch)
+    (folder / name).write_text(FUNCTION + spec)
+    listed = "resources: [%s]\ntransformers: [" + name + "]\n"
+    for resources, known in (("bees.yaml", False), ("bees.yaml, swarm.yaml", True)):
+        (folder / "kustomization.yaml").write_text(listed % resources)
+        built = build(folder).stdout
+        code, out, err = run(folder, "tree", ".")
+        assert (code, "kind: PodGroup" in built, "PodGroup" in out) == (0, known, known), err
+        assert (UNLISTED in err) is not known, err
+        code, out, _ = run(folder, "validate", ".")
+        assert (code, UNLISTED in out, "function-skipped" in out) == (0, not known, False), out
+
+
+@pytest.mark.slow
+def test_each_build_knows_its_own_kinds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those in its configuration, and where another validates; who opted out is not told."""
+    require_kustomize(monkeypatch)
+    inline = "spec:\n  kinds:\n  - " + KIND.partition("spec:\n")[2].replace("\n", "\n  ").replace(
+        "  group:", "group:", 1
+    )
+    checks = FUNCTION + "spec: {mode: Validate, emitItems: None}\n"
+    files = {"swarm.yaml": KIND}
+    both = "transformers: [a.yaml]\nvalidators: [b.yaml]\n"
+    for place, spec, manifest, resources in (
+        ("inline", inline, MANIFEST, ""),
+        ("listed", "", MANIFEST, ", swarm.yaml"),
+        ("plain", "", MANIFEST.replace("krmfn.dev/gang", "a"), ""),
+        ("refused", "", MANIFEST.replace('"true"', '"false"'), ""),
+    ):
+        files |= {f"{place}/a.yaml": FUNCTION + spec, f"{place}/b.yaml": checks, f"{place}/bees.yaml": manifest}
+        files[f"{place}/kustomization.yaml"] = f"resources: [bees.yaml{resources}]\n{both}"
+    files["listed/swarm.yaml"] = KIND
+    lay_out(folder, files)
+    for command in ("tree", "validate"):
+        code, out, err = run(folder, command, ".")
+        told = [line for line in (out + err).splitlines() if "kind-not-supported" in line]
+        assert code == 0, err
+        assert [line.partition("/")[0] for line in told] == ["plain"], told
+        assert ": info: Swarm bees" in told[0]
+    assert run(folder, "tree", ".")[1].count("└─ PodGroup") == 2
+
+
+def test_init_says_that_a_kind_is_not_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_kustomize(monkeypatch)
+    (folder / "kustomization.yaml").write_text("resources: [bees.yaml]\n")
+    code, out, err = run(folder, "init", ".")
+    assert (code, "PodGroup" in out, UNLISTED in err) == (0, False, True), err
+    (folder / "kustomization.yaml").unlink()
+    code, out, err = run(folder, "init", ".")
+    assert (code, "PodGroup" in out, UNLISTED in err) == (0, True, False), err
 
 
 def test_a_configuration_names_its_files_or_has_them_inline(folder: Path) -> None:
