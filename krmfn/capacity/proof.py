@@ -181,10 +181,10 @@ def _try_leaf(branch: GroupNeed, world: ClusterModel, room: Room) -> Obstacle | 
         obstacle, taken = _try_kind(branch, kind, world, room, (kind.pods or 0) - (total - branch.need))
         most += taken
         worst = worst or obstacle
-    if most < branch.need:
-        if worst is not None and worst.bound is not None and worst.bound.cause == "room":
-            worst = _find_short(branch.group, [_quota(branch, world, room, clipped=False)], room) or worst
-        return worst or Obstacle(branch.group, "packing", need=branch.need, have=most)
+    if worst is not None and most < branch.need:
+        if worst.bound is not None and worst.bound.cause == "room":
+            return _find_short(branch.group, [_quota(branch, world, room, clipped=False)], room) or worst
+        return worst
     return _compare(branch.group, [_quota(branch, world, room)], room) if world.known else None
 
 

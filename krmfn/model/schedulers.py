@@ -78,4 +78,4 @@ RIVALS = (
 
 def counts_sub_groups(operators: Versions) -> bool:
     """Whether a group of KAI has a minimum of sub-groups (since 0.15); before, it waits for all of them."""
-    return operators.get("kai", (0, 15)) >= (0, 15)
+    return "kai" not in operators or operators["kai"] >= (0, 15)

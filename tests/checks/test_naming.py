@@ -32,6 +32,15 @@ def test_no_namespace_is_the_namespace_default(space: str) -> None:
     assert [finding.proposed for finding in findings] == ["dev-train-a-1"]
 
 
+@pytest.mark.parametrize(("other", "proposed"), [("tree", []), ("bush", ["dev-tree"])])
+def test_a_group_above_that_is_there_was_not_renamed(other: str, proposed: list[str]) -> None:
+    group = GROUP.format(name="train", source="worker").replace("spec: {", "spec: {parentCompositePodGroupName: tree, ")
+    above = "apiVersion: scheduling.k8s.io/v1beta1\nkind: CompositePodGroup\nmetadata: {{name: {}}}\nspec: {{}}\n---\n"
+    items = read_items(group + above.format("dev-tree") + above.format(other))
+    findings = find_renamed_reference.find(take_census(items, ()), read_settings(None))
+    assert [finding.proposed for finding in findings] == proposed
+
+
 @pytest.mark.parametrize(
     ("now", "before", "gone"),
     [

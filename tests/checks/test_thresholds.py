@@ -62,6 +62,44 @@ def test_workers_without_a_least_number_may_be_none() -> None:
     assert found.message.startswith("workers between minReplicas 0 and maxReplicas 1 ")
 
 
+def test_groups_without_pods_are_one_or_several() -> None:
+    head = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: NAME, namespace: ml}\n"
+    spec = "spec: {schedulingPolicy: {gang: {minCount: 1}}, parentCompositePodGroupName: tree}\n---\n"
+    idle = head.replace("NAME", "idle")
+    (one,) = find("min-group-count-above-ready")
+    (two,) = find("min-group-count-above-ready", (idle, head.replace("NAME", "bare") + spec + idle))
+    assert "but idle has no pods: " in one.message
+    assert "but bare and idle have no pods: " in two.message
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_what_a_wrapped_cluster_gives_its_head_is_needed_too(wrapped: bool) -> None:
+    ray = """
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: demo, namespace: ml}
+spec:
+  gcsFaultToleranceOptions: {redisPassword: {valueFrom: {secretKeyRef: {name: tokne, key: token}}}}
+  headGroupSpec: {template: {spec: {schedulingGroup: {podGroupName: train}, containers: [{name: head, image: ray}]}}}
+---
+"""
+    if wrapped:
+        inner = ray.removesuffix("---\n").strip().replace("\n", "\n      ")
+        ray = f"""
+apiVersion: workload.codeflare.dev/v1beta2
+kind: AppWrapper
+metadata: {{name: demo, namespace: ml}}
+spec:
+  components:
+  - template:
+      {inner}
+---
+"""
+    group = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\n"
+    (found,) = find("configuration-missing", ("name: tokne", "name: token"), (group, ray.lstrip() + group))
+    assert found.path.endswith("spec.gcsFaultToleranceOptions.redisPassword.valueFrom.secretKeyRef.name")
+
+
 def test_a_template_whose_name_is_a_number_has_it_as_a_text() -> None:
     edits = ("podGroupTemplateName: worker", "podGroupTemplateName: '5'"), ("name: workers", "name: 5")
     assert find("workload-exists", edits[0])

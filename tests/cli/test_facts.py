@@ -40,6 +40,16 @@ def test_names_of_another_type_are_no_facts() -> None:
     assert kept["metadata"] == {"name": "q"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "pods", "kept"), [("ResourceQuota", True, 1), ("ResourceQuota", False, 0), ("LimitRange", True, 0)]
+)
+def test_what_pods_use_of_a_quota_is_a_fact_beside_them(kind: str, pods: bool, kept: int) -> None:
+    used = {"used": {"pods": "3"}}
+    quota = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "q", "namespace": "ml"}, "spec": {}, "status": used}
+    (found,) = condense({"items": [quota]}, pods)["items"]
+    assert [found[key] for key in ("status",) if key in found] == [used] * kept
+
+
 def test_facts_of_definitions_keep_what_leads_to_the_link(tmp_path: Path, krmfn: Call) -> None:
     pod = {"type": "object", "properties": {"schedulingGroup": {"type": "object"}, "hostname": {"type": "string"}}}
     template = {"type": "object", "properties": {"spec": pod, "metadata": {"type": "object"}}}

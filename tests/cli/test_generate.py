@@ -24,6 +24,14 @@ def test_stream_keeps_what_it_does_not_own(folder: Path, krmfn: Call) -> None:
     assert all(line in lines for line in (JOB + RAYCLUSTER).splitlines())
 
 
+def test_what_a_server_refuses_is_told_of_every_gang(folder: Path, krmfn: Call) -> None:
+    """Also of those that differ in nothing but their names."""
+    wrong = JOB.replace('gang: "true"', 'gang: "true", krmfn.dev/topology-key: a/b/c')
+    (folder / "two.yaml").write_text("---\n".join(wrong.replace("name: train", f"name: train-{each}") for each in "ab"))
+    told = krmfn("generate", "two.yaml").err
+    assert [f"of the generated Workload job-train-{each})" in told for each in "ab"] == [True, True]
+
+
 def test_only_generated(folder: Path, krmfn: Call) -> None:
     assert kinds(krmfn("generate", "--only-generated", "base").out) == ["Workload", "PodGroup"] * 2
 

@@ -350,6 +350,11 @@ CLIQUES = {"items": has(annotations={"type": "object"}, spec=has(replicas=NUMBER
             "[{name: a, template: spec.a.podTemplateSpec}, {name: b, template: spec.b, count: spec.b.replicas}]",
             "Never",
         ),
+        (  # the same, deeper
+            has(parts=has(a=has(template=has(spec=POD)), b=has(template=has(spec=POD)))),
+            "[{name: a, template: spec.parts.a.template}, {name: b, template: spec.parts.b.template}]",
+            "Never",
+        ),
         (  # a pod's spec in an entry with annotations
             has(cliques=CLIQUES),
             "[{template: spec.cliques.*, podSpec: spec.cliques.*.spec.podSpec, count: spec.cliques.*.spec.replicas}]",

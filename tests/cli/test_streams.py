@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from krmfn.cli import app
 from krmfn.cli.entry import main
 from krmfn.workspace.trees import LeftOut
 from tests.cli.conftest import ROOT, Call
@@ -184,6 +186,15 @@ def test_an_interrupt_before_the_command_is_known_is_silent() -> None:
     command = [sys.executable, "-c", program, "tree"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("begin", [main, app.main], ids=["plain", "click"])
+def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch, begin: Callable[[list[str]], int]) -> None:
+    def run(_words: object, _options: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("krmfn.cli.validate.run", run)
+    assert begin(["validate", "a.yaml"]) == 130
 
 
 @pytest.mark.parametrize("error", [MemoryError(), SystemError("error return without exception set")])

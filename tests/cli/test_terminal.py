@@ -101,6 +101,11 @@ def test_wide_tabbed_and_long_lines_keep_their_caret(tmp_path: Path, look: Look)
     assert source.index("A, command") + 2 == caret.index("^")  # two of the characters before it are wide
 
 
+def test_a_line_that_is_cut_fills_the_screen() -> None:
+    source, _ = spell_source(Screen(40, False, lambda _: ["a" * 99]), FileRef("a", line=1, column=1), "").splitlines()
+    assert (len(source), source[-1]) == (40, "…")
+
+
 @pytest.mark.parametrize("unit", ["a ", "漢", "e\u0301", "\u200d", "\U0001f600\ufe0f", "\x1b"])
 def test_lines_of_any_length_are_drawn_where_they_matter(unit: str) -> None:
     text = unit * 200_000

@@ -398,12 +398,8 @@ def test_of_a_generated_name_the_known_part_is_shown() -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(3.0, 201), (1e3, 201), (1.5, 400), (1e21, 400), ("3", 400)])
 def test_numbers_are_judged_as_a_client_sends_them(number: Any, code: int) -> None:
-    value = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "a"},
-        "spec": {**ONCE, "parallelism": number},
-    }
+    template = {"spec": {**PODS, "restartPolicy": "Never", "securityContext": {"runAsUser": number}}}
+    value = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": template}}
     assert told(answer(value, "1.37", GATES)).code == code
     assert bool(findings([Item.parse(yaml.safe_dump(value).encode(), "a.yaml")])) is (code == 400)
 
@@ -480,6 +476,15 @@ def test_the_longest_name_of_a_signer(length: int) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "ml"}, "spec": spec}
     said = [cause.message for cause in told(answer(pod, "1.37", {"PodCertificateRequest": True})).causes]
     assert said == ["Too long: may not be more than 571 bytes"] * (length > 571)
+
+
+@pytest.mark.parametrize("length", [65536, 65537])
+def test_the_longest_list_of_indexes(length: int) -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "namespace": "ml"}}
+    rules = [{"succeededIndexes": "x" * length}]
+    spec = {**ONCE, "completions": 1, "completionMode": "Indexed", "successPolicy": {"rules": rules}}
+    said = [cause.message for cause in told(answer({**job, "spec": spec}, "1.37", {})).causes]
+    assert ["Too long: may not be more than 65536 bytes" in said] == [length > 65536]
 
 
 @pytest.mark.parametrize("length", [63, 64])

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from krmfn.krm import EditRefused, Item, ResourceList, Result, Stream, Unreadable
+from krmfn.krm.paths import dig
+from tests.fuzz.mutations import walk
 
+#: A result with all parts.
+RESULT: dict[str, Any] = {
+    "message": "m",
+    "severity": "error",
+    "resourceRef": {"apiVersion": "v1", "kind": "A", "name": "a", "namespace": "b"},
+    "field": {"path": "p"},
+    "file": {"path": "a.yaml", "index": 1, "line": 2, "column": 3},
+    "edit": {"start": {"line": 2, "column": 3}, "end": {"line": 2, "column": 4}, "text": "x"},
+    "tags": {"rule": "r"},
+}
 SEEDS = [
     b"""\
 apiVersion: config.kubernetes.io/v1
@@ -177,3 +191,15 @@ def test_much_of_the_same_takes_no_time(data: bytes) -> None:
             with contextlib.suppress(Unreadable):
                 read(text)
     assert time.process_time() - start < 10, "all of it is linear: a quadratic reader needs minutes"
+
+
+def test_a_result_with_a_place_or_a_text_of_another_type_is_none() -> None:
+    found = Result.from_json(RESULT)
+    assert found.edit is not None
+    assert found.to_json() | {"edit": found.edit.to_json()} == RESULT
+    for path in walk(RESULT):
+        if not isinstance(dig(RESULT, *path), dict):
+            spoiled = copy.deepcopy(RESULT)
+            dig(spoiled, *path[:-1])[path[-1]] = True
+            with pytest.raises((TypeError, ValueError)):
+                Result.from_json(spoiled)

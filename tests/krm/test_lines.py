@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yaml.reader import Reader
 
 from krmfn.krm.composing import compose
 from krmfn.krm.editing import same
 from krmfn.krm.errors import Unreadable
 from krmfn.krm.lines import read_lines
 from krmfn.krm.nodes import Mapping, Node, Scalar, Sequence
+from krmfn.krm.places import line_start
 from krmfn.krm.values import to_value
 from tests.fuzz.editing import check_lines
 from tests.krm.manifests import VALUES, list_paths, spelled_objects
@@ -44,6 +46,14 @@ def assert_alike(text: str) -> bool:
     assert same(to_value(root, text), expected)
     assert spell(root) == spell(whole)
     return True
+
+
+@pytest.mark.parametrize("text", ["ab\ncd\r\nef\rgh", "ab\u2028cd\u2029ef\x85gh\nij", "é\nab\u2028\u2028c"])
+def test_lines_begin_where_libyaml_begins_them(text: str) -> None:
+    reader = Reader(text)
+    for offset in range(len(text)):
+        assert line_start(text, offset) == offset - reader.column or text[offset - 1 : offset + 1] == "\r\n"
+        reader.forward()
 
 
 @pytest.mark.parametrize(

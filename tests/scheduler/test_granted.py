@@ -21,16 +21,19 @@ def make(kind: str, name: str, version: str = "v1", space: str = "ml", **fields:
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
 
 
-def question(pod: dict[str, Any], *facts: dict[str, Any], listed: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """The objects of the question about a Job with one pod."""
+def question(
+    pod: dict[str, Any], *facts: dict[str, Any], listed: tuple[str, ...] = (), group: dict[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """The objects of the question about a Job with one pod, or with the two of a group."""
+    pods, gates = (2, {"GenericWorkload": True, "DRAWorkloadResourceClaims": True}) if group else (1, {})
     box = {"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/v"}], **pod.pop("box", {})}
     template = {"spec": {"restartPolicy": "Never", "containers": [box], **pod}}
-    job = make("Job", "j", "batch/v1", spec={"parallelism": 1, "completions": 1, "template": template})
+    job = make("Job", "j", "batch/v1", spec={"parallelism": pods, "completions": pods, "template": template})
     node = make("Node", "n1", space="", status={"allocatable": {"cpu": "8", "pods": "110"}})
     cluster = {"items": [node, *facts], "listed": list(listed)}
-    spec = {"kubernetes": {"version": "1.37"}, "cluster": cluster}
+    spec = {"kubernetes": {"version": "1.37", "featureGates": gates}, "cluster": cluster}
     settings = read_settings({"apiVersion": "krmfn.dev/v1alpha1", "kind": "GangScheduling", "spec": spec})
-    census = count_all([Item.new(job)], settings)
+    census = count_all([Item.new(job), *([Item.new(group)] if group else [])], settings)
     found: list[dict[str, Any]] = ask(census, call_roll(census), settings, [])["objects"]
     return found
 
@@ -94,6 +97,20 @@ def test_claims_are_made_from_templates_where_the_devices_are_known() -> None:
         spec = pick(question(dict(pod), *facts), "Pod")["spec"]
         assert not spec["resourceClaims"]
         assert not spec["containers"][0]["resources"]["claims"]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_pods_share_the_claim_of_their_group(shared: bool) -> None:
+    claims = [{"name": "d", "resourceClaimTemplateName": "t"}]
+    template = make("ResourceClaimTemplate", "t", DEVICES, spec={"spec": {"devices": {}}})
+    group = make("PodGroup", "g", "scheduling.k8s.io/v1beta1")
+    group["spec"] = {"schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": claims if shared else []}
+    known = (make("DeviceClass", "gpu", DEVICES, "", spec={}), make("ResourceSlice", "s", DEVICES, "", spec={}))
+    pod = {"resourceClaims": claims, "schedulingGroup": {"podGroupName": "g"}}
+    found = question(pod, template, *known, group=group)
+    named = [value["spec"]["resourceClaims"][0]["resourceClaimName"] for value in found if value["kind"] == "Pod"]
+    made = [value["metadata"]["name"] for value in found if value["kind"] == "ResourceClaim"]
+    assert (len(named), len(made), {*named}) == (2, 1 if shared else 2, {*made})
 
 
 def test_runtime_classes_that_the_facts_do_not_tell_are_left_out() -> None:

@@ -136,6 +136,12 @@ def test_kai_before_sub_groups_were_counted(root: Group) -> None:
     assert ("kai-waits-for-all" in rules(emission)) == partly
 
 
+@pytest.mark.parametrize(("installed", "counted"), [({}, True), ({"kai": (0, 15)}, True), ({"kai": (0, 14)}, False)])
+def test_kai_counts_sub_groups_since_0_15(installed: dict[str, tuple[int, int]], counted: bool) -> None:
+    emission = emit(gang(cluster(CPU, GPU)), settings(scheduler=KAI)._replace(operators=installed))
+    assert ("minSubGroup" in spec(emission)) == counted
+
+
 def test_the_second_reader_finds_faults() -> None:
     leaf = {"name": "a", "minMember": 1}
     for spoilt in (

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from krmfn.cli.entry import main
+from krmfn.workspace.manifests import open_tree
+from krmfn.workspace.overlays import find_overlay
+from krmfn.workspace.sharding import decides
 from tests.checks.definitions import define
 from tests.e2e.tools import require_kustomize
 from tests.workspace.repositories import commit, git
@@ -90,6 +93,28 @@ def test_of_several_definitions_the_nearest_holds_and_is_named(
     assert (code, line in said) == (0, True)
     write(folder, {"a/v1/samples/foo.yaml": WRONG, "a/v1/samples/kustomization.yaml": "resources: [foo.yaml]\n"})
     assert run(capsys, "validate", ".")[0] == 1
+
+
+def test_a_definition_in_a_folder_above_is_near(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    color = SIZE.replace("size: {type: integer", "color: {type: string")
+    for name, properties in (("a", SIZE), ("b", color)):
+        write(folder, {f"{name}/foos.yaml": define(properties), f"{name}/kustomization.yaml": "resources: [foos.yaml]"})
+    write(folder, {"b/samples/foo.yaml": WRONG, "b/samples/kustomization.yaml": "resources: [foo.yaml]\n"})
+    code, _, said = run(capsys, "validate", ".")
+    assert (code, "b/samples: checked with the nearest of 2 definitions of foos.example.com: b/foos.yaml" in said) == (
+        0,
+        True,
+    ), said
+
+
+@pytest.mark.parametrize(("held", "decided"), [(define(SIZE), True), (ACCOUNT, False)], ids=["kind", "account"])
+def test_a_kustomization_that_defines_kinds_decides_for_others(folder: Path, held: str, decided: bool) -> None:
+    """Where a run is shared, every part needs it."""
+    write(folder, {"crd/kept.yaml": held, "crd/kustomization.yaml": "resources: [kept.yaml]\n"})
+    tree, path = open_tree("crd")
+    overlay = find_overlay(tree, path)
+    assert overlay is not None
+    assert decides(overlay, frozenset(), False) == decided
 
 
 def test_definitions_of_subcharts_hold(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

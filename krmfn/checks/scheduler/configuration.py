@@ -75,7 +75,7 @@ def list_uses(spec: Value) -> Iterator[_Use]:
 
 def _list_of_redis(template: Template) -> Iterator[_Use]:
     """What KubeRay gives the head of a cluster whose state is in Redis, with whole paths."""
-    if template.item.group != "ray.io" or template.path[-2:-1] != ("headGroupSpec",):
+    if template.path[-2:-1] != ("headGroupSpec",):
         return
     for kind, *_, key_of, _ in _FIELDS:
         for field in ("redisUsername", "redisPassword"):
