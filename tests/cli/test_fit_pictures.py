@@ -32,6 +32,27 @@ def test_a_picture_of_one_pod_a_long_name_and_no_nodes(tmp_path: Path, krmfn: Ca
     assert "<summary>1 pod</summary>" in html
 
 
+def test_nodes_stand_side_by_side_in_their_frame(tmp_path: Path, krmfn: Call) -> None:
+    nodes = [
+        {**make_node(f"n{number}", "a"), "status": {"allocatable": {"cpu": f"{number + 1}"}}} for number in range(8)
+    ]
+    (tmp_path / "nodes.yaml").write_text(yaml.safe_dump_all(nodes))
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(make_job("train", 2, 1)))
+    picture = krmfn("fit", "job.yaml", "--cluster", "nodes.yaml", "--prove", "-o", "svg").out
+    boxes: dict[str, list[list[float]]] = {"dom": [], "card": []}
+    for each in ElementTree.fromstring(picture).iter(f"{SVG}rect"):
+        boxes.setdefault(each.get("class", ""), []).append(
+            [float(each.get(key) or 0) for key in ("x", "y", "width", "height")]
+        )
+    (frame,), cards = boxes["dom"], boxes["card"]
+    assert len(cards) == 8
+    for index, (left, top, width, height) in enumerate(cards):
+        assert frame[0] < left < left + width < frame[0] + frame[2]
+        assert frame[1] < top < top + height < frame[1] + frame[3]
+        others = cards[index + 1 :]
+        assert all(x >= left + width or x + wide <= left or y >= top + height for x, y, wide, _ in others)
+
+
 @pytest.mark.slow
 def test_a_thousand_nodes_are_a_card_for_each_domain(tmp_path: Path, krmfn: Call) -> None:
     nodes = [make_node(f"gpu-{number}", f"z{number % 9}") for number in range(1000)]

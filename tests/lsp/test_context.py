@@ -57,5 +57,16 @@ def test_every_key_is_where_a_yaml_reader_finds_it() -> None:
             assert found == expected, key.start_mark
 
 
+def test_a_key_that_is_begun_or_not_yet_there_is_where_it_will_be() -> None:
+    for whole in yaml.compose_all(TEXT, yaml.SafeLoader):
+        for path, key in list_keys(whole):
+            lines, number, column = TEXT.split("\n"), key.start_mark.line, key.start_mark.column
+            begun = lines[number][: column + 1]
+            for text, at in ((begun, column + 1), ("", column), (" " * 20, column)):
+                lines[number] = text
+                found = find_context("\n".join(lines), number, at)
+                assert (found.path, found.key, found.on_key) == (path, "", True), key.start_mark
+
+
 def test_nothing_leads_to_the_first_line() -> None:
     assert find_context("  \nkind: Pod", 0, 2).path == ()
