@@ -115,6 +115,7 @@ def test_krmfn_is_found_wherever_a_kustomization_lists_it(way: str, folder: Path
         assert "their kustomization runs krmfn itself" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", ["../gangs", "../gangs/function.yaml"])
 def test_krmfn_under_generators_makes_no_groups(entry: str, folder: Path, krmfn: Call) -> None:
     """The build fails: nobody is told that the groups are there."""

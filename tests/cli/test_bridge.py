@@ -26,6 +26,7 @@ def test_prints_both_policies_with_their_bindings(krmfn: Call) -> None:
         assert terms == [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]}]
 
 
+@pytest.mark.slow
 def test_selects_namespaces(krmfn: Call) -> None:
     words = "team in (ml,nlp),stage!=test,gangs,!quiet"
     terms = list(yaml.safe_load_all(krmfn("bridge", "--namespace-selector", words).out))[1]["spec"]["matchResources"]

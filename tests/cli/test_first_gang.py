@@ -100,6 +100,7 @@ def test_init_says_why_an_annotation_alone_makes_no_gang(repository: Path, krmfn
     assert "job/train has the annotation" not in krmfn("init", "base", "--annotate", "job/train").err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", [["--all"], ["--annotate", "Job/train"]])
 def test_init_ends_with_the_tree_of_the_next_build(repository: Path, krmfn: Call, wanted: list[str]) -> None:
     require_kustomize()

@@ -87,6 +87,7 @@ def lay_out(folder: Path, files: Mapping[str, str]) -> None:
         (folder / name).write_text(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["", "{folder}/"])
 @pytest.mark.parametrize("place", [".", "prod"])
 def test_a_kind_for_kustomize_alone_is_known(

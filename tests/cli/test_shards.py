@@ -150,14 +150,14 @@ def test_a_shard_keeps_its_worlds_from_release_to_release(key: str, digits: str,
     assert [number for number in range(1, of + 1) if Shard(number, of).owns(key)] == [int(digits, 16) % of + 1]
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", [2, 100])
 @pytest.mark.parametrize("path", ["fixtures", "examples", "examples/overlays", "examples/argocd"])
 def test_all_shards_of_our_folders_say_what_one_run_says(path: str, number: int, tmp_path: Path) -> None:
     require_kustomize()
     check_shards(ROOT, [path], number, tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("number", NUMBERS)
 def test_all_shards_of_made_repositories_say_what_one_run_says(seed: int, number: int, tmp_path: Path) -> None:
     require_kustomize()

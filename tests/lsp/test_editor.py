@@ -199,6 +199,7 @@ def test_a_definition_of_the_folder_explains_its_objects(tmp_path: Path) -> None
     session(tmp_path, run, {"kubernetes": "1.37"})
 
 
+@pytest.mark.slow
 def test_what_a_place_may_hold(tmp_path: Path) -> None:
     (tmp_path / "group.yaml").write_text(GROUP)
     (tmp_path / "pod.yaml").write_text(POD)
@@ -375,6 +376,7 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
     assert done.stderr == "krmfn: krmfn lsp needs the package pygls: pip install 'krmfn[lsp]'\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a b.yaml", "ü.yaml"])
 def test_names_of_files(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(GROUP)
