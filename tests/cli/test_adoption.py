@@ -129,6 +129,7 @@ def test_krmfn_under_generators_makes_no_groups(entry: str, folder: Path, krmfn:
     assert "PodGroup job-train" not in krmfn("tree", "base").out
 
 
+@pytest.mark.slow
 def test_the_label_of_kuberay_alone_is_no_sign_of_krmfn(folder: Path, krmfn: Call) -> None:
     """KubeRay's own batch schedulers read it: no function is missing in a repository that has none."""
     ray = """\

@@ -39,6 +39,7 @@ def test_selects_namespaces(krmfn: Call) -> None:
     assert "matchResources" not in krmfn("bridge", "--namespace-selector", "").out
 
 
+@pytest.mark.slow
 def test_refuses_what_no_server_would_take(krmfn: Call) -> None:
     done = krmfn("bridge", "--namespace-selector", "size>3")
     assert (done.code, done.out) == (2, "")

@@ -198,6 +198,7 @@ def test_help_is_what_the_option_prints(krmfn: Call) -> None:
     assert krmfn("help", "tree") == krmfn("tree", "--help")
 
 
+@pytest.mark.slow
 def test_every_schema_that_is_offered_is_that_of_a_kind(krmfn: Call) -> None:
     offered = krmfn("schema", "nonsense").err.partition("There are ")[2].rstrip(".\n").split(", ")
     assert len(offered) > 15

@@ -145,6 +145,7 @@ def test_a_side_that_is_missing(words: list[str], message: str, repository: Path
     assert message in done.err
 
 
+@pytest.mark.slow
 def test_a_revision_alone_is_compared_with_the_work_tree(folder: Path, krmfn: Call) -> None:
     commit(folder)
     path = folder / "base/job.yaml"

@@ -73,6 +73,7 @@ def test_a_gang_that_moves_to_another_zone_is_told_though_it_starts_as_before(kr
     assert (shift["key"], shift["from"], shift["to"]) == (ZONE, {"a": 2}, {"b": 2})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("zones")
 def test_the_chart_has_the_nodes_that_change_before_and_after(krmfn: Call) -> None:
     chart = diff(krmfn, "markdown").split("```mermaid\n")[1].split("```")[0]
@@ -135,6 +136,7 @@ def test_a_gang_that_never_starts_has_no_place(zones: Path, krmfn: Call) -> None
     assert "to" not in shift
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("zones")
 def test_nothing_moves_between_a_state_and_itself(krmfn: Call) -> None:
     text = diff(krmfn, "markdown", "new.yaml", "new.yaml")

@@ -134,6 +134,7 @@ def make_pods(word: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_rayjob_that_uses_a_cluster_has_no_gang(tmp_path: Path, krmfn: Call) -> None:
     head = {"rayStartParams": {}, "template": make_template()}
     used = {"entrypoint": "train.py", "clusterSelector": {"ray.io/cluster": "shared"}}

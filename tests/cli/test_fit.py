@@ -397,6 +397,7 @@ def test_a_group_of_the_cluster_is_not_missing(tmp_path: Path, krmfn: Call) -> N
     assert "add the manifest of the group" in done.out
 
 
+@pytest.mark.slow
 def test_a_quota_that_others_use_up_is_waited_for(cluster: Path, krmfn: Call) -> None:
     """What the quota's status counts is there; the pods of the gang that exist are in it already."""
     metadata = {"name": "team", "namespace": "ml"}
@@ -434,6 +435,7 @@ def test_pods_that_no_controller_makes_take_no_room(cluster: Path, krmfn: Call) 
         assert (gang["verdict"], gang["placed"], gang["pods"]) == (verdict, placed, 2)
 
 
+@pytest.mark.slow
 def test_worlds_that_share_nodes_are_told_apart(tmp_path: Path, krmfn: Call) -> None:
     (tmp_path / "nodes.yaml").write_text(yaml.safe_dump(make_node("gpu-1", "a")))
     for name in ("dev", "prod"):

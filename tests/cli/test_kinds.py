@@ -128,6 +128,7 @@ metadata:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "spec"), [("krmfn.yaml", ""), ("gangs.yaml", "spec: {kinds: [swarm.yaml]}\n")])
 def test_a_kind_beside_a_kustomization_is_not_in_its_build(
     name: str, spec: str, folder: Path, monkeypatch: pytest.MonkeyPatch

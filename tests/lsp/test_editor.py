@@ -314,6 +314,7 @@ def test_a_fix_in_other_lines_and_behind_other_characters(newline: str, tmp_path
     session(tmp_path, run, {"kubernetes": "1.37"})
 
 
+@pytest.mark.slow
 def test_a_lens_says_what_a_resource_becomes(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
 
@@ -388,6 +389,7 @@ def test_names_of_files(name: str, tmp_path: Path) -> None:
     session(tmp_path, run, {"kubernetes": "1.37"})
 
 
+@pytest.mark.slow
 def test_an_editor_that_says_exit_ends_the_server(tmp_path: Path) -> None:
     start = {"id": 1, "method": "initialize", "params": {"capabilities": {}, "processId": None, "rootUri": None}}
     texts = [
