@@ -65,5 +65,5 @@ def _suggest(word: str, known: Iterable[str]) -> str:
     if "/" in word:
         return f"krmfn why {word} says why an object does not run"
     nearest = find_nearest(word.partition(".")[0], known)
-    known = f"Did you mean {nearest}?" if nearest else "krmfn knows built-in kinds and kinds for batch jobs."
-    return f"{known} --crds adds the definitions of others"
+    hint = f"Did you mean {nearest}?" if nearest else "krmfn knows built-in kinds and kinds for batch jobs."
+    return f"{hint} --crds adds the definitions of others"
